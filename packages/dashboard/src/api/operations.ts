@@ -14,24 +14,24 @@ export type AccessCompareInput = {
   readonly table: string
   /** Rows by their primary keys, as in the path of a record. */
   readonly ids?: ReadonlyArray<string> | undefined
-  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Rows at most; 50 unless given. */
+  /** Maximum number of rows; 50 unless given. */
   readonly limit?: number | undefined
-  /** select unless given. insert and update: of rows as they are, whether the caller might add such a row, or store it unchanged. */
+  /** `select` unless given. `insert` and `update` examine rows as they are: whether the caller might add such a row, or store it unchanged. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-  /** Unless given: some users, and a request without a token. */
+  /** Some users, and a request without a token, unless given. */
   readonly as?: ReadonlyArray<CallerReference> | undefined
   readonly policy: {
     readonly name: string
-    /** SELECT for a new policy unless given. */
+    /** `SELECT` for a new policy unless given. */
     readonly command?: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE' | undefined
-    /** false: restrictive. Of a new policy true unless given. */
+    /** False for a restrictive policy. True for a new policy unless given. */
     readonly permissive?: boolean | undefined
-    /** For whom. Of a new policy `public`, which is everyone, unless given. */
+    /** Roles of the policy. `public`, which is every role, for a new policy unless given. */
     readonly roles?: ReadonlyArray<string> | undefined
     readonly using?: string | undefined
-    /** WITH CHECK. */
+    /** Expression of WITH CHECK. */
     readonly check?: string | undefined
     readonly drop?: boolean | undefined
   }
@@ -47,7 +47,7 @@ export type AccessExplanation = {
     }
     readonly grant: {
       readonly mayWrite: boolean
-      /** null: all. */
+      /** Tables of the grant; null for all. */
       readonly tables: ReadonlyArray<string> | null
     } | null
   }
@@ -65,19 +65,19 @@ export type AccessExplanation = {
     readonly name: string
     readonly verdict: 'passes' | 'stops'
     readonly sentence: string
-    /** Response of a gate that stops the request before a statement is sent. */
+    /** Response of the gate that stops the request before a statement is sent. */
     readonly refusal?: {
       readonly status: number
       readonly error: string
       readonly message: string
     } | undefined
   }>
-  /** Tests that PostgreSQL makes, each of which must pass. */
+  /** Tests that PostgreSQL makes, all of which must pass. */
   readonly stages: ReadonlyArray<{
     readonly name: string
     readonly command: string
     readonly clause: 'using' | 'check'
-    /** The row as it is, or as it would be. */
+    /** `before`: the row as it is. `after`: the row as the write would make it. */
     readonly row: 'before' | 'after'
   }>
   readonly policies: ReadonlyArray<{
@@ -95,13 +95,13 @@ export type AccessExplanation = {
       readonly place: number
     }>
   }>
-  /** Tables that policies look at. */
+  /** Tables that the policies read. */
   readonly reads: ReadonlyArray<{
     readonly policy: string
     readonly schema: string
     readonly name: string
     readonly rlsEnabled: boolean
-    /** Rows that the caller sees, up to a limit. */
+    /** Rows that are visible to the caller, up to a limit. */
     readonly visible?: number | undefined
     readonly isMore: boolean
     readonly error?: {
@@ -116,7 +116,7 @@ export type AccessExplanation = {
       readonly [name: string]: string | null
     }
     readonly stages: ReadonlyArray<{
-      /** Verdict of the policies together; absent where there is no row to evaluate. */
+      /** Combined verdict of the policies; absent where there is no row to evaluate. */
       readonly outcome?: boolean | 'error' | undefined
       readonly verdicts: ReadonlyArray<{
         /** Value of an expression for a row. */
@@ -126,16 +126,16 @@ export type AccessExplanation = {
         readonly sqlState?: string | undefined
       }>
     }>
-    /** Verdict of the policies together; absent where there is no row to evaluate. */
+    /** Combined verdict of the policies; absent where there is no row to evaluate. */
     readonly allowed?: boolean | 'error' | undefined
-    /** Whether it happened; absent where something else decided. */
+    /** True if the action happened; absent where something else decided. */
     readonly actual?: boolean | undefined
     readonly answer?: AccessResponse | undefined
-    /** Whether both say the same; absent where one does not say. */
+    /** True if both agree; absent where one is unknown. */
     readonly agrees?: boolean | undefined
     readonly sentence: string
   }>
-  /** Rows were left out because together they are too large. */
+  /** True if rows were left out because all together are too large. */
   readonly isCut: boolean
   readonly answer: string
   readonly statement?: {
@@ -147,14 +147,14 @@ export type AccessExplanation = {
     readonly withPolicies: AccessPlan
     readonly withoutPolicies: AccessPlan
   } | undefined
-  /** Shows the same in psql. */
+  /** Script that shows the same in psql. */
   readonly psql: string
   /** Effects that are not undone. */
   readonly remains: ReadonlyArray<string>
 }
 
 export type AccessPlan = {
-  /** As EXPLAIN (FORMAT JSON) answers it. */
+  /** Plan as EXPLAIN (FORMAT JSON) returns it. */
   readonly plan?: unknown | undefined
   readonly error?: {
     readonly message: string
@@ -178,11 +178,11 @@ export type AccessSaveCaseInput = {
   readonly table: string
   /** Rows by their primary keys, as in the path of a record. */
   readonly ids?: ReadonlyArray<string> | undefined
-  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Rows at most; 1 unless given; the first 10. */
+  /** Maximum number of rows; 1 unless given; the first 10. */
   readonly limit?: number | undefined
-  /** select unless given. */
+  /** `select` unless given. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
   /** Record or records of an insert; members that an update changes. */
   readonly values?: {
@@ -190,11 +190,11 @@ export type AccessSaveCaseInput = {
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Plan of the statement to include; `analyze` runs it. none unless given. */
+  /** Plan of the statement to include; `analyze` runs it. `none` unless given. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
-  /** Name of the file, without `.toml`: letters in lower case, digits, `-` and `_`. */
+  /** Name of the file, without `.toml`: lower-case letters, digits, `-` and `_`. */
   readonly name: string
-  /** Expectation of the case: the present outcome unless given. */
+  /** Expectation of the case; the present outcome unless given. */
   readonly expect?: 'present' | 'allowed' | 'refused' | undefined
   /** True writes the file into the folder `project.policies`. */
   readonly save?: boolean | undefined
@@ -206,11 +206,11 @@ export type AccessTakeApartInput = {
   readonly table: string
   /** Rows by their primary keys, as in the path of a record. */
   readonly ids?: ReadonlyArray<string> | undefined
-  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Rows at most; 20 unless given; of update and delete the first 10. */
+  /** Maximum number of rows; 20 unless given; of update and delete the first 10. */
   readonly limit?: number | undefined
-  /** select unless given. */
+  /** `select` unless given. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
   /** Record or records of an insert; members that an update changes. */
   readonly values?: {
@@ -218,7 +218,7 @@ export type AccessTakeApartInput = {
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Plan of the statement to include; `analyze` runs it. none unless given. */
+  /** Plan of the statement to include; `analyze` runs it. `none` unless given. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
   readonly policy: string
   /** Index among the stages of the explanation. */
@@ -656,7 +656,7 @@ export type BatchOperation = {
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
   readonly body?: TableRecord | undefined
-  /** Columns of a unique key, for a create; a record that has the same key is updated. */
+  /** Columns of a unique key, for a create. A record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined
 }
@@ -668,14 +668,14 @@ export type BatchOperationAcross = {
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
   readonly body?: TableRecord | undefined
-  /** Columns of a unique key, for a create; a record that has the same key is updated. */
+  /** Columns of a unique key, for a create. A record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined
 }
 
 export type BatchResult = {
   readonly index: number
-  /** 201 create, 200 update, or a create that found its key, 204 delete */
+  /** 201 for a create, 200 for an update or a create that found its key, 204 for a delete. */
   readonly status: number
   readonly body?: TableRecord | undefined
 }
@@ -735,16 +735,16 @@ export type BucketList = {
 }
 
 export type CallerReference = {
-  /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
+  /** `user`: by `id` or `email`. `key`: the API key `id`. `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself. `anonymous`: without a token. `claims`: any claims, of `userId`. */
   readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
   readonly id?: string | undefined
   readonly email?: string | undefined
-  /** aal1 unless given. */
+  /** `aal1` unless given. */
   readonly aal?: 'aal1' | 'aal2' | undefined
   readonly sessionId?: string | undefined
   readonly clientId?: string | undefined
   readonly userId?: string | undefined
-  /** Scope of a client; as granted unless given. */
+  /** Scope of a client; the granted one unless given. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
   readonly tables?: ReadonlyArray<string> | undefined
   readonly emailVerified?: boolean | undefined
@@ -769,13 +769,13 @@ export type CdnPurgeInput = {
 export type CollectionsAggregateInput = {
   /** Conditions such as `milliseconds > 300000 AND (name ~ 'A%' OR album.artist_id IN (1, 2))`. Operators: `=`, `!=`, `>`, `>=`, `<`, `<=`, `~` (LIKE), `~*` (ILIKE), `IN (…)`, `BETWEEN … AND …`, `IS NULL`, `CONTAINS`, `OVERLAPS`, `MATCHES`, `NOT`, `AND` or `&&`, `OR` or `||`, parentheses. Columns of related records by dots, values in `jsonb` by `->` and `->>`. Values: `'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name goes in double quotes. */
   readonly filter?: string | undefined
-  /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says. */
+  /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best matches come first unless `sort` is given. At most `search.rank_limit` matches are ranked; `searchExhaustive` is false when there are more. */
   readonly search?: string | undefined
   /** `true` tolerates typos in `search`; needs the extension pg_trgm. */
   readonly fuzzy?: boolean | undefined
   /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
   readonly typo_threshold?: number | undefined
-  /** `column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column. */
+  /** `column,lng,lat,distance`: at most this distance away, in metres for a geography, else in the units of the column. */
   readonly near?: string | ReadonlyArray<unknown> | undefined
   /** `column,{…}`: within this polygon or these polygons, as GeoJSON. */
   readonly within?: string | ReadonlyArray<unknown> | undefined
@@ -789,7 +789,7 @@ export type CollectionsAggregateInput = {
   readonly group?: string | ReadonlyArray<string> | undefined
   /** Columns of the group or keys of results; `-` before one sorts descending. */
   readonly groupSort?: string | ReadonlyArray<string> | undefined
-  /** Groups answered at most; needs `group`. */
+  /** Maximum number of groups returned; needs `group`. */
   readonly groupLimit?: number | undefined
 }
 
@@ -804,13 +804,13 @@ export type CollectionsBatchInput = {
 export type CollectionsQueryInput = {
   /** Conditions such as `milliseconds > 300000 AND (name ~ 'A%' OR album.artist_id IN (1, 2))`. Operators: `=`, `!=`, `>`, `>=`, `<`, `<=`, `~` (LIKE), `~*` (ILIKE), `IN (…)`, `BETWEEN … AND …`, `IS NULL`, `CONTAINS`, `OVERLAPS`, `MATCHES`, `NOT`, `AND` or `&&`, `OR` or `||`, parentheses. Columns of related records by dots, values in `jsonb` by `->` and `->>`. Values: `'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name goes in double quotes. */
   readonly filter?: string | undefined
-  /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says. */
+  /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best matches come first unless `sort` is given. At most `search.rank_limit` matches are ranked; `searchExhaustive` is false when there are more. */
   readonly search?: string | undefined
   /** `true` tolerates typos in `search`; needs the extension pg_trgm. */
   readonly fuzzy?: boolean | undefined
   /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
   readonly typo_threshold?: number | undefined
-  /** `column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column. */
+  /** `column,lng,lat,distance`: at most this distance away, in metres for a geography, else in the units of the column. */
   readonly near?: string | ReadonlyArray<unknown> | undefined
   /** `column,{…}`: within this polygon or these polygons, as GeoJSON. */
   readonly within?: string | ReadonlyArray<unknown> | undefined
@@ -818,17 +818,17 @@ export type CollectionsQueryInput = {
   readonly intersects?: string | ReadonlyArray<unknown> | undefined
   /** `column,minLng,minLat,maxLng,maxLat`: in this box. */
   readonly bbox?: string | ReadonlyArray<unknown> | undefined
-  /** `true` adds `_highlight` and `_highlightResult` to what `search` finds. */
+  /** `true` adds `_highlight` and `_highlightResult` to the records that `search` finds. */
   readonly highlight?: boolean | undefined
-  /** Comma-separated columns; `-` sorts descending, and the primary key is appended. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance` to the records of a list. */
+  /** Comma-separated columns; `-` sorts descending, and the primary key is appended. `column.distance(lng,lat)` as the first term sorts the nearest first, and adds `_distance` to the records of a list. */
   readonly sort?: string | ReadonlyArray<string> | undefined
-  /** From 1; less is 1. Not with `cursor`. */
+  /** Page number from 1; lower values mean 1. Not with `cursor`. */
   readonly page?: number | undefined
-  /** At most 500; what is out of bounds is brought within them. */
+  /** At most 500. Values out of range are clamped. */
   readonly perPage?: number | undefined
   /** `true` leaves out the count. */
   readonly skipTotal?: boolean | undefined
-  /** The planner's estimate in place of a count. */
+  /** Uses the planner's estimate instead of a count. */
   readonly total?: 'estimated' | undefined
   /** Empty for the first page, then `nextCursor` of the page before. */
   readonly cursor?: string | undefined
@@ -838,28 +838,28 @@ export type CollectionsQueryInput = {
   readonly expand?: string | ReadonlyArray<string> | undefined
   /** Comma-separated columns whose values are counted. */
   readonly facets?: string | ReadonlyArray<string> | undefined
-  /** Those of them that are counted as if the filter did not choose among their values. */
+  /** Facets that are counted as if the filter did not choose among their values. */
   readonly disjunctiveFacets?: string | ReadonlyArray<string> | undefined
-  /** A vector: the nearest records come first, with `_distance`. */
+  /** A vector. The nearest records come first, with `_distance`. */
   readonly nearest?: ReadonlyArray<number> | string | undefined
-  /** A text in place of the vector of `nearest`. */
+  /** A text instead of the vector of `nearest`. */
   readonly semantic_query?: string | undefined
-  /** `true` fuses what `search` finds by words and by meaning. */
+  /** `true` fuses the matches of `search` by words and by meaning. */
   readonly semantic?: boolean | undefined
   /** Column to compare, where the table has several vectors. */
   readonly vector_column?: string | undefined
-  /** cosine unless given. */
+  /** `cosine` unless given. */
   readonly distance?: 'cosine' | 'l2' | 'inner_product' | undefined
 }
 
 export type CollectionsSearchFacetResult = {
   readonly facetHits: ReadonlyArray<{
     readonly value: string
-    /** HTML; what was searched for in `<mark>`. */
+    /** HTML; the searched text is in `<mark>`. */
     readonly highlighted: string
     readonly count: number
   }>
-  /** Whether no further value begins so. */
+  /** True if there is no further value with this prefix. */
   readonly exhaustiveFacetsCount: boolean
 }
 
@@ -1208,7 +1208,7 @@ export type ExpressionPart = {
   readonly sqlState?: string | undefined
   readonly text: string
   readonly operator?: 'and' | 'or' | 'not' | undefined
-  /** Parts of an operator, like this one. */
+  /** Parts of an operator, in the same form. */
   readonly terms: ReadonlyArray<{
     readonly [name: string]: unknown
   }>
@@ -1225,7 +1225,7 @@ export type FacetCount = {
   readonly count: number
 }
 
-/** With `facets`: by column its values, most frequent first. */
+/** With `facets`: the values of each column, most frequent first. */
 export type FacetCounts = {
   readonly [name: string]: ReadonlyArray<FacetCount>
 }
@@ -1235,7 +1235,7 @@ export type FacetRange = {
   readonly max: number
 }
 
-/** Of numeric facets. */
+/** Present for numeric facets. */
 export type FacetRanges = {
   readonly [name: string]: FacetRange
 }
@@ -1265,7 +1265,7 @@ export type GridColumn = {
   readonly isGeometry: boolean
   readonly isGeography: boolean
   readonly isRaster?: boolean | undefined
-  /** Empty where it takes every kind. */
+  /** Empty where the column accepts every kind. */
   readonly geometryType?: string | undefined
   readonly srid?: number | undefined
   readonly coordDimension?: number | undefined
@@ -1276,13 +1276,13 @@ export type GridColumn = {
 
 export type GridPage = {
   readonly columns: ReadonlyArray<string>
-  /** Characters after which cells are cut; they have one more then. */
+  /** Number of characters after which cells are cut. A cut cell has one character more. */
   readonly width: number
-  /** `file`: without a primary key, in the order of the file, forwards only. */
+  /** `file`: the table has no primary key. Its rows come in the order of the file, forwards only. */
   readonly paging: 'keyset' | 'file' | 'offset'
-  /** null where nothing is before. */
+  /** null if no row precedes the page. */
   readonly before: string | null
-  /** null at the end. */
+  /** null on the last page. */
   readonly after: string | null
   readonly rows: ReadonlyArray<GridRow>
 }
@@ -1301,7 +1301,7 @@ export type GridRelation = {
 export type GridRow = {
   /** Primary key. */
   readonly key: ReadonlyArray<string> | null
-  /** Version that a change names; null where rows cannot be changed. */
+  /** Version to name in a change; null for a row that cannot be changed. */
   readonly version: string | null
   readonly sizes?: {
     readonly [name: string]: number
@@ -1323,9 +1323,9 @@ export type GridTable = {
   /** As in `/api/schema`. */
   readonly columns: ReadonlyArray<GridColumn>
   readonly relations: ReadonlyArray<GridRelation>
-  /** Columns that an index sorts. */
+  /** Columns that an index can sort by. */
   readonly sorted: ReadonlyArray<string>
-  /** Whether streams are sent what plain SQL changes, too (`events.capture`). */
+  /** True if streams also receive changes made by plain SQL (`events.capture`). */
   readonly isCaptured: boolean
 }
 
@@ -1356,13 +1356,13 @@ export type ImportResult = {
   readonly updated: number
   readonly skipped: number
   readonly failed: number
-  /** The rows that were refused, the first 10,000 of them. */
+  /** The rejected rows, at most the first 10,000. */
   readonly errors?: ReadonlyArray<ImportRowFault> | undefined
   readonly dryRun?: boolean | undefined
 }
 
 export type ImportRowFault = {
-  /** Counted from 1. */
+  /** Row number, from 1. */
   readonly row: number
   readonly message: string
 }
@@ -1371,19 +1371,19 @@ export type ImportRun = {
   readonly id: string
   readonly collection: string
   readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
-  /** Of the file. */
+  /** Size of the file in bytes. */
   readonly rowsRead: number
-  /** So far; they are there when the state is `succeeded`. */
+  /** Rows written so far. They are visible when the state is `succeeded`. */
   readonly rowsWritten: number
-  /** Rows that were refused so far. */
+  /** Rows rejected so far. */
   readonly failed: number
   readonly startedAt: string
   readonly finishedAt: string | null
   readonly result: ImportResult | null
-  /** As the answer without the preference. */
+  /** Result as in the response without the preference. */
   readonly error: {
     readonly message: string
-    /** The rows that were refused, the first 10,000 of them. */
+    /** The rejected rows, at most the first 10,000. */
     readonly errors?: ReadonlyArray<ImportRowFault> | undefined
     readonly [name: string]: unknown
   } | null
@@ -1476,15 +1476,15 @@ export type ListedEvent = {
 
 export type ListedSql = {
   readonly id: string
-  /** Folders are the parts before its slashes. */
+  /** Name of the query. The parts before its slashes are folders. */
   readonly name: string
   readonly query: string
   readonly version: number
   readonly createdAt: string
   readonly updatedAt: string
-  /** Characters of the whole query. */
+  /** Length of the whole query in characters. */
   readonly queryLength: number
-  /** Whether the query by its id is longer than here; of a run, or its error. */
+  /** True if the query, or the error of a run, is longer than here. A request by its id returns all of it. */
   readonly isCut: boolean
 }
 
@@ -2084,9 +2084,9 @@ export type PendingAuthentication = {
 
 export type PolicyCaseFile = {
   readonly name: string
-  /** TOML. */
+  /** Content of the file in TOML. */
   readonly content: string
-  /** Where it was written, in the project; null when it was not. */
+  /** Path of the file in the project; null if it was not written. */
   readonly path: string | null
 }
 
@@ -2099,11 +2099,11 @@ export type PolicyComparison = {
     readonly stopped?: string | undefined
     /** Rows that only the changed policy permits. */
     readonly shown: ReadonlyArray<string | null>
-    /** Rows that it permits no longer. */
+    /** Rows that the changed policy no longer permits. */
     readonly hidden: ReadonlyArray<string | null>
-    /** Number of rows that it permits as before. */
+    /** Number of rows that both policies permit. */
     readonly kept: number
-    /** Number of rows that neither permits. */
+    /** Number of rows that neither policy permits. */
     readonly absent: number
     /** Errors of rows that could not be decided. */
     readonly errors: ReadonlyArray<string>
@@ -2116,11 +2116,11 @@ export type PolicyExplanation = {
   readonly table: string
   /** Rows by their primary keys, as in the path of a record. */
   readonly ids?: ReadonlyArray<string> | undefined
-  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Rows at most; 20 unless given; of update and delete the first 10. */
+  /** Maximum number of rows; 20 unless given; of update and delete the first 10. */
   readonly limit?: number | undefined
-  /** select unless given. */
+  /** `select` unless given. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
   /** Record or records of an insert; members that an update changes. */
   readonly values?: {
@@ -2128,7 +2128,7 @@ export type PolicyExplanation = {
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Plan of the statement to include; `analyze` runs it. none unless given. */
+  /** Plan of the statement to include; `analyze` runs it. `none` unless given. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
 }
 
@@ -2421,17 +2421,17 @@ export type RecordPage = {
   readonly perPage: number
   /** Absent with `cursor`, as are the totals. */
   readonly page?: number | undefined
-  /** -1 with skipTotal=true. */
+  /** -1 with `skipTotal=true`. */
   readonly totalItems?: number | undefined
-  /** -1 with skipTotal=true. */
+  /** -1 with `skipTotal=true`. */
   readonly totalPages?: number | undefined
-  /** With `cursor`, for the next page. Absent on the last page. */
+  /** Cursor of the next page, with `cursor`. Absent on the last page. */
   readonly nextCursor?: string | undefined
-  /** Number of matches that were ranked, in a search by rank with more matches than `search.rank_limit`; totals and pages are of these. */
+  /** Number of matches that were ranked, in a search by rank with more matches than `search.rank_limit`. Totals and pages cover only these. */
   readonly searchExhaustive?: false | undefined
   readonly facets?: FacetCounts | undefined
   readonly facetStats?: FacetRanges | undefined
-  /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
+  /** Facets that have more values than `api.max_facet_buckets`, each with `false`. */
   readonly facetsExhaustive?: {
     readonly [name: string]: boolean
   } | undefined
@@ -2439,13 +2439,13 @@ export type RecordPage = {
 
 export type RecordsDeleteResult = {
   readonly deleted: number
-  /** With `return=records`. */
+  /** Present with `return=records`. */
   readonly items?: ReadonlyArray<TableRecord> | undefined
 }
 
 export type RecordsUpdateResult = {
   readonly updated: number
-  /** With `return=records`. */
+  /** Present with `return=records`. */
   readonly items?: ReadonlyArray<TableRecord> | undefined
 }
 
@@ -2465,7 +2465,7 @@ export type ResumableUpload = {
 
 export type SavedSql = {
   readonly id: string
-  /** Folders are the parts before its slashes. */
+  /** Name of the query. The parts before its slashes are folders. */
   readonly name: string
   readonly query: string
   readonly version: number
@@ -2536,13 +2536,13 @@ export type SchedulesUpdateInput = {
 }
 
 export type Schema = {
-  /** By `schema.table`. */
+  /** Tables by `schema.table`. */
   readonly tables: {
     readonly [name: string]: {
       readonly [name: string]: unknown
     }
   }
-  /** By `schema.function`. */
+  /** Functions by `schema.function`. */
   readonly functions: {
     readonly [name: string]: {
       readonly [name: string]: unknown
@@ -2569,9 +2569,9 @@ export type SchemaChange = {
 
 export type SearchChange = {
   readonly collection: string
-  /** State that was last requested; null: none yet. */
+  /** State that was last requested; null if none. */
   readonly isEnabled: boolean | null
-  /** Whether every search has an index. */
+  /** True if every search has an index. */
   readonly isIndexed: boolean
   readonly indexes: ReadonlyArray<SearchIndex>
   readonly lastBuild: {
@@ -2579,9 +2579,9 @@ export type SearchChange = {
     readonly durationMs: number | null
     readonly error: string | null
   } | null
-  /** The command that would help. */
+  /** Command that would help. */
   readonly advice: string | null
-  /** Indexes made by this request. */
+  /** Indexes built by this request. */
   readonly built: ReadonlyArray<string>
   readonly dropped: ReadonlyArray<string>
   readonly durationMs: number
@@ -2589,9 +2589,9 @@ export type SearchChange = {
 
 export type SearchDescription = {
   readonly collection: string
-  /** State that was last requested; null: none yet. */
+  /** State that was last requested; null if none. */
   readonly isEnabled: boolean | null
-  /** Whether every search has an index. */
+  /** True if every search has an index. */
   readonly isIndexed: boolean
   readonly indexes: ReadonlyArray<SearchIndex>
   readonly lastBuild: {
@@ -2599,45 +2599,45 @@ export type SearchDescription = {
     readonly durationMs: number | null
     readonly error: string | null
   } | null
-  /** The command that would help. */
+  /** Command that would help. */
   readonly advice: string | null
-  /** Why it can have no index. */
+  /** Reason why it cannot have an index. */
   readonly obstacle: string | null
-  /** Says which words have the same stem. */
+  /** Text search configuration, which decides which words have the same stem. */
   readonly textSearchConfig: string
-  /** Whether pg_trgm is there, which `fuzzy` needs. */
+  /** True if pg_trgm is installed, which `fuzzy` needs. */
   readonly hasTrigrams: boolean
   readonly columns: ReadonlyArray<{
     readonly name: string
     readonly isSearchable: boolean
-    /** Whether `customRanking` can name it. */
+    /** True if `customRanking` can name the column. */
     readonly isRankable: boolean
   }>
   readonly source: {
-    /** As the planner believes. */
+    /** Estimate of the planner. */
     readonly estimatedRows: number | null
     readonly tableBytes: number
-    /** Of the searchable columns; null before the first `analyze`. */
+    /** Size of the searchable columns; null before the first `analyze`. */
     readonly textBytes: number | null
   }
 }
 
 export type SearchIndex = {
   readonly name: string
-  /** `trigrams` serves fuzzy searches. */
+  /** `trigrams` supports fuzzy searches. */
   readonly kind: 'words' | 'trigrams'
-  /** `invalid` after a build was cut off. */
+  /** `invalid` after an interrupted build. */
   readonly state: 'valid' | 'building' | 'invalid'
   readonly sizeBytes: number
-  /** From 0 to 1 while it is built. */
+  /** Progress from 0 to 1 during a build. */
   readonly progress: number | null
 }
 
 export type SearchIndexStatus = {
   readonly collection: string
-  /** State that was last requested; null: none yet. */
+  /** State that was last requested; null if none. */
   readonly isEnabled: boolean | null
-  /** Whether every search has an index. */
+  /** True if every search has an index. */
   readonly isIndexed: boolean
   readonly indexes: ReadonlyArray<SearchIndex>
   readonly lastBuild: {
@@ -2645,7 +2645,7 @@ export type SearchIndexStatus = {
     readonly durationMs: number | null
     readonly error: string | null
   } | null
-  /** The command that would help. */
+  /** Command that would help. */
   readonly advice: string | null
 }
 
@@ -2665,7 +2665,7 @@ export type SearchSettings = {
 }
 
 export type SearchSettingsInput = {
-  /** At most 32. Text columns that are not named weigh least. */
+  /** At most 32. Text columns that are not named have the lowest weight. */
   readonly attributes?: ReadonlyArray<{
     readonly column?: string | undefined
     readonly weight?: 'high' | 'medium' | 'low' | 'lowest' | undefined
@@ -2684,7 +2684,7 @@ export type SearchSynonyms = {
 }
 
 export type SearchSynonymsInput = {
-  /** Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters. */
+  /** An empty list removes all. Groups have 2 to 8 terms, each of at most 128 characters. */
   readonly groups: ReadonlyArray<{
     readonly terms?: ReadonlyArray<string> | undefined
   }>
@@ -2930,16 +2930,16 @@ export type SocialProvidersUpdateInput = {
   readonly store_provider_tokens?: boolean | undefined
 }
 
-/** As whom: policies apply to users and to requests without a token. */
+/** Identity of the run. Policies apply to users and to requests without a token. */
 export type SqlCaller = {
-  /** `administrator` unless given. */
+  /** `administrator` unless input. */
   readonly kind?: 'administrator' | 'user' | 'anonymous' | undefined
   /** Required for a user. */
   readonly userId?: string | undefined
-  /** Of the claims. */
+  /** Level of the claims. */
   readonly email?: string | undefined
   readonly emailVerified?: boolean | undefined
-  /** `aal1` unless given. */
+  /** `aal1` unless input. */
   readonly aal?: 'aal1' | 'aal2' | undefined
   readonly isAnonymous?: boolean | undefined
 }
@@ -2951,13 +2951,13 @@ export type SqlCancelResult = {
 export type SqlChangeSavedInput = {
   readonly name?: string | undefined
   readonly query?: string | undefined
-  /** As read. Another one is a conflict. */
+  /** Version of the query as it was read. Another version is a conflict. */
   readonly version: number
 }
 
 export type SqlExplainInput = {
   readonly query: string
-  /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+  /** `read` (unless input): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
   readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
@@ -2968,7 +2968,7 @@ export type SqlExplainInput = {
 }
 
 export type SqlExplainResult = {
-  /** As EXPLAIN (FORMAT JSON) answers it. */
+  /** Plan as EXPLAIN (FORMAT JSON) returns it. */
   readonly plan: unknown
   readonly durationMs: number
 }
@@ -3002,12 +3002,12 @@ export type SqlResult = {
   readonly columns: ReadonlyArray<string>
   readonly types: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<unknown>>
-  /** Rows answered or changed. */
+  /** Number of rows returned or changed. */
   readonly rowCount: number
   readonly durationMs: number
-  /** Such as `INSERT 0 3`. */
+  /** Command tag such as `INSERT 0 3`. */
   readonly command: string | null
-  /** Whether there are more rows than `maxRows` or than fit the answer. */
+  /** True if there are more rows than `maxRows` or than fit in the response. */
   readonly hasMore: boolean
   readonly statements: number
   readonly notices: ReadonlyArray<SqlNotice>
@@ -3015,11 +3015,11 @@ export type SqlResult = {
 
 export type SqlRun = {
   readonly id: string
-  /** Passwords are `[redacted]`. */
+  /** Query text with passwords as `[redacted]`. */
   readonly query: string
-  /** Characters of the whole query. */
+  /** Length of the whole query in characters. */
   readonly queryLength: number
-  /** Whether the query by its id is longer than here; of a run, or its error. */
+  /** True if the query, or the error of a run, is longer than here. A request by its id returns all of it. */
   readonly isCut: boolean
   readonly mode: 'read' | 'write'
   readonly runAs: string
@@ -3034,16 +3034,16 @@ export type SqlRun = {
 
 export type SqlRunInput = {
   readonly query: string
-  /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+  /** `read` (unless input): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
   readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
   readonly parameters?: ReadonlyArray<unknown> | undefined
   /** Of the whole run; 30 unless given, at most 600. */
   readonly timeoutSeconds?: number | undefined
-  /** To cancel the run by; chosen by the server unless given. */
+  /** Id by which the run can be canceled. The server chooses one unless input. */
   readonly id?: string | undefined
-  /** `all` (unless given): one transaction for all statements. `each`: every statement by itself. */
+  /** `all` (unless input): one transaction for all statements. `each`: every statement by itself. */
   readonly transaction?: 'all' | 'each' | undefined
   /** Of each statement; 1000 unless given, at most 10000. */
   readonly maxRows?: number | undefined
@@ -3490,7 +3490,7 @@ export type SupportWriteInput = {
   readonly body: string
 }
 
-/** The columns of the table; with `expand`, related records under `expand`. */
+/** The columns of the table. With `expand`, related records are under `expand`. */
 export type TableRecord = {
   readonly [name: string]: unknown
 }
@@ -3513,22 +3513,22 @@ export type TablesApplyChangesInput = {
     readonly method: 'create' | 'update' | 'delete'
     /** As in a batch. */
     readonly id?: string | undefined
-    /** Version of the row as it was read. */
+    /** Version of the row when it was read. */
     readonly version?: string | undefined
     readonly body?: TableRecord | undefined
   }>
 }
 
 export type TablesCellResult = {
-  /** Bytes as `\x…`. */
+  /** Bytes as `\\x…`. */
   readonly value: string | null
 }
 
 export type TablesCountResult = {
   readonly count: number
-  /** There are more than were counted. */
+  /** True if there are more rows than were counted. */
   readonly isBounded: boolean
-  /** Of the planner. */
+  /** Estimate of the planner. */
   readonly estimate: number
 }
 
@@ -5937,7 +5937,7 @@ export interface Operations {
     readonly query: never
     readonly body: TablesApplyChangesInput
     readonly answer: ReadonlyArray<{
-      /** Of the operation. */
+      /** Index of the operation. */
       readonly index: number
       readonly status: number
       readonly body?: TableRecord
