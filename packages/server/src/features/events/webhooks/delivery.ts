@@ -21,19 +21,19 @@ export const WebhookDelivery = component(
   Type.Object({
     id: Type.String(),
     webhookId: Type.String(),
-    eventId: Type.String({ description: 'The header `webhook-id` of every attempt.' }),
+    eventId: Type.String({ description: 'Value of the header `webhook-id`, the same in every attempt.' }),
     eventAction: Type.String(),
     eventTable: Type.String(),
     ...attempt,
     attempt: Type.Integer(),
     requestBody: Type.String(),
-    responseBody: Type.Optional(Type.String({ description: 'Its first 64 KiB.' })),
+    responseBody: Type.Optional(Type.String({ description: 'The first 64 KiB of the response.' })),
     deliveredAt: timestamp,
   }),
 )
 export type WebhookDelivery = Answered<typeof WebhookDelivery>
 
-/** Attempt that is not in the log of deliveries. */
+/** Attempt that is not part of the log of deliveries. */
 export const WebhookTrial = component(
   'WebhookTrial',
   Type.Object({ ...attempt, responseBody: WebhookDelivery.properties.responseBody }),
@@ -95,9 +95,9 @@ export async function getDelivery(
 }
 
 /**
- * Records that an event was sent once more by hand.
+ * Records a manual replay of an event.
  *
- * @throws AppError webhook_not_found when it was deleted while the attempt was in flight
+ * @throws AppError webhook_not_found if it was deleted while the attempt was in flight
  */
 export async function insertReplay(
   database: Queryable,

@@ -3,15 +3,15 @@ import type { Queryable } from '../../../database/system-database.ts'
 import { findIdAt } from '../outbox/index.ts'
 
 /**
- * Puts each event into the queue of every webhook that wants it, under one id of its own, and notes which earlier rows
- * it has to wait for. Called by one transaction at a time, which has locked the cursor of the log.
+ * Adds each event to the queue of every webhook that subscribes to it, with an id of its own, and notes the earlier
+ * rows that it waits for. One transaction at a time calls this, which has locked the cursor of the log.
  *
- * @param ids of `basalt.outbox`, in order
+ * @param ids of rows of `basalt.outbox`, in order
  */
 export async function enqueueEvents(ids: readonly string[], transaction: Queryable): Promise<void> {
   await transaction.count(
     enqueue({
-      // Materialized, so that an event has the same id wherever it goes.
+      // The CTE is materialized, so that an event has the same id in every queue.
       before: sql`event as materialized (select id, gen_random_uuid() as event_id from unnest(${ids}::bigint[]) id)`,
       fresh: sql`
         select w.webhook_id, event.id as log_id, event.event_id, e.action, e.table_name,
@@ -30,24 +30,27 @@ export async function enqueueEvents(ids: readonly string[], transaction: Queryab
   )
 }
 
-/** A place in the order of a replay. */
+/** Position in the order of a replay. */
 export interface ReplayPosition {
-  /** Null of events that have no place in the log of changes; they come last. */
+  /** Position in the log of changes. Events without one have null and come last. */
   readonly logId: string | null
   readonly eventId: string
 }
 
 export const replayChoices = ['failed', 'delivered', 'missed'] as const
 
-/** Events to deliver once more. */
+/** Selection of events to deliver again. */
 export interface Replay {
   readonly webhookId: string
-  /** `failed`: no attempt has succeeded; `delivered`: any that was tried; `missed`: in the log, and never tried. */
+  /**
+   * Kind of events. `failed`: no attempt has succeeded. `delivered`: all with an attempt. `missed`: in the log, and
+   * never queued.
+   */
   readonly which: (typeof replayChoices)[number]
   readonly from: Date | undefined
-  /** Exclusive. */
+  /** End of the time range, exclusive. */
   readonly to: Date | undefined
-  /** Where the request before it ended. */
+  /** Position at which the previous request ended. */
   readonly after: ReplayPosition | undefined
   readonly limit: number
   /** True if the events are only counted. */
@@ -55,10 +58,10 @@ export interface Replay {
 }
 
 /**
- * Puts events of a webhook into its queue again, the oldest first; what is in the queue already is left out. The caller
- * has locked the webhook, so that two replays do not queue the same.
+ * Adds events of a webhook to its queue again, oldest first, except those that the queue already has. The caller has
+ * locked the webhook, so that two replays do not queue the same events.
  *
- * @returns those that it has queued, or would queue: how many, and the last one
+ * @returns the number of events that it has queued or would queue, and the last one
  */
 export async function enqueueAgain(
   transaction: Queryable,
@@ -80,7 +83,10 @@ export async function enqueueAgain(
   return { count: rows.length, last: last && { logId: last.log_id, eventId: last.event_id } }
 }
 
-/** After the position, in the order of {@link triedEvents} and {@link missedEvents}. */
+/**
+ * Compiles the condition that events come after the position, in the order of {@link triedEvents} and
+ * {@link missedEvents}.
+ */
 function compileAfter(after: ReplayPosition | undefined, logId: Sql, eventId: Sql): Sql {
   if (after === undefined) return sql.empty
   const last = sql`9223372036854775807`
@@ -90,7 +96,7 @@ function compileAfter(after: ReplayPosition | undefined, logId: Sql, eventId: Sq
 
 const fresh = sql`select * from event order by log_id, event_id`
 
-/** Of the log of deliveries: each event once, as it was sent. */
+/** Compiles the events of the log of deliveries, each once, as it was sent. */
 function triedEvents({ webhookId, which, from, to, after, limit }: Replay): Sql {
   const isFailed = sql`
     and not exists (
@@ -99,7 +105,7 @@ function triedEvents({ webhookId, which, from, to, after, limit }: Replay): Sql 
     )`
   return sql`
     select ${webhookId}::uuid as webhook_id, d.log_id, d.event_id,
-      -- Of one event all rows have the same.
+      -- All rows of one event have the same values.
       (array_agg(d.event_action))[1] as action, (array_agg(d.event_table))[1] as table_name,
       (array_agg(d.record_key))[1] as record_key, (array_agg(d.old_record_key))[1] as old_record_key,
       (array_agg(d.id))[1] as delivery_id
@@ -116,9 +122,10 @@ function triedEvents({ webhookId, which, from, to, after, limit }: Replay): Sql 
 }
 
 /**
- * Of the log of changes: what the webhook asks for and was never queued for it. Other webhooks' ids of an event are kept.
+ * Compiles events of the log of changes that the webhook subscribes to and that were never queued for it. An event
+ * keeps the id that other webhooks know.
  *
- * @param first the id that the range begins at
+ * @param first id at which the range begins
  */
 function missedEvents({ webhookId, from, to, after, limit }: Replay, first: string | undefined): Sql {
   return sql`
@@ -138,7 +145,7 @@ function missedEvents({ webhookId, from, to, after, limit }: Replay, first: stri
       ${first === undefined ? sql.empty : sql`and o.id >= ${first}::bigint`}
       ${within(sql`o.happened_at`, from, to)}
       ${after === undefined ? sql.empty : sql`and o.id > ${after.logId}::bigint`}
-      -- What the relay has yet to take is not missed.
+      -- Events that the relay has not processed yet are not missed.
       and pg_visible_in_snapshot(o.transaction_id, c.passed)
       and not exists (
         select from basalt.webhook_deliveries d where d.log_id = o.id and d.webhook_id = ${webhookId}::uuid
@@ -154,35 +161,38 @@ function within(column: Sql, from: Date | undefined, to: Date | undefined): Sql 
     ${to === undefined ? sql.empty : sql`and ${column} < ${to}::timestamptz`}`
 }
 
-interface Enqueued {
+interface EnqueueSource {
   /** Common table expressions that `fresh` reads. */
   readonly before: Sql
-  /** Rows that enter the queue, in order: `webhook_id`, `log_id`, `event_id`, `action`, `table_name`, `record_key`, `old_record_key`. */
+  /**
+   * Rows to add to the queue, in order: `webhook_id`, `log_id`, `event_id`, `action`, `table_name`, `record_key`,
+   * `old_record_key`.
+   */
   readonly fresh: Sql
-  /** Of a row `f` of them: `action`, `table_name`, `body`. */
+  /** Content of a row `f` of `fresh`: `action`, `table_name`, `body`. */
   readonly content: Sql
 }
 
 /**
- * Adds rows to the queue. A row waits for the latest row before it that is about the same record of the same webhook, or is
- * a truncation of the table. A truncation waits for the latest row of its table; one that is removed passes it on to the
- * latest that remains (`basalt.release_deliveries`).
+ * Compiles the insert into the queue. A row waits for the latest row before it of the same webhook that is about the
+ * same record or truncates its table. A truncation waits for the latest row of its table. If that row is removed, the
+ * truncation then waits for the latest remaining row (`basalt.release_deliveries`).
  */
-function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
+function enqueue({ before, fresh: entering, content }: EnqueueSource): Sql {
   return sql`
     with ${before},
     fresh as materialized (
       select nextval('basalt.webhook_queue_id_seq') as id, e.* from (${entering}) e
     ),
-    -- The rows of this batch that each follows in its table: the latest truncation, and the latest of all.
-    placed as materialized (
+    -- The rows of this batch that each row follows in its table: the latest truncation, and the latest row of all.
+    ordered as materialized (
       select id, webhook_id, table_name, action = 'truncate' as is_truncation,
         max(id) filter (where action = 'truncate')
           over (partition by webhook_id, table_name order by id rows between unbounded preceding and 1 preceding) as truncation_id,
         lag(id) over (partition by webhook_id, table_name order by id) as latest_id
       from fresh
     ),
-    -- The same of what the queue holds already; the latest of all is asked for where a truncation enters first.
+    -- The same rows among those already queued. The latest of all is needed if a truncation comes first.
     tables as materialized (
       select t.webhook_id, t.table_name,
         (
@@ -196,11 +206,11 @@ function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
         ) end as latest_id
       from (
         select webhook_id, table_name, bool_or(is_truncation and latest_id is null) as begins_with_truncation
-        from placed group by webhook_id, table_name
+        from ordered group by webhook_id, table_name
       ) t
     ),
-    -- Of each row the records it is about, with the row of this batch before it.
-    touched as materialized (
+    -- The records of each row, with the row of this batch before it.
+    affected as materialized (
       select id, webhook_id, key, lag(id) over (partition by webhook_id, key order by id) as before_id
       from (
         select id, webhook_id, record_key as key from fresh where record_key is not null
@@ -208,7 +218,7 @@ function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
         select id, webhook_id, old_record_key from fresh where old_record_key is not null
       ) t
     ),
-    -- The first of the batch follows what the queue holds already.
+    -- The first row of the batch follows the rows already queued.
     found as materialized (
       select t.webhook_id, t.key, greatest(
         (
@@ -220,12 +230,13 @@ function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
           where q.webhook_id = t.webhook_id and q.old_record_key = t.key order by q.id desc limit 1
         )
       ) as id
-      from touched t
+      from affected t
       where t.before_id is null
     ),
-    -- One that is being removed is waited for and then left out. One that stays is not removed before this transaction
-    -- ends, so that its removal sees what follows it. In one order, so that two transactions do not wait for each other.
-    held as materialized (
+    -- A row that is being removed is waited for and then left out. A row that remains is not removed before this
+    -- transaction ends, so that its removal sees the rows that follow it. All rows are locked in one order, so that two
+    -- transactions do not deadlock.
+    locked as materialized (
       select id from basalt.webhook_queue where id = any (array(
         select id from found where id is not null
         union select truncation_id from tables where truncation_id is not null
@@ -235,18 +246,18 @@ function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
       for key share
     ),
     linked as materialized (
-      select t.id, t.key, coalesce(t.before_id, held.id) as before_id
-      from touched t
+      select t.id, t.key, coalesce(t.before_id, locked.id) as before_id
+      from affected t
       left join found on t.before_id is null and found.webhook_id = t.webhook_id and found.key = t.key
-      left join held on held.id = found.id
+      left join locked on locked.id = found.id
     ),
     barriers as materialized (
       select p.id, case when p.is_truncation then coalesce(p.latest_id, latest.id)
         else coalesce(p.truncation_id, truncation.id) end as before_id
-      from placed p
+      from ordered p
       left join tables t on t.webhook_id = p.webhook_id and t.table_name = p.table_name
-      left join held latest on latest.id = t.latest_id
-      left join held truncation on truncation.id = t.truncation_id
+      left join locked latest on latest.id = t.latest_id
+      left join locked truncation on truncation.id = t.truncation_id
     )
     insert into basalt.webhook_queue (id, webhook_id, event_id, event_action, event_table, log_id, record_key,
       old_record_key, after_id, after_old_id, body)
@@ -261,7 +272,7 @@ function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
     order by f.id`
 }
 
-/** What receivers are sent of a row of the log. @param row its alias */
+/** Compiles the JSON body that receivers get for a row of the log. @param row its alias */
 export function payloadOfLog(row: string): Sql {
   const [action, table, record, oldRecord] = ['action', 'table_name', 'record', 'old_record'].map((name) =>
     sql.id(row, name),
@@ -277,7 +288,7 @@ const contentOfDelivery = sql`
   from basalt.webhook_deliveries d
   where d.id = f.delivery_id`
 
-/** One row of the log: a limit keeps the planner from reading all of it for a join. */
+/** Compiles a read of one row of the log. The limit keeps the planner from reading the whole log for a join. */
 function byId(columns: Sql, id = sql`event.id`): Sql {
   return sql`select ${columns} from basalt.outbox where id = ${id} limit 1`
 }

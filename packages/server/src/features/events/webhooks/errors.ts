@@ -4,22 +4,22 @@ export const webhookErrorTable = {
   invalidWebhook: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A field of the webhook is missing or has the wrong form; the message names it.',
+    help: 'A field of the webhook is missing or malformed. The message names it.',
   },
   webhookTargetRefused: {
     status: 400,
     message: 'url: the address is not one that webhooks may be sent to',
-    help: 'Link-local, metadata, unspecified, multicast and reserved addresses are always refused, private and loopback ones unless `webhooks.allow_private_targets` permits them.',
+    help: 'Webhooks cannot go to link-local, metadata, unspecified, multicast and reserved addresses. Private and loopback addresses are allowed only with `webhooks.allow_private_targets`.',
   },
   webhookNotFound: {
     status: 404,
     message: 'webhook not found',
-    help: 'There is no webhook with this id; `GET /api/webhooks` lists them.',
+    help: 'No webhook has this id. `GET /api/webhooks` lists all webhooks.',
   },
   webhookDisabled: {
     status: 409,
     message: 'the webhook is disabled',
-    help: 'What is queued for a disabled webhook is not sent. Enable it first: `PATCH {"enabled": true}`.',
+    help: 'Queued events of a disabled webhook are not sent. Enable it first: `PATCH {"enabled": true}`.',
   },
   deliveryNotFound: {
     status: 404,

@@ -8,7 +8,7 @@ export const secretLimit = 1024
 export const tablesLimit = 1000
 export const nameLimit = 200
 
-/** Rules of {@link readUrl} for the API document. */
+/** Rules of {@link readUrl}, for the API document. */
 export const urlRules = { format: 'uri', maxLength: urlLimit }
 
 /** @throws AppError invalid_webhook */
@@ -26,7 +26,7 @@ export function readUrl(text: string): string {
   return storable('url', url)
 }
 
-/** Returns undefined when there is none. @throws AppError invalid_webhook */
+/** Parses a secret. Returns undefined for none. @throws AppError invalid_webhook */
 export function readSecret(text: string | null): string | undefined {
   if (text === null || text === '') return undefined
   if (text.length > secretLimit)
@@ -36,7 +36,7 @@ export function readSecret(text: string | null): string | undefined {
   return text
 }
 
-/** Returns the events of records for an empty list. @throws AppError invalid_webhook */
+/** Parses the events. An empty list means all events of records. @throws AppError invalid_webhook */
 export function readEvents(events: readonly string[]): Webhook['events'] {
   const wrong = events.find((event) => !isAction(event))
   if (wrong !== undefined) {
@@ -51,7 +51,7 @@ function isAction(event: string): event is Webhook['events'][number] {
   return actions.some((action) => action === event)
 }
 
-/** Tables need not exist yet. @throws AppError invalid_webhook */
+/** Parses table names. The tables need not exist yet. @throws AppError invalid_webhook */
 export function readTables(tables: readonly string[]): string[] {
   if (tables.length > tablesLimit) throw webhookErrors.invalidWebhook(`tables: at most ${tablesLimit}`)
   for (const name of tables) {

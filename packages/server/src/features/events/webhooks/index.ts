@@ -23,12 +23,15 @@ export { pruneWebhooks } from './prune.ts'
 export { countWebhookSecretsByKey } from './webhook.ts'
 
 const topic = 'webhooks'
-/** Time that attempts in flight get when the server stops; those cut off are made again. */
+/** Milliseconds that attempts in flight have when the server stops. Attempts that are cut off are retried. */
 const stopTimeoutMs = 3000
 
 const consumerName = 'webhooks'
 
-/** Differs when deliveries have been queued, in the transaction that queues them, or when a webhook was changed or replayed. */
+/**
+ * Version of the queue. It changes in the transaction that queues deliveries, and when a webhook is changed or
+ * replayed.
+ */
 const version = sql`(
   select c.passed || ' ' || c.target_id || ' ' || coalesce(
     (select max(greatest(w.updated_at, w.replayed_at))::text from basalt.webhooks w), '')
@@ -40,14 +43,14 @@ export interface WebhooksDeps {
   readonly interests: Interests
   readonly notifications: Notifications
   readonly outbound: Outbound
-  /** Asked for only when there is a secret. */
+  /** Box that encrypts secrets, opened only if there is a secret. */
   readonly secrets: () => SecretBox
   readonly queue: JobQueue
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Delivers changes to receivers. */
+/** Creates the feature that delivers changes to receivers. */
 export function webhooks({
   config,
   database,

@@ -1,15 +1,15 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-/** Rows removed by one statement, so that none takes long. */
+/** Maximum number of rows that one statement removes, so that none takes long. */
 const pruneSize = 10_000
 
 /**
- * Removes deliveries, and events that a disabled webhook has not asked for, of more than so many hours ago; and secrets that
- * no longer sign. @returns how many rows
+ * Removes deliveries older than the given hours, queued events of disabled webhooks of the same age, and secrets that
+ * no longer sign. @returns the number of rows
  */
 export async function pruneWebhooks(database: Queryable, retentionHours: number): Promise<number> {
-  await forgetPreviousSecrets(database)
+  await clearPreviousSecrets(database)
   const oldest = sql`now() - make_interval(hours => ${retentionHours}::int)`
   const recorded = sql`
     select id from basalt.webhook_deliveries where delivered_at < ${oldest}
@@ -26,7 +26,7 @@ export async function pruneWebhooks(database: Queryable, retentionHours: number)
   )
 }
 
-async function forgetPreviousSecrets(database: Queryable): Promise<void> {
+async function clearPreviousSecrets(database: Queryable): Promise<void> {
   await database.count(sql`
     update basalt.webhooks set previous_secret = null, previous_secret_until = null
     where previous_secret_until <= now()`)

@@ -4,38 +4,41 @@ import type { Claims } from '../queue/index.ts'
 import type { Outcome } from './delivery.ts'
 import { previousSecretOf } from './webhook.ts'
 
-/** An attempt that is this node's to make, until its lease runs out. */
+/** Attempt that belongs to this node until its lease expires. */
 export interface Claim {
   readonly id: string
-  /** Fencing token: which claim of the row this is. */
+  /** Fencing token: the number of this claim of the row. */
   readonly claim: string
   readonly webhook_id: string
   readonly url: string
-  /** Encrypted. */
+  /** Encrypted secret. */
   readonly secret: string | null
   readonly previous_secret: string | null
   readonly event_id: string
-  /** Attempts that ended before. */
+  /** Number of earlier attempts that have ended. */
   readonly attempts: number
   readonly body: string
 }
 
-/** Longer than any attempt takes, and short: until it runs out, the attempts of a killed node count as in flight. */
+/**
+ * Lease in seconds. It is longer than any attempt. It is also short, because attempts of a killed node count as in
+ * flight until it expires.
+ */
 export const leaseSeconds = 15
 
-/** Longest time between two looks while attempts of any node are in flight or wait for their time. */
+/** Maximum milliseconds between two polls while attempts of any node are in flight or waiting. */
 const inFlightMs = 1000
 
-/** A receiver that fails gets no more than so many deliveries at once until one succeeds. */
+/** Maximum number of deliveries in flight to a receiver that fails, until one succeeds. */
 const failingConcurrency = 5
 
-/** Ready: it waits for no earlier row. */
+/** Condition of a row that is due and waits for no earlier row. */
 const isDue = sql`q.after_id is null and q.after_old_id is null and q.due_at <= now()`
 
 /**
- * Claims attempts that are due: of each webhook those that have been due longest, as many as it may have in flight,
- * those with the fewest in flight first. Reads by index what it takes and no more, whatever waits. One statement: at
- * 50 ms an attempt, round trips are what a receiver waits for.
+ * Claims due attempts: of each webhook those that have been due longest, within its limit of attempts in flight.
+ * Webhooks with the fewest attempts in flight come first. The claim reads by index only what it returns, whatever else
+ * waits. It is one statement, because round trips dominate at 50 ms an attempt.
  */
 export async function claimAttempts(
   database: Pick<Queryable, 'many'>,
@@ -51,7 +54,7 @@ export async function claimAttempts(
         select from basalt.webhook_queue q where q.webhook_id = w.id and ${isDue} order by q.due_at limit 1
       ) q
       where w.enabled
-      -- One node at a time counts what a receiver has in flight.
+      -- One node at a time counts the attempts in flight of a receiver.
       for no key update of w skip locked
     ),
     counted as materialized (
@@ -72,7 +75,7 @@ export async function claimAttempts(
         from (
           select q.id, q.due_at from basalt.webhook_queue q
           where q.webhook_id = r.id and ${isDue}
-          -- A constant, from which the planner sees that the index has to be read in its order.
+          -- The limit is a constant, from which the planner sees that it has to read the index in order.
           order by q.due_at, q.id limit ${perReceiver}::int
         ) q
       ) q
@@ -84,11 +87,11 @@ export async function claimAttempts(
         due_at = now() + make_interval(secs => ${leaseSeconds}),
         leased_until = now() + make_interval(secs => ${leaseSeconds})
       where q.id = any (array(select id from due order by ordinal limit ${total}::int))
-        -- Asked again of a row that another transaction has changed meanwhile.
+        -- This is checked again for a row that another transaction has changed meanwhile.
         and q.due_at <= now()
       returning q.id, q.claim, q.webhook_id, q.event_id, q.attempts, q.body
     ),
-    -- What is due already waits for one in flight.
+    -- Rows that are due already wait for one in flight.
     next as (
       select extract(epoch from min(q.due_at) - now())::float8 * 1000 as next_ms
       from basalt.webhooks w
@@ -105,7 +108,7 @@ export async function claimAttempts(
   const nextMs = rows[0]?.next_ms ?? undefined
   return {
     claims: rows.filter((row): row is Claim & { next_ms: number | null } => row.id !== null),
-    // An attempt of another node may end, or be given back, before its lease does.
+    // An attempt of another node may end or be released before its lease expires.
     nextMs: nextMs === undefined ? undefined : Math.min(nextMs, inFlightMs),
   }
 }
@@ -120,18 +123,18 @@ export async function releaseClaim(
     where id = ${id}::bigint and claim = ${claim}::bigint`)
 }
 
-/** What follows from an outcome. */
+/** Action that follows an outcome. */
 export type NextAction =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly seconds: number }
-  /** The webhook sends no more; what is queued for it stays. */
+  /** Pauses the webhook. It sends no more, and its queued events remain. */
   | { readonly kind: 'pause'; readonly reason: string }
 
 /**
- * Records an attempt and what follows from it.
+ * Records an attempt and performs its next action.
  *
- * @param pauseAfterHours failing for so long pauses the webhook; 0: never
- * @returns whether the claim was the latest
+ * @param pauseAfterHours hours of failure after which the webhook is paused; 0 means never
+ * @returns true if the claim was the latest
  */
 export async function settleAttempt(
   database: Queryable,
@@ -166,7 +169,7 @@ export async function settleAttempt(
           failing_since = coalesce(failing_since, now())
         where enabled and (failing_since is null or ${isOverdue(pauseAfterHours)})`
   const { count } = await database.one<{ count: number }>(sql`
-    -- The webhook before its queue, in the order in which the removal of a webhook locks them.
+    -- The webhook is locked before its queue, in the order in which deleting a webhook locks them.
     with webhook as materialized (
       select id from basalt.webhooks
       where id = (select q.webhook_id from basalt.webhook_queue q where ${isMine})

@@ -3,7 +3,7 @@ import { secondsToWait } from './retry-policy.ts'
 
 const now = new Date('2026-03-04T05:06:07Z')
 
-test('four attempts with waits of 1, 5 and 25 seconds', () => {
+test('webhooks › retry policy › makes four attempts with pauses of 1, 5 and 25 s', () => {
   expect([1, 2, 3, 4].map((attempt) => secondsToWait(attempt, undefined, now))).toEqual([1, 5, 25, undefined])
 })
 
@@ -17,10 +17,13 @@ test.each([
   ['soon', 5],
   ['-7', 5],
   ['', 5],
-] as const)('Retry-After: %s makes the second wait %i', (header, seconds) => {
-  expect(secondsToWait(2, header, now)).toBe(seconds)
-})
+] as const)(
+  'webhooks › retry policy › with Retry-After: %s, waits %i s before the third attempt',
+  (header, seconds) => {
+    expect(secondsToWait(2, header, now)).toBe(seconds)
+  },
+)
 
-test('no Retry-After makes a fifth attempt', () => {
+test('webhooks › retry policy › makes no fifth attempt for a Retry-After header', () => {
   expect(secondsToWait(4, '10', now)).toBeUndefined()
 })

@@ -1,16 +1,18 @@
 import { readRetryAfter } from '../../../lib/retry-after.ts'
 import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
 
-/** Waits of 1, 5 and 25 s. */
+/** Retry policy with pauses of 1, 5 and 25 s. */
 const policy = { attempts: 4, delay: 1, delayMax: 25, backoff: 5 } as const
 
-/** A receiver may ask for more time than that, up to this many seconds. */
+/** Maximum seconds that a receiver may request with `Retry-After`. */
 const longestWait = 300
 
 /**
- * @param attempt the one that failed, 1 for the first
- * @param retryAfter the header of the reply
- * @returns seconds to wait before the next one; undefined when there is none
+ * Returns the pause before the next attempt.
+ *
+ * @param attempt number of the failed attempt, starting at 1
+ * @param retryAfter header of the response
+ * @returns seconds to wait; undefined if there is no further attempt
  */
 export function secondsToWait(
   attempt: number,

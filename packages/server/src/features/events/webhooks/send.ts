@@ -5,17 +5,17 @@ import { signatureHeaders } from '../../../lib/webhook-signature.ts'
 import type { Outcome } from './delivery.ts'
 import type { Receiver } from './webhook.ts'
 
-/** Interface, Limits. */
+/** Time limit of an attempt in milliseconds. */
 const timeoutMs = 10_000
 const replyLimit = 64 * 1024
 
 export interface Message extends Receiver {
-  /** The header `webhook-id`. */
+  /** Value of the header `webhook-id`. */
   readonly id: string
   readonly body: string
 }
 
-/** One attempt: signs, sends, and tells how it went. Never throws. */
+/** Function that makes one attempt: it signs, sends and returns the outcome. It never throws. */
 export type Send = (
   message: Message,
   signal?: AbortSignal,
@@ -33,7 +33,7 @@ export function createSend({ outbound, secrets, clock }: SendDeps): Send {
       sealed === null ? undefined : secrets().open(sealed, secretContext(webhookId))?.toString('utf8')
     const opened = open(secret)
     if (secret !== null && opened === undefined) {
-      // Unsigned it must not go: the receiver could not tell it from a forgery.
+      // An unsigned request must not be sent, because the receiver could not tell it from a forgery.
       const error = 'the secret cannot be decrypted: set it again, or restore auth.encryption_key'
       return {
         success: false,
@@ -44,7 +44,7 @@ export function createSend({ outbound, secrets, clock }: SendDeps): Send {
         headers: {},
       }
     }
-    const begunAt = performance.now()
+    const startedAt = performance.now()
     const { status, headers, text, error } = await outbound.post({
       url,
       headers: {
@@ -57,7 +57,7 @@ export function createSend({ outbound, secrets, clock }: SendDeps): Send {
       replyLimit,
       ...(signal === undefined ? {} : { signal }),
     })
-    const durationMs = Math.round(performance.now() - begunAt)
+    const durationMs = Math.round(performance.now() - startedAt)
     const success = error === undefined && status !== undefined && status >= 200 && status < 300
     return {
       success,
@@ -70,7 +70,7 @@ export function createSend({ outbound, secrets, clock }: SendDeps): Send {
   }
 }
 
-/** What an encrypted secret belongs to. */
+/** Returns the context that binds an encrypted secret to its webhook. */
 export function secretContext(webhookId: string): string {
   return `webhook ${webhookId}`
 }

@@ -5,7 +5,7 @@ import { Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { webhookErrors } from './errors.ts'
 
-/** Events of records, which a webhook gets unless it names others. */
+/** Events of records, the default of a webhook. */
 export const recordActions = ['create', 'update', 'delete'] as const
 export const actions = [...recordActions, 'truncate'] as const
 
@@ -16,10 +16,10 @@ export const Webhook = component(
     url: Type.String(),
     hasSecret: Type.Boolean(),
     events: Type.Array(choice(actions)),
-    tables: Type.Array(Type.String({ description: 'Empty: all tables.' })),
+    tables: Type.Array(Type.String({ description: 'Name of a collection. An empty list means all tables.' })),
     enabled: Type.Boolean(),
     pausedAt: nullable(timestamp, {
-      description: 'When the server stopped sending by itself; `enabled` is false then.',
+      description: 'Time at which the server paused the webhook. `enabled` is false then.',
     }),
     pausedReason: nullable(Type.String()),
     createdAt: timestamp,
@@ -28,20 +28,20 @@ export const Webhook = component(
 )
 export type Webhook = Answered<typeof Webhook>
 
-/** Fields of a webhook that callers set. */
+/** Fields of a webhook that clients set. */
 export interface WebhookFields extends Pick<Webhook, 'url' | 'events' | 'tables' | 'enabled'> {
-  /** Encrypted. */
+  /** Encrypted secret. */
   readonly secret: string | null
 }
 
 /** Secrets of a webhook, encrypted. */
 interface Secrets {
   readonly secret: string | null
-  /** Secret before, while it still signs. */
+  /** Previous secret, while it still signs. */
   readonly previousSecret: string | null
 }
 
-/** @param webhook its row, or an alias of it */
+/** Compiles the previous secret while it still signs. @param webhook its table or an alias of it */
 export function previousSecretOf(webhook: string): Sql {
   const column = (name: string) => sql.id(webhook, name)
   return sql`case when ${column('previous_secret_until')} > now() then ${column('previous_secret')} end`
@@ -73,7 +73,7 @@ export async function getReceiver(database: Queryable, id: string): Promise<Rece
   )
 }
 
-/** Keeps others from changing the webhook until the transaction ends. @throws AppError webhook_not_found */
+/** Locks the webhook until the transaction ends. @throws AppError webhook_not_found */
 export async function lockWebhook(transaction: Queryable, id: string): Promise<WebhookFields> {
   return await one<WebhookFields>(
     transaction,
@@ -85,11 +85,11 @@ export async function lockWebhook(transaction: Queryable, id: string): Promise<W
 }
 
 /**
- * Keeps others from changing the webhook until the transaction ends; nodes then read the queue.
+ * Locks the webhook until the transaction ends and notes the replay, so that nodes poll the queue.
  *
  * @throws AppError webhook_not_found
  */
-export async function noteReplay(transaction: Queryable, id: string): Promise<Webhook> {
+export async function lockForReplay(transaction: Queryable, id: string): Promise<Webhook> {
   return await one<Webhook>(
     transaction,
     id,
@@ -108,15 +108,15 @@ export async function insertWebhook(
     returning ${columns}`)
 }
 
-/** Time for which a replaced secret signs beside its successor. */
+/** Hours for which a replaced secret signs beside its successor. */
 const previousSecretHours = 24
 
 /**
- * Stores a webhook. A secret that is replaced still signs for a while, one that is removed does not, nor the one replaced
- * before it.
+ * Updates a webhook. A replaced secret still signs for a while. A removed secret does not sign, and neither does the
+ * one replaced before it.
  *
- * @param isResumed ends a pause, and with it the count of its hours
- * @param isSecretReplaced false also of the same secret sealed anew
+ * @param isResumed true to end a pause and restart the count of its hours
+ * @param isSecretReplaced false also for the same secret sealed again
  */
 export async function updateWebhook(
   database: Queryable,
@@ -127,11 +127,11 @@ export async function updateWebhook(
   const resumed = isResumed ? sql`, paused_at = null, paused_reason = null, failing_since = null` : sql.empty
   const replaced = sql`secret,
     previous_secret_until = now() + make_interval(hours => ${previousSecretHours}::int)`
-  const kept = secret === null ? sql`null` : previousSecretOf('webhooks')
+  const previous = secret === null ? sql`null` : previousSecretOf('webhooks')
   return await database.one<Webhook>(sql`
     update basalt.webhooks
     set url = ${url}, secret = ${secret},
-      previous_secret = ${isSecretReplaced ? replaced : kept},
+      previous_secret = ${isSecretReplaced ? replaced : previous},
       events = ${events}::text[], tables = ${tables}::text[],
       enabled = ${enabled}, updated_at = now() ${resumed}
     where id = ${id}::uuid
@@ -147,7 +147,7 @@ export async function deleteWebhook(database: Queryable, id: string): Promise<We
   )
 }
 
-/** Counts the secrets of receivers that each key has sealed; a sealed secret begins with the name of its key. */
+/** Counts the secrets of receivers by the key that has sealed them. A sealed secret begins with the name of its key. */
 export async function countWebhookSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(secret, '.', 1) as key, count(*)::int as count
@@ -157,7 +157,7 @@ export async function countWebhookSecretsByKey(database: Queryable): Promise<Rea
   return new Map(rows.map(({ key, count }) => [key, count]))
 }
 
-/** Returns the row of a webhook, for ids of any form. @throws AppError webhook_not_found */
+/** Returns the row of a webhook, for an id in any form. @throws AppError webhook_not_found */
 async function one<Row extends object>(database: Queryable, id: string, statement: Sql): Promise<Row> {
   const row = isUuid(id) ? await database.maybeOne<Row & Record<string, unknown>>(statement) : undefined
   if (row === undefined) throw webhookErrors.webhookNotFound()

@@ -14,9 +14,9 @@ import {
 import { secondsToWait } from './retry-policy.ts'
 import type { Send } from './send.ts'
 
-/** Attempts that end within this time are followed by one look at the queue. */
+/** Milliseconds from the end of an attempt to the next poll. Attempts that end within this time share one poll. */
 const wakeDelayMs = 5
-/** Attempts in flight on one node. */
+/** Maximum number of attempts in flight on one node. */
 const totalConcurrency = 500
 
 export interface DeliveryWorkerOptions {
@@ -24,10 +24,10 @@ export interface DeliveryWorkerOptions {
   readonly send: Send
   readonly clock: Clock
   readonly log: Logger
-  /** Attempts at one receiver at once. */
+  /** Maximum number of attempts in flight to one receiver. */
   readonly concurrency: number
   readonly pauseAfterHours: number
-  /** A webhook was paused. */
+  /** Runs after a webhook was paused. */
   readonly onPause: () => void
 }
 
@@ -36,14 +36,14 @@ interface Attempt {
   readonly next: NextAction
 }
 
-/** Makes the attempts that are due, each by itself, so that no receiver waits for another. */
+/** Creates the worker that makes due attempts, each independently, so that no receiver waits for another. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): QueueWorker<Claim, Attempt> {
   const { database, send, clock, log, concurrency, pauseAfterHours, onPause } = options
 
   async function perform(claim: Claim, stopping: AbortSignal): Promise<Attempt | undefined> {
     const { webhook_id: webhookId, url, secret, previous_secret: previousSecret, event_id: id, body } = claim
     const { headers, ...outcome } = await send({ webhookId, url, secret, previousSecret, id, body }, stopping)
-    // Cut off by the stop of this node, not by the receiver.
+    // The stop of this node cut off the attempt, not the receiver.
     if (stopping.aborted && !outcome.success) return undefined
     if (outcome.success) return { outcome, next: { kind: 'done' } }
     if (outcome.statusCode === 410) {

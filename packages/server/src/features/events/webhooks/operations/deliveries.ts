@@ -29,7 +29,7 @@ import {
 import { enqueueAgain, replayChoices } from '../enqueue.ts'
 import { webhookErrors } from '../errors.ts'
 import { readSecret } from '../fields.ts'
-import { getReceiver, getWebhook, noteReplay } from '../webhook.ts'
+import { getReceiver, getWebhook, lockForReplay } from '../webhook.ts'
 import { common, id, item, readAllowedUrl, requiredUrl, seal, type WebhookDeps } from './webhooks.ts'
 
 const deliveriesPath = `${item}/deliveries`
@@ -37,7 +37,7 @@ const deliveryPath = `${deliveriesPath}/:deliveryId`
 const params = Type.Object({ id })
 const deliveryParams = Type.Object({ id, deliveryId: id })
 
-const wrong = (problem: string) => ({ invalid: () => webhookErrors.invalidWebhook(problem) })
+const refusal = (problem: string) => ({ invalid: () => webhookErrors.invalidWebhook(problem) })
 
 const list = operation({
   ...common,
@@ -45,25 +45,25 @@ const list = operation({
   method: 'GET',
   path: deliveriesPath,
   summary: 'List the deliveries of a webhook',
-  description: 'Every attempt, newest first.',
+  description: 'Returns every attempt, newest first.',
   params,
   query: Type.Object({
     page: Type.Optional(
       refusedWith(
-        wrong('page: expected an integer'),
+        refusal('page: expected an integer'),
         checkedByHandler({ minimum: 1, maximum: 1_000_000 }, Type.Integer()),
       ),
     ),
     perPage: Type.Optional(
       refusedWith(
-        wrong('perPage: expected an integer'),
+        refusal('perPage: expected an integer'),
         checkedByHandler({ minimum: 1, maximum: 100, default: 20 }, Type.Integer()),
       ),
     ),
     failed_only: Type.Optional(
       refusedWith(
-        wrong('failed_only: expected true or false'),
-        Type.Boolean({ description: 'true: only attempts that failed.' }),
+        refusal('failed_only: expected true or false'),
+        Type.Boolean({ description: 'True to list only failed attempts.' }),
       ),
     ),
   }),
@@ -102,7 +102,7 @@ const replay = operation({
   method: 'POST',
   path: `${deliveryPath}/replay`,
   summary: 'Send a delivery again',
-  description: 'One attempt with the same body and `webhook-id`; answers its row of the log.',
+  description: 'Makes one attempt with the same body and `webhook-id`. Returns its row of the log.',
   params: deliveryParams,
   success: ok(WebhookDelivery),
   async handle({ database, send }: WebhookDeps, { params: { id, deliveryId }, origin }) {
@@ -120,12 +120,13 @@ const tryDelivery = operation({
   method: 'POST',
   path: `${deliveryPath}/try`,
   summary: 'Send a delivery to another address',
-  description: 'One attempt with the same body and `webhook-id`, for a test; not in the log of deliveries.',
+  description:
+    'Makes one attempt with the same body and `webhook-id`, for a test. The log of deliveries does not record it.',
   params: deliveryParams,
   body: Type.Object({
     url: requiredUrl,
     secret: Type.Optional(
-      Type.String({ description: 'Signs this attempt. The secret of the webhook is not used.' }),
+      Type.String({ description: 'Secret that signs this attempt. The secret of the webhook is not used.' }),
     ),
   }),
   success: ok(WebhookTrial),
@@ -134,7 +135,7 @@ const tryDelivery = operation({
     const url = readAllowedUrl(deps, body.url)
     const secret = readSecret(body.secret ?? null)
     await recordAdminAction(deps.database, 'webhooks.try', id, origin, { deliveryId, eventId, url })
-    // Under an id of its own, as secrets are sealed for one receiver.
+    // The trial gets its own id, because a secret is sealed for one receiver.
     const webhookId = randomUUID()
     const { headers: _, ...outcome } = await deps.send({
       webhookId,
@@ -157,12 +158,12 @@ const replayRange = operation({
   path: `${item}/replays`,
   summary: 'Deliver a range of events again',
   description:
-    'Queues them in their order, each record after what the queue holds of it already; an event that is in the queue is left out. The webhook must be enabled.',
+    'Queues the events in their order. Each waits for earlier events of its record in the queue. An event that the queue already has is skipped. The webhook must be enabled.',
   params,
   body: Type.Object({
     which: choiceParameter('which', replayChoices, {
       description:
-        '`failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it.',
+        'Kind of events. `failed` (default): no attempt has succeeded. `delivered`: all events with an attempt. `missed`: events of the log that the webhook subscribes to and that were never queued for it.',
     }),
     since: instantParameter,
     until: instantParameter,
@@ -174,20 +175,18 @@ const replayRange = operation({
         },
         Type.String({
           pattern: `^\\d{0,18}_${uuidPattern.slice(1)}`,
-          description: '`nextCursor` of the request before: continues where it ended.',
+          description: '`nextCursor` of the previous request. Continues where that one ended.',
         }),
       ),
     ),
     limit: replayLimit.schema,
-    dryRun: Type.Optional(Type.Boolean({ description: 'true: only counts them.' })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'True to count the events without queuing them.' })),
   }),
   success: ok(
     Type.Object({
-      queued: Type.Integer({ description: 'Events that are queued now; with `dryRun`, that would be.' }),
+      queued: Type.Integer({ description: 'Number of events that were queued, or would be with `dryRun`.' }),
       hasMore: Type.Boolean({ description: 'True if the limit was reached.' }),
-      nextCursor: Type.Optional(
-        Type.String({ description: 'With `hasMore`: where the next request continues.' }),
-      ),
+      nextCursor: Type.Optional(Type.String({ description: 'With `hasMore`: cursor of the next request.' })),
     }),
   ),
   async handle({ database, onQueued }: WebhookDeps, { params: { id }, body, origin }) {
@@ -198,8 +197,8 @@ const replayRange = operation({
     const after = cursor === undefined ? undefined : { logId: logId || null, eventId }
     const range = { webhookId: id, which, from, to, after, limit, isDryRun }
     const { count: queued, last } = await database.transaction(async (transaction) => {
-      // Locked, so that of two replays at once the second finds what the first has queued.
-      const { enabled } = await (isDryRun ? getWebhook : noteReplay)(transaction, id)
+      // The webhook is locked, so that the second of two concurrent replays finds the rows that the first has queued.
+      const { enabled } = await (isDryRun ? getWebhook : lockForReplay)(transaction, id)
       if (!enabled && !isDryRun) throw webhookErrors.webhookDisabled()
       const found = await enqueueAgain(transaction, range)
       if (isDryRun) return found

@@ -38,14 +38,14 @@ export interface WebhookDeps {
   readonly secrets: () => SecretBox
   readonly interests: Interests
   readonly send: Send
-  /** Called when deliveries were queued. */
+  /** Runs after deliveries were queued. */
   readonly onQueued: () => void
 }
 
 export const common = { guard: 'admin', permission: 'owner', tag: 'webhooks' } as const
 export const collection = '/api/webhooks'
 export const item = `${collection}/:id`
-/** Id of any form: a malformed one is not found, after everything else was checked. */
+/** Parameter of an id in any form. A malformed id gets 404, after all other checks. */
 export const id = checkedByHandler({ format: 'uuid' }, Type.String())
 const params = Type.Object({ id })
 
@@ -64,20 +64,22 @@ const fields = {
       { anyOf: [{ type: 'string', maxLength: secretLimit }, { type: 'null' }] },
       nullable(Type.String(), {
         description:
-          'Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once.',
+          'Key of the signatures: any text, or `whsec_` and base64. Never returned. In an update, null removes the secret and an empty text leaves it unchanged. A replaced secret signs `webhook-signature` for another day beside its successor. Secrets before it stop signing at once.',
       }),
     ),
   ),
   events: Type.Optional(
     checkedByHandler(
       { items: { type: 'string', enum: actions } },
-      Type.Array(Type.String(), { description: 'The first three unless given.' }),
+      Type.Array(Type.String(), { description: 'Events that are sent. Default: create, update and delete.' }),
     ),
   ),
   tables: Type.Optional(
     checkedByHandler(
       { maxItems: tablesLimit, items: { type: 'string', pattern: '\\S', maxLength: nameLimit } },
-      Type.Array(Type.String(), { description: 'Names of collections; empty: all.' }),
+      Type.Array(Type.String(), {
+        description: 'Names of collections. An empty list means all collections.',
+      }),
     ),
   ),
   enabled: Type.Optional(Type.Boolean()),
@@ -89,7 +91,7 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List webhooks',
-  description: 'Oldest first.',
+  description: 'Returns the oldest webhooks first.',
   success: ok(Type.Object({ items: Type.Array(Webhook) })),
   handle: async ({ database }: WebhookDeps) => ({ items: await listWebhooks(database) }),
 })
@@ -100,7 +102,7 @@ const create = operation({
   method: 'POST',
   path: collection,
   summary: 'Create a webhook',
-  description: 'Writes that begin after the answer are delivered, on whatever node.',
+  description: 'Writes that start after the response are delivered, on every node.',
   body: Type.Object({ ...fields, url: requiredUrl }),
   success: created(Webhook),
   async handle(deps: WebhookDeps, { body, origin }) {
@@ -140,7 +142,7 @@ const update = operation({
   method: 'PATCH',
   path: item,
   summary: 'Change a webhook',
-  description: 'Fields that are left out stay as they are. `enabled: true` also ends a pause.',
+  description: 'Fields that are absent keep their value. `enabled: true` also ends a pause.',
   params,
   body: Type.Object({ ...fields, url: Type.Optional(url) }),
   success: ok(Webhook),
@@ -149,15 +151,15 @@ const update = operation({
     const id = params.id.toLowerCase()
     const { url, secret, events, tables, enabled } = body
     const changes = {
-      // An empty URL or secret means unchanged, as in other implementations of the API: a form that cannot know the
-      // secret sends an empty one, and must not end the signatures by it. Null removes it.
+      // An empty URL or secret means unchanged, as in other implementations of the API. A form that cannot know the
+      // secret sends an empty one, which must not end the signatures. Null removes the secret.
       ...(url === undefined || url === '' ? {} : { url: readAllowedUrl(deps, url) }),
       ...(secret === undefined || secret === '' ? {} : { secret: seal(deps, id, readSecret(secret)) }),
       ...(events === undefined ? {} : { events: readEvents(events) }),
       ...(tables === undefined ? {} : { tables: readTables(tables) }),
       ...(enabled === undefined ? {} : { enabled }),
     }
-    // Compared by their texts: one secret sealed twice differs.
+    // The texts are compared, because sealing one secret twice gives two values.
     const isReplaced = (sealed: string | null) =>
       typeof changes.secret === 'string' &&
       sealed !== null &&
@@ -198,7 +200,8 @@ const test = operation({
   method: 'POST',
   path: `${item}/test`,
   summary: 'Send a test event',
-  description: 'One attempt, even if the webhook is disabled; not in the log.',
+  description:
+    'Makes one attempt, even if the webhook is disabled. The log of deliveries does not record it.',
   params,
   success: ok(WebhookTrial),
   async handle({ database, send }: WebhookDeps, { params: { id }, origin }) {
@@ -229,7 +232,7 @@ export function seal(
   return secret === undefined ? null : secrets().seal(Buffer.from(secret, 'utf8'), secretContext(webhookId))
 }
 
-/** Returns everything but the secret, for the audit. */
+/** Returns the audit details: everything but the secret. */
 function describe({ url, hasSecret, events, tables, enabled }: Webhook) {
   return { url, hasSecret, events, tables, enabled }
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** Adds events to the log and, as the relay does, to the queue. */
+/** Adds events to the log and to the queue, as the relay does. */
 async function enqueue(table: string, keys: string): Promise<void> {
   const rows = await app.sql<{ id: string }>(`
     insert into basalt.outbox (action, table_name, record_key, record)
@@ -29,14 +29,14 @@ async function enqueue(table: string, keys: string): Promise<void> {
   }
 }
 
-/** Statistics as they are of a table that was never analyzed, whatever was known of it. */
+/** Removes the statistics, as if the table had never been analyzed. */
 const forget = `
   delete from pg_statistic where starelid = 'basalt.webhook_queue'::regclass;
   update pg_class set reltuples = -1, relpages = 0, relallvisible = 0
   where oid = 'basalt.webhook_queue'::regclass
     or oid in (select indexrelid from pg_index where indrelid = 'basalt.webhook_queue'::regclass)`
 
-describe('with 100,000 deliveries queued for a dead receiver, a claim', () => {
+describe('webhooks › claim › with 100,000 deliveries queued for a dead receiver', () => {
   beforeAll(async () => {
     await app.sql(`
       alter table basalt.webhook_queue set (autovacuum_enabled = false);
@@ -44,9 +44,9 @@ describe('with 100,000 deliveries queued for a dead receiver, a claim', () => {
       insert into basalt.webhooks (id, url, events, tables, enabled, failing_since)
       values ('${dead}', 'http://127.0.0.1:9/', '{create}', '{dead}', true, now()),
         ('${healthy}', 'http://127.0.0.1:9/', '{create}', '{healthy}', true, null)`)
-    // Of some records there are many changes, which wait for each other.
+    // Some records have many changes, which wait for each other.
     await enqueue('dead', `(select '[' || n % 60000 || ']' as key from generate_series(1, ${backlog}) n) n`)
-    // The oldest have been tried: they wait for their next attempt, or are in flight.
+    // The oldest have been tried. They wait for their next attempt or are in flight.
     await app.sql(`
       with oldest as (
         select id, row_number() over (order by id) as ordinal from basalt.webhook_queue order by id limit 20000
@@ -62,10 +62,10 @@ describe('with 100,000 deliveries queued for a dead receiver, a claim', () => {
   })
 
   test.each([
-    ['were taken of an empty table', 'select 1'],
-    ['were never taken', forget],
-    ['are right', 'analyze basalt.webhook_queue'],
-  ])('reads no more than it takes where statistics %s', async (_, prepare) => {
+    ['describe an empty table', 'select 1'],
+    ['are missing', forget],
+    ['are current', 'analyze basalt.webhook_queue'],
+  ])('reads no more than it returns when statistics %s', async (_, prepare) => {
     await app.sql(prepare)
     const { database, reads } = explaining(app.app.database.system)
     const { claims } = await claimAttempts(database, limits)
@@ -74,7 +74,7 @@ describe('with 100,000 deliveries queued for a dead receiver, a claim', () => {
     expect(count(dead)).toBeLessThanOrEqual(5)
     expect(reads.wholeTables.filter((name) => name === 'webhook_queue')).toEqual([])
     expect(reads.rows).toBeLessThan(200)
-    // Each dead version that a snapshot elsewhere keeps from being removed costs a look at its page.
+    // Each dead version that an older snapshot protects costs a read of its page.
     const [table] = await app.sql<{ pages: number }>(
       `select pg_relation_size('basalt.webhook_queue') / current_setting('block_size')::int as pages`,
     )
@@ -82,7 +82,7 @@ describe('with 100,000 deliveries queued for a dead receiver, a claim', () => {
   })
 })
 
-describe('an event whose record has an earlier one in the queue', () => {
+describe('webhooks › claim › an event whose record has an earlier one in the queue', () => {
   const table = 'healthy'
   const row = async (ordinal: number) =>
     (
@@ -99,7 +99,7 @@ describe('an event whose record has an earlier one in the queue', () => {
     )
     return event?.id ?? ''
   }
-  const take = (id: string) =>
+  const add = (id: string) =>
     app.app.database.system.transaction((transaction) => enqueueEvents([id], transaction))
   const due = async () =>
     (await claimAttempts(app.app.database.system, limits)).claims
@@ -108,11 +108,11 @@ describe('an event whose record has an earlier one in the queue', () => {
 
   beforeEach(async () => {
     await app.sql(`delete from basalt.webhook_queue where webhook_id = '${healthy}'`)
-    await take(await append('[1]'))
+    await add(await append('[1]'))
   })
 
-  test('waits for it, and is due when it is gone, by whatever hand', async () => {
-    await take(await append('[1]'))
+  test('waits for it, and is due after it is removed by any program', async () => {
+    await add(await append('[1]'))
     const [first, second] = [await row(0), await row(1)]
     expect(second?.after_id).toBe(first?.id)
     expect(await due()).toEqual([first?.id])
@@ -120,11 +120,11 @@ describe('an event whose record has an earlier one in the queue', () => {
     expect(await due()).toEqual([second?.id])
   })
 
-  test('waits for those of both keys when it changes the key, and later ones for it', async () => {
-    await take(await append('[2]'))
-    await take(await append('[2]', '[1]'))
-    await take(await append('[1]'))
-    await take(await append('[2]'))
+  test('waits for the events of both keys when it changes the key, and later events wait for it', async () => {
+    await add(await append('[2]'))
+    await add(await append('[2]', '[1]'))
+    await add(await append('[1]'))
+    await add(await append('[2]'))
     const rows = await Promise.all([0, 1, 2, 3, 4].map(row))
     const ids = rows.map((each) => each?.id ?? '')
     const remove = (index: number) => app.sql('delete from basalt.webhook_queue where id = $1', [ids[index]])
@@ -137,7 +137,7 @@ describe('an event whose record has an earlier one in the queue', () => {
     expect((await due()).sort()).toEqual(ids.slice(3).sort())
   })
 
-  test('is due when the earlier one is removed while it enters the queue', async () => {
+  test('is due when the earlier one is removed while it is added', async () => {
     const second = await append('[1]')
     let removal: Promise<unknown> = Promise.resolve()
     await app.app.database.system.transaction(async (transaction) => {
@@ -151,28 +151,28 @@ describe('an event whose record has an earlier one in the queue', () => {
       })
     })
     await removal
-    const left = await row(0)
-    expect(left?.after_id).toBeNull()
-    expect(await due()).toEqual([left?.id])
+    const remaining = await row(0)
+    expect(remaining?.after_id).toBeNull()
+    expect(await due()).toEqual([remaining?.id])
   })
 
-  test('does not wait for one that is gone by the time it has entered the queue', async () => {
+  test('does not wait for one that is removed by the time it is added', async () => {
     await using completion = await openTransaction(app.database)
     await completion.sql(`delete from basalt.webhook_queue where webhook_id = '${healthy}'`)
-    const entering = take(await append('[1]'))
+    const entering = add(await append('[1]'))
     await completion.waitForBlocked()
     await completion.commit()
     await entering
-    const left = await row(0)
-    expect(left?.after_id).toBeNull()
-    expect(await due()).toEqual([left?.id])
+    const remaining = await row(0)
+    expect(remaining?.after_id).toBeNull()
+    expect(await due()).toEqual([remaining?.id])
   })
 
-  test('is claimed by one node when ten look at once', async () => {
-    for (let n = 2; n <= 15; n += 1) await take(await append(`[${n}]`))
+  test('is claimed by one node when ten claim at once', async () => {
+    for (let n = 2; n <= 15; n += 1) await add(await append(`[${n}]`))
     const claims = await Promise.all(Array.from({ length: 10 }, due))
     expect(new Set(claims.flat()).size).toBe(claims.flat().length)
-    // Of one receiver no more than its limit are in flight.
+    // One receiver has no more than its limit in flight.
     await waitFor('the rest', async () => {
       claims.push(await due())
       return claims.flat().length === 15

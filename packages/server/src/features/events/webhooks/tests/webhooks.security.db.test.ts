@@ -5,8 +5,8 @@ import { userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { createWebhooksApp, type WebhooksApp } from '../../../../../test/webhooks.ts'
 
-/** What the name server of the test answers, one answer after the other, the last one for good. */
-const answers = new Map<string, string[]>()
+/** Responses of the test’s name server by host, one after the other. The last one stays. */
+const addresses = new Map<string, string[]>()
 
 let hooks: WebhooksApp
 let receiver: Receiver
@@ -15,11 +15,11 @@ let port: string
 beforeAll(async () => {
   hooks = await createWebhooksApp({
     setup: 'create table item (id int primary key)',
-    // A server in public: private targets are not allowed unless the configuration says so.
+    // This is a public server: private targets are not allowed unless the configuration allows them.
     config: { 'server.public_base_url': 'https://api.example.com' },
     async resolve(hostname) {
-      const left = answers.get(hostname) ?? []
-      const address = left.length > 1 ? left.shift() : left[0]
+      const remaining = addresses.get(hostname) ?? []
+      const address = remaining.length > 1 ? remaining.shift() : remaining[0]
       if (address === undefined) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
       return [{ address, family: address.includes(':') ? 6 : 4 }]
     },
@@ -29,14 +29,14 @@ beforeAll(async () => {
 })
 afterAll(() => hooks[Symbol.asyncDispose]())
 beforeEach(async () => {
-  answers.clear()
+  addresses.clear()
   await hooks.app.sql('delete from basalt.webhooks; delete from item')
   await hooks.settle()
 })
 
 const refused = 'the address is not one that requests may be sent to'
 
-describe('a private target of a public server', () => {
+describe('webhooks › private targets of a public server', () => {
   test.each([
     'http://127.0.0.1:1/',
     'http://[::1]:1/',
@@ -50,23 +50,23 @@ describe('a private target of a public server', () => {
     'http://[2002:a00:1::]/',
     'http://[fd00::1]/',
     'http://100.64.0.1/',
-  ])('%s is refused at once', async (url) => {
+  ])('%s is rejected at once', async (url) => {
     const { status, json } = await hooks.send('POST', 'webhooks', { url })
     expect([status, json.error]).toEqual([400, 'webhook_target_refused'])
     expect(await hooks.app.sql('select from basalt.webhooks')).toEqual([])
   })
 
-  test('is refused behind a name, by test, delivery and replay, though it changes in between', async () => {
+  test('are refused behind a host name, by test, delivery and replay, even if the address changes in between', async () => {
     const { id } = await hooks.webhook({ url: `http://rebinding.example:${port}/` })
     for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
-      answers.set('rebinding.example', [address])
+      addresses.set('rebinding.example', [address])
       expect((await hooks.send('POST', `webhooks/${id}/test`)).json).toEqual({
         success: false,
         durationMs: expect.any(Number),
         error: refused,
       })
     }
-    answers.set('rebinding.example', ['203.0.113.9', '127.0.0.1'])
+    addresses.set('rebinding.example', ['203.0.113.9', '127.0.0.1'])
     const token = userToken({ sub: alice })
     await hooks.app.request('POST', '/api/collections/item', { token, body: { id: 1 } })
     const delivery = await waitFor('two attempts', async () => {
@@ -79,17 +79,17 @@ describe('a private target of a public server', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('stored while it was allowed is not reached any more', async () => {
+  test('are no longer reached if they were stored while they were allowed', async () => {
     const { id } = await hooks.webhook({ url: 'http://later.example/' })
     await hooks.app.sql('update basalt.webhooks set url = $1', [receiver.url])
     expect((await hooks.send('POST', `webhooks/${id}/test`)).json.error).toBe(refused)
     expect(receiver.received).toEqual([])
   })
 
-  test('is the same with a listener there and without', async () => {
+  test('give the same result with and without a listener', async () => {
     const outcomes: unknown[] = []
     for (const each of [port, '1']) {
-      answers.set('scan.example', ['127.0.0.1'])
+      addresses.set('scan.example', ['127.0.0.1'])
       const { id } = await hooks.webhook({ url: `http://scan.example:${each}/` })
       const { durationMs: _, ...outcome } = (await hooks.send('POST', `webhooks/${id}/test`)).json
       outcomes.push(outcome)
@@ -101,7 +101,7 @@ describe('a private target of a public server', () => {
   })
 })
 
-test('private targets are reached when the configuration allows them, metadata never', async () => {
+test('webhooks › private targets are reached if the configuration allows them, metadata addresses never', async () => {
   await using open = await createWebhooksApp({
     config: { 'server.public_base_url': 'https://api.example.com', 'webhooks.allow_private_targets': 'true' },
   })
@@ -112,13 +112,13 @@ test('private targets are reached when the configuration allows them, metadata n
   expect(status).toBe(400)
 })
 
-test('a server on this machine that allows no private targets refuses them', async () => {
+test('webhooks › private targets are refused on a local server if the configuration forbids them', async () => {
   await using closed = await createWebhooksApp({ config: { 'webhooks.allow_private_targets': 'false' } })
   const { json } = await closed.send('POST', 'webhooks', { url: 'http://127.0.0.1:1/' })
   expect(json.error).toBe('webhook_target_refused')
 })
 
-test('headers cannot be smuggled in by the URL', async () => {
+test('webhooks › the URL cannot inject headers', async () => {
   await using open = await createWebhooksApp({})
   const target = await open.receiver()
   const { id } = await open.webhook({ url: `${target.url}?a=%0d%0aX-Evil:%201&b=\r\nX-Evil: 1` })
