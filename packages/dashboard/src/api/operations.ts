@@ -3778,7 +3778,7 @@ export type Webhook = {
   readonly events: ReadonlyArray<'create' | 'update' | 'delete' | 'truncate'>
   readonly tables: ReadonlyArray<string>
   readonly enabled: boolean
-  /** When the server stopped sending by itself; `enabled` is false then. */
+  /** Time at which the server paused the webhook. `enabled` is false then. */
   readonly pausedAt: string | null
   readonly pausedReason: string | null
   readonly createdAt: string
@@ -3788,7 +3788,7 @@ export type Webhook = {
 export type WebhookDelivery = {
   readonly id: string
   readonly webhookId: string
-  /** The header `webhook-id` of every attempt. */
+  /** Value of the header `webhook-id`, the same in every attempt. */
   readonly eventId: string
   readonly eventAction: string
   readonly eventTable: string
@@ -3798,7 +3798,7 @@ export type WebhookDelivery = {
   readonly error?: string | undefined
   readonly attempt: number
   readonly requestBody: string
-  /** Its first 64 KiB. */
+  /** The first 64 KiB of the response. */
   readonly responseBody?: string | undefined
   readonly deliveredAt: string
 }
@@ -3818,16 +3818,16 @@ export type WebhookTrial = {
   readonly statusCode?: number | undefined
   readonly durationMs: number
   readonly error?: string | undefined
-  /** Its first 64 KiB. */
+  /** The first 64 KiB of the response. */
   readonly responseBody?: string | undefined
 }
 
 export type WebhooksCreateInput = {
-  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
+  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In an update, null removes the secret and an empty text leaves it unchanged. A replaced secret signs `webhook-signature` for another day beside its successor. Secrets before it stop signing at once. */
   readonly secret?: string | null | undefined
-  /** The first three unless given. */
+  /** Events that are sent. Default: create, update and delete. */
   readonly events?: ReadonlyArray<'create' | 'update' | 'delete' | 'truncate'> | undefined
-  /** Names of collections; empty: all. */
+  /** Names of collections. An empty list means all collections. */
   readonly tables?: ReadonlyArray<string> | undefined
   readonly enabled?: boolean | undefined
   /** An absolute http or https URL without credentials. */
@@ -3839,41 +3839,41 @@ export type WebhooksListResult = {
 }
 
 export type WebhooksReplayRangeInput = {
-  /** `failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it. */
+  /** Kind of events. `failed` (default): no attempt has succeeded. `delivered`: all events with an attempt. `missed`: events of the log that the webhook subscribes to and that were never queued for it. */
   readonly which?: 'failed' | 'delivered' | 'missed' | undefined
   /** RFC 3339, or YYYY-MM-DD; a range includes its last day. */
   readonly since?: string | undefined
   /** RFC 3339, or YYYY-MM-DD; a range includes its last day. */
   readonly until?: string | undefined
-  /** `nextCursor` of the request before: continues where it ended. */
+  /** `nextCursor` of the previous request. Continues where that one ended. */
   readonly cursor?: string | undefined
   readonly limit?: number | undefined
-  /** true: only counts them. */
+  /** True to count the events without queuing them. */
   readonly dryRun?: boolean | undefined
 }
 
 export type WebhooksReplayRangeResult = {
-  /** Events that are queued now; with `dryRun`, that would be. */
+  /** Number of events that were queued, or would be with `dryRun`. */
   readonly queued: number
   /** True if the limit was reached. */
   readonly hasMore: boolean
-  /** With `hasMore`: where the next request continues. */
+  /** With `hasMore`: cursor of the next request. */
   readonly nextCursor?: string | undefined
 }
 
 export type WebhooksTryInput = {
   /** An absolute http or https URL without credentials. */
   readonly url: string
-  /** Signs this attempt. The secret of the webhook is not used. */
+  /** Secret that signs this attempt. The secret of the webhook is not used. */
   readonly secret?: string | undefined
 }
 
 export type WebhooksUpdateInput = {
-  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
+  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In an update, null removes the secret and an empty text leaves it unchanged. A replaced secret signs `webhook-signature` for another day beside its successor. Secrets before it stop signing at once. */
   readonly secret?: string | null | undefined
-  /** The first three unless given. */
+  /** Events that are sent. Default: create, update and delete. */
   readonly events?: ReadonlyArray<'create' | 'update' | 'delete' | 'truncate'> | undefined
-  /** Names of collections; empty: all. */
+  /** Names of collections. An empty list means all collections. */
   readonly tables?: ReadonlyArray<string> | undefined
   readonly enabled?: boolean | undefined
   /** An absolute http or https URL without credentials. */
