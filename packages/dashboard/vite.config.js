@@ -1,23 +1,23 @@
 import react from '@vitejs/plugin-react'
 import { defaultClientConditions, defineConfig } from 'vite'
 
-/** Where `npm run dev -w packages/dashboard` finds the API. */
+/** URL of the API for `npm run dev -w packages/dashboard`. */
 const server = 'http://127.0.0.1:8090'
 
 export default defineConfig({
   base: '/admin/',
   plugins: [react()],
-  // The client's sources, which need no build.
+  // The client is used from its sources, which need no build.
   resolve: { conditions: ['@basaltdb/source', ...defaultClientConditions] },
-  // The server may have it at another path (`admin.path`): its scripts find each other by where they are.
+  // The server may serve the dashboard at another path (`admin.path`), so scripts find each other by relative paths.
   experimental: {
     renderBuiltUrl: (_name, { hostType }) => (hostType === 'html' ? undefined : { relative: true }),
   },
-  // The server replaces the placeholder in each answer (Content Security Policy, nonce-source).
+  // The server replaces the placeholder in each response (Content Security Policy, nonce-source).
   html: { cspNonce: '__CSP_NONCE__' },
   build: {
     target: ['chrome125', 'firefox126', 'safari17.5'],
-    // Inlined files would need `data:` in the policy.
+    // Inlined files would require `data:` in the policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: 'licenses.md' },

@@ -1,4 +1,4 @@
 const here = import.meta.url
 
-/** Where the dashboard is: `/admin`, or `admin.path`. The scripts are in a folder below it. */
+/** Path of the dashboard: `/admin`, or `admin.path` of the configuration. The scripts are in a folder below it. */
 export const basePath = new URL('..', here).pathname.replace(/\/$/, '')

@@ -15,7 +15,7 @@ const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: 'u
   .map((name) => ({ name, text: readFileSync(join(import.meta.dirname, name), 'utf8') }))
 
 describe('dashboard › links', () => {
-  it('to the rows and the question of Access are read as they were written', () => {
+  it('round-trip the rows and the query of Access', () => {
     const filter = `title = 'a&b' and n > 1`
     expect(readView(searchOf(links.rowsLink('post', { filter, row: '1,2' })), [])).toMatchObject({
       filter,
@@ -32,7 +32,7 @@ describe('dashboard › links', () => {
     expect(readQuestion(searchOf(links.accessLink({ table: 'post' }))).as).toBeUndefined()
   })
 
-  it('name tables by their collection, with its schema in Structure', () => {
+  it('name tables by their collection, and by their schema in Structure', () => {
     expect(links.structureLink({ schema: 'public', name: 'a.b' })).toBe('/structure/tables/public/a.b')
     expect(links.structureLink({ schema: 'shop', name: 'odd/name' })).toBe(
       '/structure/tables/shop/odd%2Fname',
@@ -40,7 +40,7 @@ describe('dashboard › links', () => {
     expect(links.rowsLink('odd/name')).toBe('/tables/odd%2Fname')
   })
 
-  it('carry SQL unchanged, to the editor and to a migration', () => {
+  it('pass SQL unchanged to the editor and to a migration', () => {
     const sql = `select '100%' & "a";\n-- ü`
     expect(searchOf(links.sqlLink(sql)).get('text')).toBe(sql)
     expect(Object.fromEntries(searchOf(links.migrationLink(sql, 'Change x')))).toEqual({
@@ -49,7 +49,7 @@ describe('dashboard › links', () => {
     })
   })
 
-  it('have parameters that their target reads', () => {
+  it('use parameters that their target reads', () => {
     const reads: Record<string, RegExp> = {
       '/sql': /search\.get\('(\w+)'\)/g,
       '/structure': /search\.get\('(\w+)'\)/g,
@@ -83,7 +83,7 @@ describe('dashboard › links', () => {
     expect(unread).toEqual([])
   })
 
-  it('of every source lead to a screen', () => {
+  it('lead to a screen from every source', () => {
     const written = sources.flatMap(({ name, text }) =>
       Array.from(
         text.matchAll(/(?:href=\{?|href=\{\([^)]*\) => |navigate\()["'`](\/[\w-]+)/g),
@@ -94,7 +94,7 @@ describe('dashboard › links', () => {
     expect(written.filter(({ path }) => path !== '/api' && screenOf(path) === undefined)).toEqual([])
   })
 
-  it('with an id or a parameter, from one screen to another, are made in links.ts', () => {
+  it('are created in links.ts if they have an id or a parameter', () => {
     const own = sources.flatMap(({ name, text }) => {
       const [, screen] = /^screens\/([\w-]+)\//.exec(name) ?? []
       if (screen === undefined) return []

@@ -4,11 +4,11 @@ import type { EventFilter } from './screens/events/api.ts'
 import type { RequestFilter } from './screens/requests/api.ts'
 import { tableAddress } from './screens/structure/addresses.ts'
 
-// Addresses by which one screen leads to another, below `/admin`. The names of parameters are those that the target reads.
+// Links between screens, below `/admin`. The parameter names are those that the target screen reads.
 
 const below = (screen: string, id: string) => `${screen}/${encodeURIComponent(id)}`
 
-/** @param collection `posts`, or `schema.table` outside of the schema `public` */
+/** Returns the link to the rows of a table. @param collection `posts`, or `schema.table` outside the schema `public` */
 export const rowsLink = (
   collection: string,
   view: { readonly filter?: string; readonly row?: string } = {},
@@ -16,12 +16,12 @@ export const rowsLink = (
 
 export const structureLink = tableAddress
 
-/** Opens the editor of a migration with this SQL. */
+/** Returns the link to a new migration with this SQL. */
 export const migrationLink = (sql: string, title: string) => queryPath('/structure', { sql, title })
 
 export const sqlLink = (text: string) => queryPath('/sql', { text })
 
-/** Which rows of which table, for which user. */
+/** Returns the link to the Access screen for a user and the rows of a table. */
 export const accessLink = ({
   table,
   id,

@@ -1,4 +1,4 @@
-/** Decodes a segment of a path; returns one that is not well formed unchanged. */
+/** Decodes a path segment. Returns a malformed segment unchanged. */
 export function decodeSegment(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -1,19 +1,19 @@
 import type { ComponentType } from 'react'
 
-/** Sections of the navigation, in their order. */
+/** Sections of the navigation, in display order. */
 export const sections = ['Data', 'People', 'Programs', 'Activity', 'Files', 'Push', 'Settings'] as const
 export type SectionName = (typeof sections)[number]
 
 export interface Screen {
-  /** Below `/admin`. The screen has all addresses below its own, too: `/tables` has `/tables/posts`. */
+  /** Path below `/admin`. The screen also has all paths below it: `/tables` includes `/tables/posts`. */
   readonly path: `/${string}`
   readonly title: string
   readonly section: SectionName
-  /** After `g`, goes here. One letter, unique. */
+  /** Key that opens the screen after `g`: one unique letter. */
   readonly key?: string
-  /** Further words that the command palette finds it by. */
+  /** Further words by which the command palette finds the screen. */
   readonly words?: string
-  /** Loaded when it is first opened. */
+  /** Loads the screen when it is first opened. */
   readonly load: () => Promise<ComponentType>
 }
 

@@ -1,12 +1,15 @@
 import { createClient } from '@basaltdb/client'
-import { isOfProxy, noteConnected, noteDisconnected } from './connection.ts'
-import { noteEndedSession } from './session-state.ts'
+import { isProxyResponse, noteConnected, noteDisconnected } from './connection.ts'
+import { markSessionEnded } from './session-state.ts'
 
-/** The server trusts the cookie of the session only with it: no form and no image of another page can send it. */
+/**
+ * Header of dashboard requests. The server only trusts the session cookie together with this header, which forms and images of
+ * other pages cannot send.
+ */
 const dashboardHeaders = { 'x-basalt-dashboard': '1' } as const
 
-/** As `fetch`; notices that the session has ended or that the server is unavailable. */
-export const watchedFetch: typeof fetch = async (input, init) => {
+/** Sends a request as `fetch` does. Detects an ended session and an unavailable server. */
+export const sessionFetch: typeof fetch = async (input, init) => {
   const headers = new Headers(init?.headers)
   for (const [name, value] of Object.entries(dashboardHeaders)) headers.set(name, value)
   let response: Response
@@ -16,12 +19,14 @@ export const watchedFetch: typeof fetch = async (input, init) => {
     if (init?.signal?.aborted !== true) noteDisconnected()
     throw error
   }
-  if (await isOfProxy(response)) noteDisconnected()
+  if (await isProxyResponse(response)) noteDisconnected()
   else noteConnected()
-  // With a token of its own a request says nothing about the session.
-  if (response.status === 401 && !headers.has('authorization')) noteEndedSession()
+  // A request with its own token says nothing about the session.
+  if (response.status === 401 && !headers.has('authorization')) markSessionEnded()
   return response
 }
 
-/** Tables: `client.from('posts')`. The rest of the API: `get`, `post` and so on of `request.ts`. */
-export const client = createClient({ url: location.origin, fetch: watchedFetch, retries: 1 })
+/**
+ * Client for tables: `client.from('posts')`. `get`, `post` and the other functions of `request.ts` call the rest of the API.
+ */
+export const client = createClient({ url: location.origin, fetch: sessionFetch, retries: 1 })

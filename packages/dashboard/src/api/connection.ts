@@ -1,7 +1,7 @@
 import { onlineManager } from '@tanstack/react-query'
 import { createStore } from './store.ts'
 
-/** Whether the server answers. Requests of views wait while it does not, and resume by themselves. */
+/** State of the server connection. While the server is unavailable, requests of views wait. They resume automatically. */
 export const connection = createStore<'connected' | 'disconnected'>('connected')
 
 const firstPauseMs = 500
@@ -30,12 +30,14 @@ async function reconnect(): Promise<void> {
 
 export const isReachable = (): Promise<boolean> =>
   fetch('/health', { cache: 'no-store' }).then(
-    async (response) => !(await isOfProxy(response)),
+    async (response) => !(await isProxyResponse(response)),
     () => false,
   )
 
-/** Answered by what stands before a server that is not running. What the server itself answers has its envelope of errors. */
-export async function isOfProxy(response: Response): Promise<boolean> {
+/**
+ * Returns true if a proxy responded because the server is not running. Responses of the server itself have its error format.
+ */
+export async function isProxyResponse(response: Response): Promise<boolean> {
   if (response.status !== 502 && response.status !== 504) return false
   const body: unknown = await response
     .clone()

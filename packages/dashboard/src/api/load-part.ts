@@ -2,9 +2,9 @@ import { connection, isReachable, noteDisconnected } from './connection.ts'
 import { waitFor } from './store.ts'
 
 /**
- * A part of the page that is loaded when it is first shown. While the server is unavailable it waits, as requests do.
+ * Loads a part of the page when it is first shown. While the server is unavailable it waits, as requests do.
  *
- * @throws what the browser says of a part that the server does not have: one of another version of the page
+ * @throws the browser error if the server does not have the part, which then belongs to another version of the page
  */
 export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -19,7 +19,7 @@ export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The server may have come up after the part was refused. */
+/** Retries a part. The server may have become available after the first failure. */
 async function loadAgain<T>(load: () => Promise<T>, error: unknown): Promise<T> {
   await loadStyles()
   return await load().catch(() => {
@@ -27,7 +27,7 @@ async function loadAgain<T>(load: () => Promise<T>, error: unknown): Promise<T> 
   })
 }
 
-/** Style sheets that failed: the loader takes them for loaded. */
+/** Reloads style sheets that failed. The loader treats them as loaded. */
 async function loadStyles(): Promise<void> {
   const links = [...document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]')]
   await Promise.all(

@@ -2,19 +2,19 @@ import type { Operations } from './operations.ts'
 import type { Page } from './queries.ts'
 import { get, type Item, type Path, type Query, type Reads } from './request.ts'
 
-/** The lists that have a parameter. */
-type ListedBy<Parameter extends string> = {
+/** Names of the list operations that have a parameter. */
+type ListWith<Parameter extends string> = {
   [Name in Reads]: Parameter extends Operations[Name]['query'] ? Name : never
 }[Reads]
 
 const pageSize = 50
 
 /**
- * Of a list that the API answers by the number of the page.
+ * Reads a list that the API pages by page number.
  *
- * @param cursor the number of the page; undefined for the first one
+ * @param cursor page number; undefined for the first page
  */
-export async function listByPage<Name extends ListedBy<'perPage'>>(
+export async function listByPage<Name extends ListWith<'perPage'>>(
   path: Path<Name>,
   query: Omit<Query<Name>, 'page' | 'perPage'>,
   cursor: string | undefined,
@@ -30,11 +30,11 @@ export async function listByPage<Name extends ListedBy<'perPage'>>(
 }
 
 /**
- * Of a list that the API answers by `limit` and `offset`: after a page that is full there may be another one.
+ * Reads a list that the API pages by `limit` and `offset`. A full page may be followed by another one.
  *
- * @param cursor the offset of the page; undefined for the first one
+ * @param cursor offset of the page; undefined for the first page
  */
-export async function listByOffset<Name extends ListedBy<'offset'>>(
+export async function listByOffset<Name extends ListWith<'offset'>>(
   path: Path<Name>,
   { limit, ...query }: Omit<Query<Name>, 'offset' | 'limit'> & { readonly limit: number },
   cursor: string | undefined,

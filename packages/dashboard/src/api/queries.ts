@@ -16,20 +16,20 @@ import { waitFor } from './store.ts'
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // An unavailable server pauses the query until it answers again (`connection.ts`).
+      // An unavailable server pauses the query until it is available again (`connection.ts`).
       retry: (failures, error) => isBasaltError(error, 'network_error', 'timeout') && failures < 20,
       staleTime: 5_000,
     },
   },
 })
 
-/** Sends it again after the next sign-in when the session has ended. */
+/** Sends a request, and repeats it after the next sign-in if the session has ended. */
 export async function inSession<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await call()
   } catch (error) {
     if (!isBasaltError(error) || error.status !== 401) throw error
-    // Of the sign-in itself.
+    // These errors belong to the sign-in itself.
     if (isBasaltError(error, 'invalid_password', 'invalid_sign_in_code')) throw error
     await waitFor(sessionState, (state) => state === 'signed-in', signal)
     return call()
@@ -39,11 +39,11 @@ export async function inSession<T>(call: () => Promise<T>, signal?: AbortSignal)
 export interface ApiOptions {
   readonly enabled?: boolean
   readonly refetchIntervalMs?: number | undefined
-  /** Shows the answer of the key before while another one loads; true unless given. */
+  /** True to show the response for the previous key while the next one loads; true unless set. */
   readonly keepsPrevious?: boolean
 }
 
-/** What a view reads; aborted when the view closes. The key begins with the name of the feature. */
+/** Reads data for a view. The request is aborted when the view closes. The key begins with the name of the feature. */
 export function useApi<T>(
   key: QueryKey,
   read: (signal: AbortSignal) => Promise<T>,
@@ -58,15 +58,15 @@ export function useApi<T>(
   })
 }
 
-/** A page of a list and where the next one begins. */
+/** Page of a list with the cursor of the next page. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly next: string | undefined
-  /** Time up to which a bounded search has read, where the bound ended the page. */
+  /** Time back to which a bounded search has read, if the bound ended the page. */
   readonly searchedTo?: string | undefined
 }
 
-/** A list that is read page by page. */
+/** Reads a list page by page. */
 export function usePages<T>(
   key: QueryKey,
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
@@ -97,7 +97,7 @@ export function usePages<T>(
 
 export type Pages<T> = ReturnType<typeof usePages<T>>
 
-/** Of a `DataTable`: that there is more, and how to load it. */
+/** Returns the `DataTable` properties that load further pages. */
 export const moreOf = ({
   hasMore,
   isLoadingMore,
@@ -109,16 +109,16 @@ export const moreOf = ({
 })
 
 export interface ActionOptions<Input, Result> {
-  /** Keys of what is read again afterwards. */
+  /** Keys of the queries to refetch after the action. */
   readonly invalidates?: readonly QueryKey[]
-  /** A message that it was done. */
+  /** Message that confirms the action. */
   readonly done?: string | ((result: Result, input: Input) => string)
   readonly onDone?: (result: Result, input: Input) => void
-  /** Where a failure is shown: as a message of the page, or by the view from `error`. */
+  /** Target of a failure: a message of the page, or the `error` of the view. */
   readonly failure?: 'toast' | 'view'
 }
 
-/** A write that a person starts. */
+/** Prepares a write that the user starts. */
 export function useAction<Input = void, Result = unknown>(
   send: (input: Input) => Promise<Result>,
   { invalidates = [], done, onDone, failure = 'toast' }: ActionOptions<Input, Result> = {},
@@ -137,7 +137,7 @@ export function useAction<Input = void, Result = unknown>(
   })
   return {
     run: mutation.mutate,
-    /** Rejects with what it failed with. */
+    /** Runs the action. Rejects with its error. */
     runAsync: mutation.mutateAsync,
     isPending: mutation.isPending,
     error: mutation.error,

@@ -1,14 +1,14 @@
 import { createStore } from './store.ts'
 
 /**
- * `ended` is a session that was there while the page was in use: the page stays, with what was typed, behind a dialog
- * that signs in again.
+ * State of the session. `ended` means that the session ended while the page was in use. The page keeps its input and shows a
+ * sign-in dialog.
  */
 export type SessionState = 'checking' | 'signed-out' | 'signed-in' | 'ended'
 
 export const sessionState = createStore<SessionState>('checking')
 
-/** After an answer that says that there is no session. */
-export function noteEndedSession(): void {
+/** Marks the session as ended after a response without a session. */
+export function markSessionEnded(): void {
   if (sessionState.get() === 'signed-in') sessionState.set('ended')
 }

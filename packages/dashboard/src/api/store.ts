@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** A value outside of the page's tree that parts of it follow. */
+/** Value outside of the component tree, which components can subscribe to. */
 export interface Store<T> {
   get(): T
   set(value: T): void
@@ -28,7 +28,7 @@ export function useStore<T>(store: Store<T>): T {
   return useSyncExternalStore(store.subscribe, store.get)
 }
 
-/** Resolves when the value fulfils the condition. @throws the reason of the signal */
+/** Waits until the value meets the condition. @throws the abort reason of the signal */
 export function waitFor<T>(
   store: Store<T>,
   isMet: (value: T) => boolean,

@@ -5,14 +5,14 @@ export interface EventsOptions {
   readonly signal: AbortSignal
   readonly query?: Readonly<Record<string, string | undefined>> | undefined
   readonly lastEventId?: string | undefined
-  /** Called when the server has begun to answer: from here on nothing is missed. */
+  /** Called when the response starts. From then on, no event is missed. */
   readonly onOpen?: (() => void) | undefined
 }
 
 /**
- * Events of an endpoint that sends `text/event-stream`, until the signal is aborted or the server closes it.
+ * Yields the events of a `text/event-stream` endpoint until the signal is aborted or the server closes the stream.
  *
- * @throws BasaltError when the server refuses the stream
+ * @throws BasaltError if the server refuses the stream
  */
 export async function* readEvents(
   path: string,

@@ -8,28 +8,28 @@ interface GridCellViewProps {
   readonly row: number
   readonly column: number
   readonly shown: GridColumn
-  /** Pixels from the start of the row. */
+  /** Offset from the start of the row, in pixels. */
   readonly left: number
   readonly isPinned: boolean
   readonly cell: (row: number, column: GridColumn) => GridCell
-  /** Changes when the answer of `cell` does. */
+  /** Version of the cells. It changes whenever a result of `cell` changes. */
   readonly version: unknown
   readonly isActive: boolean
   readonly isSelected: boolean
   readonly isEditing: boolean
-  /** Another cell of the row may be. */
+  /** True if a cell of the row is being edited, this one or another. */
   readonly isRowEdited: boolean
   readonly editor: ReactNode
   readonly on: OnRow
 }
 
-/** Drawn again only when something of its own changes: while columns scroll past, the others in view stay as they are. */
+/** Renders a cell only when its own properties change. Other cells in view are not rendered again while columns scroll. */
 export const GridCellView = memo(drawCell)
 
 function drawCell(props: GridCellViewProps) {
   const { row, column, shown, left, isEditing, isRowEdited, on } = props
   const { text, note, isChanged, fault } = props.cell(row, shown)
-  const place = { row, column }
+  const position = { row, column }
   const shownText = text === null ? 'NULL' : visibleText(text)
   return (
     <div
@@ -48,13 +48,13 @@ function drawCell(props: GridCellViewProps) {
       title={fault}
       style={{ position: props.isPinned ? 'sticky' : 'absolute', left, width: shown.width }}
       onMouseDown={(event) => {
-        if (!isEditing && event.button === 0) on('select', place, event.shiftKey)
+        if (!isEditing && event.button === 0) on('select', position, event.shiftKey)
       }}
       onMouseEnter={(event) => {
-        if (event.buttons === 1 && !isRowEdited) on('select', place, true)
+        if (event.buttons === 1 && !isRowEdited) on('select', position, true)
       }}
       onDoubleClick={() => {
-        if (!isEditing) on('edit', place, false)
+        if (!isEditing) on('edit', position, false)
       }}
     >
       {isEditing ? (

@@ -11,8 +11,8 @@ const cells = [
   ['3', `it's "q"\nand \\ more`],
 ]
 
-describe('cells as text', () => {
-  test('make the round trip through the clipboard', () => {
+describe('grid › clipboard', () => {
+  test('reads back the cells that it writes', () => {
     const shown = cells.map((row) => row.map((cell) => cell ?? ''))
     expect(parseTabs(formatTabs(cells))).toEqual(shown)
     expect(parseTabs(`${formatTabs(cells)}\r\n`)).toEqual(shown)
@@ -37,17 +37,17 @@ describe('cells as text', () => {
     ],
     ['5" nail\t"x"y', [['5" nail', '"x"y']]],
     ['"open', [['"open']]],
-  ])('are read as %j', (text, expected) => {
+  ])('parses %j', (text, expected) => {
     expect(parseTabs(text)).toEqual(expected)
   })
 
-  test('are CSV by RFC 4180', () => {
+  test('writes CSV by RFC 4180', () => {
     expect(formatCsv(columns, cells)).toBe(
       'id,"a ""b"""\r\n9007199254740993,x\ty\r\n2,\r\n3,"it\'s ""q""\nand \\ more"\r\n',
     )
   })
 
-  test('are JSON that keeps every digit', () => {
+  test('writes JSON with every digit', () => {
     expect(formatJson(columns, cells.slice(0, 2))).toBe(
       '[\n  {"id": 9007199254740993, "a \\"b\\"": "x\\ty"},\n  {"id": 2, "a \\"b\\"": null}\n]',
     )
@@ -59,7 +59,7 @@ describe('cells as text', () => {
     ]).toEqual(['"NaN"', 'true', '{"n":1.10}', '"{"'])
   })
 
-  test('are SQL without a way out of a constant', () => {
+  test('writes SQL whose constants cannot be escaped', () => {
     expect(
       formatInsert('"t"', columns, [
         ['1', `'); drop table x; --`],

@@ -1,6 +1,6 @@
 import { quoteName, quoteText } from '../ui/sql.ts'
 
-/** Cells as text for other programs, and back. Pure. */
+/** Functions that convert cells to text for other programs, and back. All are pure. */
 
 export type Cells = readonly (readonly (string | null)[])[]
 
@@ -9,15 +9,18 @@ export interface CopiedColumn {
   readonly type: string
 }
 
-/** What spreadsheets put into the clipboard: tabs between cells, quotes around those with a tab, line or quote. */
+/**
+ * Formats cells as spreadsheets do in the clipboard: tabs between cells, and quotes around cells with a tab, quote or line
+ * break.
+ */
 export function formatTabs(cells: Cells): string {
   return cells.map((row) => row.map((cell) => quoteIf(/["\t\n\r]/, cell ?? '')).join('\t')).join('\n')
 }
 
 /**
- * RFC 4180; an empty text is in quotes, and NULL is not.
+ * Formats cells as CSV (RFC 4180). Empty strings are quoted, and NULL is not.
  *
- * @param isForSpreadsheets has programs that calculate take texts that begin like formulas as texts
+ * @param isForSpreadsheets true to make spreadsheet programs read texts that look like formulas as texts
  */
 export function formatCsv(
   columns: readonly Pick<CopiedColumn, 'title'>[],
@@ -39,7 +42,10 @@ function quoteIf(special: RegExp, text: string): string {
   return special.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Numbers, truth values and documents as they are; a number of PostgreSQL may be none of JSON, such as `NaN`. */
+/**
+ * Formats cells as JSON. Numbers, booleans and documents are written unchanged, except numbers that JSON does not support, such
+ * as `NaN`.
+ */
 export function formatJson(columns: readonly CopiedColumn[], cells: Cells): string {
   const rows = cells.map(
     (row) =>
@@ -58,7 +64,7 @@ export function toJson(text: string | null, type: string): string {
   return JSON.stringify(text)
 }
 
-/** As `insert` with quoted constants, which PostgreSQL reads as the type of the column. */
+/** Formats cells as an `insert` with quoted constants, which PostgreSQL converts to the types of the columns. */
 export function formatInsert(table: string, columns: readonly CopiedColumn[], cells: Cells): string {
   const names = columns.map(({ title }) => quoteName(title)).join(', ')
   const rows = cells.map(
@@ -79,7 +85,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Reads what {@link formatTabs} writes, and what is no more than text. */
+/** Parses the text that {@link formatTabs} writes, or plain text. */
 export function parseTabs(text: string): string[][] {
   const rows: string[][] = [[]]
   let position = 0
@@ -91,7 +97,7 @@ export function parseTabs(text: string): string[][] {
       continue
     }
     const next = end + (text.startsWith('\r\n', end) ? 2 : 1)
-    // The last line ends with a line feed in most programs.
+    // In most programs the last line ends with a line feed.
     if (next >= text.length) break
     rows.push([])
     position = next

@@ -4,30 +4,30 @@ import styles from './grid.module.css'
 import { GridHeader, type HeaderActions } from './header.tsx'
 import { headerHeight, rowHeight } from './layout.ts'
 import type {
+  CellPosition,
   EditRequest,
   GridCell,
   GridColumn,
   GridSort,
-  Place,
   RowAction,
   RowState,
   Selection,
 } from './model.ts'
 import { GridRow } from './row.tsx'
-import { clampPlace, isTyped, moveSelection, type Range, rangeOf, selectCell } from './selection.ts'
+import { clampCell, isTyped, moveSelection, type Range, rangeOf, selectCell } from './selection.ts'
 import { useAnchor } from './use-anchor.ts'
 import { useWindow } from './use-window.ts'
 
 export interface GridProps extends HeaderActions {
-  /** For screen readers. */
+  /** Label for screen readers. */
   readonly label: string
-  /** In their order, pinned ones first. */
+  /** Columns in display order, pinned columns first. */
   readonly columns: readonly GridColumn[]
-  /** Rows that can be shown now. */
+  /** Number of rows that can be shown now. */
   readonly rowCount: number
-  /** All there are; undefined: unknown. */
+  /** Total number of rows; undefined if unknown. */
   readonly totalRows?: number | undefined
-  /** Number of the first row, where it is not 1. */
+  /** Number of the first row; 1 unless set. */
   readonly firstNumber?: number
   readonly cell: (row: number, column: GridColumn) => GridCell
   readonly rowKey: (row: number) => string
@@ -35,33 +35,33 @@ export interface GridProps extends HeaderActions {
   readonly sort?: readonly GridSort[]
   readonly selection: Selection
   readonly onSelect: (selection: Selection) => void
-  /** Changes when cells do, so that rows in view are drawn again. */
+  /** Version of the cells. When it changes, the rows in view are rendered again. */
   readonly version: unknown
-  /** Keys of rows whose boxes are ticked. */
+  /** Keys of the rows whose checkboxes are ticked. */
   readonly ticked?: ReadonlySet<string>
   readonly onTick?: ((row: number) => void) | undefined
   readonly onTickAll?: (() => void) | undefined
   readonly onOpenRow?: ((row: number) => void) | undefined
   readonly onReachEnd?: (() => void) | undefined
-  /** Rows from the first to the last are in the document. */
+  /** Called with the first and last row that are in the document. */
   readonly onView?: ((first: number, last: number) => void) | undefined
-  /** Asked for by Enter, F2, a double press or by typing. */
+  /** Called when the user starts to edit a cell with Enter, F2, a double click or typing. */
   readonly onEdit?: ((request: EditRequest) => void) | undefined
-  /** The cell being edited, and what edits it. */
-  readonly editing?: Place | undefined
+  /** Position of the cell being edited, with its editor. */
+  readonly editing?: CellPosition | undefined
   readonly editor?: ReactNode
   readonly onPaste?: ((range: Range, cells: readonly (readonly string[])[]) => void) | undefined
-  /** Delete and Backspace. */
+  /** Called for Delete and Backspace. */
   readonly onClear?: ((range: Range) => void) | undefined
   readonly empty?: ReactNode
 }
 
-/** Rows before the end at which further ones are asked for. */
+/** Number of rows before the end at which further rows are requested. */
 const reachRows = 40
 
 /**
- * Rows and columns of which only those in view are in the document. The grid has the focus as a whole and names its
- * active cell (WAI-ARIA, Managing Focus in Composites Using aria-activedescendant).
+ * Renders only the rows and columns that are in view. The grid has the focus as a whole and names its active cell (WAI-ARIA,
+ * Managing Focus in Composites Using aria-activedescendant).
  */
 export function Grid(props: GridProps) {
   const { label, columns, rowCount, totalRows, selection, onSelect, version, ticked, editing } = props
@@ -81,9 +81,9 @@ export function Grid(props: GridProps) {
     columns: columns.length,
     page: Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 400) - headerHeight) / rowHeight) - 1),
   }
-  const active = clampPlace(selection.focus, extent)
-  const range = rangeOf({ anchor: clampPlace(selection.anchor, extent), focus: active })
-  const cellId = ({ row, column }: Place) => `${id}-${row}-${column}`
+  const active = clampCell(selection.focus, extent)
+  const range = rangeOf({ anchor: clampCell(selection.anchor, extent), focus: active })
+  const cellId = ({ row, column }: CellPosition) => `${id}-${row}-${column}`
 
   const select = (next: Selection) => {
     onSelect(next)
@@ -91,7 +91,7 @@ export function Grid(props: GridProps) {
   }
 
   const press = (event: React.KeyboardEvent) => {
-    // What is typed into an editor inside of the grid is its own.
+    // Keys typed into an editor inside the grid belong to the editor.
     if (event.target !== event.currentTarget || event.altKey || rowCount === 0) return
     const key = { key: event.key, shift: event.shiftKey, mod: event.ctrlKey || event.metaKey }
     const moved = moveSelection({ ...selection, focus: active }, key, extent)
@@ -119,15 +119,15 @@ export function Grid(props: GridProps) {
     props.onPaste(range, parseTabs(event.clipboardData.getData('text/plain')))
   }
 
-  // Rows are not drawn again for a new function, so theirs stays the same and calls the latest.
+  // A new function must not render the rows again, so the rows call the latest one through a stable function.
   const latest = useRef(props)
   latest.current = props
-  const act = useCallback((action: RowAction, place: Place, isExtending: boolean) => {
+  const act = useCallback((action: RowAction, position: CellPosition, isExtending: boolean) => {
     const { onTick, onOpenRow, onEdit, onSelect: onSelection, selection: current } = latest.current
-    if (action === 'tick') onTick?.(place.row)
-    else if (action === 'open') onOpenRow?.(place.row)
-    else if (action === 'edit') onEdit?.({ ...place, typed: undefined })
-    else onSelection(isExtending ? { anchor: current.anchor, focus: place } : selectCell(place))
+    if (action === 'tick') onTick?.(position.row)
+    else if (action === 'open') onOpenRow?.(position.row)
+    else if (action === 'edit') onEdit?.({ ...position, typed: undefined })
+    else onSelection(isExtending ? { anchor: current.anchor, focus: position } : selectCell(position))
   }, [])
 
   return (
@@ -193,7 +193,7 @@ const inside = (row: number, { top, bottom }: Range) => row >= top && row <= bot
 
 const isLarger = ({ top, bottom, left, right }: Range) => top !== bottom || left !== right
 
-/** The texts of a range. */
+/** Returns the texts of a range. */
 export function cellsOf(
   { columns, cell }: Pick<GridProps, 'columns' | 'cell'>,
   { top, bottom, left, right }: Range,

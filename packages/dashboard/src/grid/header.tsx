@@ -5,10 +5,10 @@ import type { GridColumn, GridSort } from './model.ts'
 import type { ColumnLayout } from './use-window.ts'
 
 export interface HeaderActions {
-  /** @param isAdded with Shift: after the other columns of the sort */
+  /** Called to sort by a column. @param isAdded true with Shift: adds the column to the current sort */
   readonly onSort?: ((column: GridColumn, isAdded: boolean) => void) | undefined
   readonly onResize?: ((column: GridColumn, width: number) => void) | undefined
-  /** Dropped on another column, in whose place it goes. */
+  /** Called when a column is dropped on another one, whose position it takes. */
   readonly onMove?: ((column: GridColumn, target: GridColumn) => void) | undefined
 }
 
@@ -21,7 +21,7 @@ interface GridHeaderProps extends HeaderActions {
   readonly onTickAll?: (() => void) | undefined
 }
 
-/** Drawn again only when something of its own changes: rows scroll below it. */
+/** Renders the header only when its own properties change. Rows scroll below it. */
 export const GridHeader = memo(drawHeader)
 
 function drawHeader({ columns, placed, pinned, width, sort, onTickAll, ...actions }: GridHeaderProps) {
@@ -59,7 +59,7 @@ function drawHeader({ columns, placed, pinned, width, sort, onTickAll, ...action
   )
 }
 
-/** Where columns are dragged between headers of one grid. */
+/** Data type of a dragged column. Columns are dragged between the headers of one grid. */
 const draggedType = 'application/x-basalt-column'
 
 interface HeaderCellProps extends HeaderActions {
@@ -74,8 +74,8 @@ interface HeaderCellProps extends HeaderActions {
 const HeaderCell = memo(function HeaderCell(props: HeaderCellProps) {
   const { column, columns, index, left, isPinned, sort = [], onSort, onResize, onMove } = props
   const resize = useRef<{ readonly x: number; readonly width: number }>(undefined)
-  const place = sort.findIndex(({ key }) => key === column.key)
-  const sorted = sort[place]
+  const order = sort.findIndex(({ key }) => key === column.key)
+  const sorted = sort[order]
   const direction = sorted === undefined ? 'none' : sorted.isDescending ? 'descending' : 'ascending'
   const sign = sorted === undefined ? '' : sorted.isDescending ? '▾' : '▴'
   const canSort = onSort !== undefined && column.canSort !== false
@@ -106,7 +106,7 @@ const HeaderCell = memo(function HeaderCell(props: HeaderCellProps) {
       >
         <span className={styles.title}>
           {column.title} {sign}
-          {sort.length > 1 && sorted !== undefined ? place + 1 : ''}
+          {sort.length > 1 && sorted !== undefined ? order + 1 : ''}
         </span>
         <span className={styles.type}>
           {column.type}

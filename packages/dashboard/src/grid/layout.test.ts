@@ -20,16 +20,16 @@ describe('grid › layout', () => {
     ['at the first column that is hidden by the pinned ones', 100, { first: 0, end: 11 }],
     ['in the middle', 100_000, { first: 998, end: 1010 }],
     ['at the end', 199_064, { first: 1988, end: 1998 }],
-  ])('draws columns in view and two around, of two thousand: %s', (_, left, expected) => {
+  ])('renders the columns in view and two around, of two thousand: %s', (_, left, expected) => {
     expect(columnsInView({ ...view, left }, starts, pinned)).toEqual(expected)
   })
 
-  it('draws no columns where there are none', () => {
+  it('renders no columns without columns', () => {
     const nothing = pinnedOffsets([])
     expect(columnsInView(view, columnStarts([], nothing), nothing)).toEqual({ first: 0, end: 0 })
   })
 
-  it('draws rows in view and eight around, four at a time', () => {
+  it('renders the rows in view and eight around, in steps of four', () => {
     expect(rowsInView(view, 1000)).toEqual({ first: 0, end: 28 })
     expect(rowsInView({ ...view, top: 28 * 400 }, 1000)).toEqual({ first: 392, end: 428 })
     expect(rowsInView({ ...view, top: 28 * 402 }, 1000)).toEqual({ first: 392, end: 432 })
@@ -37,7 +37,7 @@ describe('grid › layout', () => {
     expect(rowsInView(view, 0)).toEqual({ first: 0, end: 0 })
   })
 
-  it('scrolls no further than a part needs to be in view', () => {
+  it('scrolls no further than needed to bring a part into view', () => {
     expect(scrollTo(500, 400, 40, 600, 628)).toBe(500)
     expect(scrollTo(500, 400, 40, 510, 538)).toBe(470)
     expect(scrollTo(500, 400, 40, 880, 908)).toBe(508)

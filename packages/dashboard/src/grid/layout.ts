@@ -1,18 +1,18 @@
 import type { GridColumn } from './model.ts'
 
-/** In pixels; all rows are equally high, so that their places need no measuring. */
+/** Height of a row in pixels. All rows have the same height, so their positions need no measuring. */
 export const rowHeight = 28
 export const headerHeight = 40
 export const gutterWidth = 64
 export const narrowestColumn = 48
 
-/** Where the pinned columns stand, and how wide they and the gutter are together. */
-export interface Pinned {
+/** Layout of the pinned columns: their offsets, and the total width including the gutter. */
+export interface PinnedLayout {
   readonly offsets: readonly number[]
   readonly width: number
 }
 
-export function pinnedOffsets(columns: readonly GridColumn[]): Pinned {
+export function pinnedOffsets(columns: readonly GridColumn[]): PinnedLayout {
   const offsets: number[] = []
   let width = gutterWidth
   for (const column of columns) {
@@ -23,8 +23,11 @@ export function pinnedOffsets(columns: readonly GridColumn[]): Pinned {
   return { offsets, width }
 }
 
-/** Where each column that is not pinned begins, and at last where the last one ends. */
-export function columnStarts(columns: readonly GridColumn[], { offsets, width }: Pinned): readonly number[] {
+/** Returns the start of each unpinned column, and the end of the last one as the last element. */
+export function columnStarts(
+  columns: readonly GridColumn[],
+  { offsets, width }: PinnedLayout,
+): readonly number[] {
   const starts = [width]
   let end = width
   for (const column of columns.slice(offsets.length)) {
@@ -34,7 +37,7 @@ export function columnStarts(columns: readonly GridColumn[], { offsets, width }:
   return starts
 }
 
-/** What of a grid can be seen, in pixels. */
+/** Visible part of a grid, in pixels. */
 export interface View {
   readonly top: number
   readonly left: number
@@ -42,15 +45,15 @@ export interface View {
   readonly width: number
 }
 
-/** Indexes from `first` to before `end`. */
+/** Range of indexes from `first` to before `end`. */
 export interface Span {
   readonly first: number
   readonly end: number
 }
 
-/** Rows drawn above and below those in view, so that a scroll does not outrun them. */
+/** Number of rows rendered above and below the view, so that scrolling does not show gaps. */
 const rowsAround = 8
-/** Rows come and go by so many: most frames of a scroll draw nothing. */
+/** Step by which the rendered rows change. Most frames of a scroll render nothing. */
 const rowsAtOnce = 4
 const columnsAround = 2
 
@@ -63,8 +66,11 @@ export function rowsInView({ top, height }: View, count: number): Span {
   }
 }
 
-/** @param starts of {@link columnStarts}; the pinned columns hide what is below them */
-export function columnsInView({ left, width }: View, starts: readonly number[], pinned: Pinned): Span {
+/**
+ * Returns the unpinned columns in view. @param starts result of {@link columnStarts}. Pinned columns hide the columns below
+ * them.
+ */
+export function columnsInView({ left, width }: View, starts: readonly number[], pinned: PinnedLayout): Span {
   const first = lastAtOrBefore(starts, left + pinned.width)
   const end = lastAtOrBefore(starts, left + width) + 1
   return {
@@ -73,25 +79,25 @@ export function columnsInView({ left, width }: View, starts: readonly number[], 
   }
 }
 
-/** By halves: there may be two thousand. */
-function lastAtOrBefore(starts: readonly number[], place: number): number {
+/** Finds a start by binary search, as there may be two thousand columns. */
+function lastAtOrBefore(starts: readonly number[], offset: number): number {
   let low = 0
   let high = starts.length - 1
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    if ((starts[middle] ?? 0) <= place) low = middle
+    if ((starts[middle] ?? 0) <= offset) low = middle
     else high = middle - 1
   }
   return low
 }
 
-/** The scroll position at which a part is in view, as near as possible to the present one. */
+/** Returns the nearest scroll position at which a part is in view. */
 export function scrollTo(now: number, size: number, covered: number, from: number, to: number): number {
   if (from - covered < now) return from - covered
   return to > now + size ? to - size : now
 }
 
-/** How wide a column is before a person has changed it. */
+/** Returns the width of a column that the user has not resized. */
 export function defaultWidth(title: string, type: string): number {
   const byType = /^(smallint|integer|boolean|real)/.test(type)
     ? 90

@@ -1,46 +1,47 @@
-/** What the grid shows. Rows and cells stay with the view: the grid asks for those it draws. */
+/** Model of the grid. The view holds rows and cells, and the grid requests the ones it renders. */
+/** Column of the grid. */
 export interface GridColumn {
-  /** Unique. */
+  /** Unique key. */
   readonly key: string
   readonly title: string
-  /** Of the database, below the title. */
+  /** Database type, shown below the title. */
   readonly type: string
-  /** Numbers stand at the end of their cell. */
+  /** Alignment; `end` for numbers. */
   readonly align?: 'end'
-  /** In pixels. */
+  /** Width in pixels. */
   readonly width: number
-  /** Stays in view while others scroll; pinned columns come first. */
+  /** True to keep the column in view while others scroll. Pinned columns come first. */
   readonly isPinned?: boolean
-  /** Such as `key`, for people and screen readers. */
+  /** Note for users and screen readers, such as `key`. */
   readonly note?: string | undefined
   readonly canSort?: boolean
 }
 
 export interface GridCell {
-  /** null is NULL, which is shown as a word. */
+  /** Text of the cell; null for NULL, which is shown as a word. */
   readonly text: string | null
-  /** Of a value that is longer than what is shown: `5 MB`. */
+  /** Note on a value that is longer than the shown text, such as `5 MB`. */
   readonly note?: string | undefined
   readonly isChanged?: boolean
-  /** What is wrong with a value that was typed. */
+  /** Error in a typed value. */
   readonly fault?: string | undefined
 }
 
 export type RowState = 'created' | 'deleted' | 'changed' | 'conflict' | 'marked'
 
-/** A place in the grid: indexes of a row and of a shown column. */
-export interface Place {
+/** Position of a cell: index of a row and of a shown column. */
+export interface CellPosition {
   readonly row: number
   readonly column: number
 }
 
 export type RowAction = 'select' | 'edit' | 'tick' | 'open'
-export type OnRow = (action: RowAction, place: Place, isExtending: boolean) => void
+export type OnRow = (action: RowAction, position: CellPosition, isExtending: boolean) => void
 
-/** Cells from one corner to the other; the active cell is `focus`. */
+/** Range of cells between two corners. `focus` is the active cell. */
 export interface Selection {
-  readonly anchor: Place
-  readonly focus: Place
+  readonly anchor: CellPosition
+  readonly focus: CellPosition
 }
 
 export interface GridSort {
@@ -48,7 +49,7 @@ export interface GridSort {
   readonly isDescending: boolean
 }
 
-export interface EditRequest extends Place {
-  /** What was typed to begin with; undefined: the value stays. */
+export interface EditRequest extends CellPosition {
+  /** Text that the user typed to start the edit; undefined to keep the value. */
   readonly typed: string | undefined
 }

@@ -11,16 +11,16 @@ interface GridRowProps {
   readonly number: number
   readonly width: number
   readonly columns: readonly GridColumn[]
-  /** The columns in view that are not pinned. */
+  /** Unpinned columns in view. */
   readonly placed: readonly ColumnLayout[]
   readonly pinned: readonly number[]
   readonly cell: (row: number, column: GridColumn) => GridCell
   readonly version: unknown
   readonly state: RowState | undefined
   readonly isTicked: boolean
-  /** -1: not in this row. */
+  /** Index of the active column; -1 if the active cell is in another row. */
   readonly activeColumn: number
-  /** Of the selected range; -1: none in this row. */
+  /** First column of the selected range; -1 if the row is not selected. */
   readonly left: number
   readonly right: number
   readonly editingColumn: number
@@ -30,13 +30,13 @@ interface GridRowProps {
   readonly on: OnRow
 }
 
-/** Says in a word what a colour of the row means. */
+/** Names of the row states, so that colour is not the only sign. */
 const stateNames: Readonly<Record<RowState, string>> = {
   created: 'new',
   deleted: 'to be deleted',
   changed: 'edited',
   conflict: 'conflict',
-  marked: 'changed by another',
+  marked: 'changed by another user',
 }
 const stateSigns: Readonly<Record<RowState, string>> = {
   created: '+',
@@ -46,7 +46,7 @@ const stateSigns: Readonly<Record<RowState, string>> = {
   marked: '↻',
 }
 
-/** Drawn again only when something of its own changes. */
+/** Renders a row only when its own properties change. */
 export const GridRow = memo(drawRow)
 
 function drawRow(props: GridRowProps) {

@@ -5,7 +5,7 @@ const extent = { rows: 100, columns: 5, page: 20 }
 const press = (key: string, { shift = false, mod = false } = {}) => ({ key, shift, mod })
 const at = (row: number, column: number) => selectCell({ row, column })
 
-describe('the selection of a grid', () => {
+describe('grid › selection', () => {
   test.each([
     ['ArrowDown', {}, [11, 2]],
     ['ArrowUp', {}, [9, 2]],
@@ -23,20 +23,20 @@ describe('the selection of a grid', () => {
     expect(moveSelection(at(10, 2), press(key, keys), extent)).toEqual(at(row, column))
   })
 
-  test('stays inside', () => {
+  test('stays inside the grid', () => {
     expect(moveSelection(at(99, 4), press('ArrowDown'), extent)).toEqual(at(99, 4))
     expect(moveSelection(at(0, 0), press('ArrowLeft'), extent)).toEqual(at(0, 0))
     expect(moveSelection(at(0, 0), press('ArrowDown'), { rows: 0, columns: 0, page: 1 })).toEqual(at(0, 0))
   })
 
-  test('grows from its anchor with Shift, and takes everything with Ctrl A', () => {
+  test('grows from its anchor with Shift, and selects everything with Ctrl A', () => {
     const grown = moveSelection(at(10, 2), press('ArrowUp', { shift: true }), extent)
     expect(grown && rangeOf(grown)).toEqual({ top: 9, bottom: 10, left: 2, right: 2 })
     const whole = moveSelection(at(10, 2), press('a', { mod: true }), extent)
     expect(whole && rangeOf(whole)).toEqual({ top: 0, bottom: 99, left: 0, right: 4 })
   })
 
-  test('is not moved by what is typed', () => {
+  test('is not moved by typing', () => {
     expect(moveSelection(at(1, 1), press('x'), extent)).toBeUndefined()
     expect(
       [press('x'), press('ü'), press('Enter'), press(' '), press('c', { mod: true })].map(isTyped),

@@ -1,38 +1,43 @@
-import type { Place, Selection } from './model.ts'
+import type { CellPosition, Selection } from './model.ts'
 
-/** Moving about a grid by keys, as spreadsheets do. Pure. */
+/** Keyboard navigation of a grid, as in spreadsheets. All functions are pure. */
 
+/** Size of the grid in cells. */
 export interface Extent {
   readonly rows: number
   readonly columns: number
-  /** Rows that fit into the view. */
+  /** Number of rows that fit into the view. */
   readonly page: number
 }
 
 export interface KeyPress {
   readonly key: string
   readonly shift: boolean
-  /** Ctrl or ⌘. */
+  /** True if Ctrl or ⌘ is held. */
   readonly mod: boolean
 }
 
-export const selectCell = (place: Place): Selection => ({ anchor: place, focus: place })
+export const selectCell = (position: CellPosition): Selection => ({ anchor: position, focus: position })
 
-/** The selection after the key; undefined when the key does not move it. */
+/** Returns the selection after a key press, or undefined if the key does not move it. */
 export function moveSelection(selection: Selection, press: KeyPress, extent: Extent): Selection | undefined {
   if (press.mod && press.key.toLowerCase() === 'a') {
     return {
       anchor: { row: 0, column: 0 },
-      focus: clampPlace({ row: extent.rows - 1, column: extent.columns - 1 }, extent),
+      focus: clampCell({ row: extent.rows - 1, column: extent.columns - 1 }, extent),
     }
   }
-  const moved = movePlace(selection.focus, press, extent)
+  const moved = moveCell(selection.focus, press, extent)
   if (moved === undefined) return undefined
-  const focus = clampPlace(moved, extent)
+  const focus = clampCell(moved, extent)
   return press.shift ? { anchor: selection.anchor, focus } : selectCell(focus)
 }
 
-function movePlace({ row, column }: Place, { key, mod }: KeyPress, extent: Extent): Place | undefined {
+function moveCell(
+  { row, column }: CellPosition,
+  { key, mod }: KeyPress,
+  extent: Extent,
+): CellPosition | undefined {
   const lastRow = extent.rows - 1
   const lastColumn = extent.columns - 1
   switch (key) {
@@ -57,7 +62,7 @@ function movePlace({ row, column }: Place, { key, mod }: KeyPress, extent: Exten
   }
 }
 
-export function clampPlace({ row, column }: Place, { rows, columns }: Extent): Place {
+export function clampCell({ row, column }: CellPosition, { rows, columns }: Extent): CellPosition {
   return {
     row: Math.max(0, Math.min(rows - 1, row)),
     column: Math.max(0, Math.min(columns - 1, column)),
@@ -80,5 +85,5 @@ export function rangeOf({ anchor, focus }: Selection): Range {
   }
 }
 
-/** Whether a key begins to type over the cell. */
+/** Returns true if a key starts typing over the cell. */
 export const isTyped = ({ key, mod }: KeyPress) => !mod && [...key].length === 1 && key !== ' '

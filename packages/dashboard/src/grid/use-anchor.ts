@@ -11,18 +11,18 @@ interface AnchorOptions {
   readonly onSelect: (selection: Selection) => void
 }
 
-interface Known {
+interface Anchor {
   readonly top: { readonly row: number; readonly key: string }
   readonly focus: { readonly row: number; readonly key: string }
   readonly selection: Selection
 }
 
 /**
- * Rows come and go while a person reads and types: the first row in view stays where it is, and the selection on the row
- * it was on. At the very top new rows are shown.
+ * Keeps the view stable while rows are added and removed. The first row in view stays at its position, and the selection stays
+ * on its row. At the very top, new rows are shown.
  */
 export function useAnchor({ shown, rowCount, rowKey, selection, onSelect }: AnchorOptions): void {
-  const known = useRef<Known>(undefined)
+  const known = useRef<Anchor>(undefined)
   useLayoutEffect(() => {
     if (rowCount === 0) {
       known.current = undefined
@@ -40,16 +40,16 @@ export function useAnchor({ shown, rowCount, rowKey, selection, onSelect }: Anch
         })
     }
     const at = (row: number) => ({ row, key: rowKey(row) })
-    const last = rowCount - 1
+    const lastRow = rowCount - 1
     known.current = {
-      top: at(Math.min(last, Math.floor(shown.scrolled() / rowHeight))),
-      focus: at(Math.min(last, selection.focus.row)),
+      top: at(Math.min(lastRow, Math.floor(shown.scrolled() / rowHeight))),
+      focus: at(Math.min(lastRow, selection.focus.row)),
       selection,
     }
   })
 }
 
-/** By how many rows the row with the key has moved; 0 when it is no longer there. The nearest places first. */
+/** Returns the number of rows by which a row has moved, or 0 if it was removed. Searches the nearest positions first. */
 export function shiftOf(
   { row, key }: { readonly row: number; readonly key: string },
   rowCount: number,

@@ -10,14 +10,14 @@ import {
   type Span,
   scrollTo,
 } from './layout.ts'
-import type { GridColumn, Place } from './model.ts'
+import type { CellPosition, GridColumn } from './model.ts'
 
 interface Spans {
   readonly rows: Span
   readonly columns: Span
 }
 
-/** A column that is not pinned: its index among all, and the pixel at which it begins. */
+/** Layout of an unpinned column: its index among all columns, and its start in pixels. */
 export interface ColumnLayout {
   readonly index: number
   readonly start: number
@@ -26,16 +26,16 @@ export interface ColumnLayout {
 const none: Span = { first: 0, end: 0 }
 
 /**
- * Which rows and columns are drawn: those in view and some around them. The scroll position of both directions is read once,
- * before anything is drawn, because reading it afterwards lays the page out a second time in the same frame.
+ * Returns the rows and columns to render: those in view and some around them. Both scroll positions are read once before
+ * rendering. Reading them later would lay out the page a second time in the same frame.
  *
- * @param kept stays in the document wherever the view goes: a cell with what is being typed
+ * @param retained cell that stays in the document wherever the view moves, such as the edited one
  */
 export function useWindow(
   scroller: RefObject<HTMLElement | null>,
   columns: readonly GridColumn[],
   rowCount: number,
-  kept: Place | undefined,
+  retained: CellPosition | undefined,
 ) {
   const [spans, setSpans] = useState<Spans>({ rows: none, columns: none })
   const shown = useRef(spans)
@@ -63,7 +63,7 @@ export function useWindow(
       const next = read()
       if (next !== undefined) setSpans(next)
     }
-    // A scroll is followed in the frame in which it is shown.
+    // A scroll is handled in the frame that shows it.
     const follow = () => {
       const next = read()
       if (next !== undefined) flushSync(() => setSpans(next))
@@ -79,33 +79,33 @@ export function useWindow(
   }, [scroller, read])
 
   const { first, end } = spans.columns
-  const keptColumn = kept === undefined ? -1 : kept.column - pinned.offsets.length
-  const placed = useMemo(
+  const retainedColumn = retained === undefined ? -1 : retained.column - pinned.offsets.length
+  const columnLayouts = useMemo(
     () =>
-      indexesOf({ first, end: Math.min(end, starts.length - 1) }, keptColumn).map(
+      indexesOf({ first, end: Math.min(end, starts.length - 1) }, retainedColumn).map(
         (index): ColumnLayout => ({ index: pinned.offsets.length + index, start: starts[index] ?? 0 }),
       ),
-    [starts, first, end, pinned, keptColumn],
+    [starts, first, end, pinned, retainedColumn],
   )
-  const drawnRows = { first: spans.rows.first, end: Math.min(spans.rows.end, rowCount) }
+  const renderedRows = { first: spans.rows.first, end: Math.min(spans.rows.end, rowCount) }
 
   return {
-    rows: indexesOf(drawnRows, kept?.row ?? -1),
-    firstRow: drawnRows.first,
-    lastRow: drawnRows.end - 1,
-    /** Pixels above the view, as they were read last. */
+    rows: indexesOf(renderedRows, retained?.row ?? -1),
+    firstRow: renderedRows.first,
+    lastRow: renderedRows.end - 1,
+    /** Returns the pixels above the view, as last read. */
     scrolled: () => scrolled.current,
-    /** Moves the view by so many rows, over others that are drawn in their place. */
+    /** Moves the view by a number of rows that were added or removed above it. */
     shift(by: number) {
       if (by === 0 || scroller.current === null) return
       scroller.current.scrollTop += by * rowHeight
       scrolled.current = scroller.current.scrollTop
     },
-    columns: placed,
+    columns: columnLayouts,
     pinned: pinned.offsets,
     width: starts.at(-1) ?? 0,
     height: headerHeight + rowCount * rowHeight,
-    reveal({ row, column }: Place) {
+    reveal({ row, column }: CellPosition) {
       const element = scroller.current
       if (element === null) return
       const { scrollTop, scrollLeft, clientHeight, clientWidth } = element
@@ -123,11 +123,11 @@ export function useWindow(
   }
 }
 
-/** @param kept -1: none */
-function indexesOf({ first, end }: Span, kept: number): number[] {
+/** Returns the indexes to render. @param retained index to add; -1 for none */
+function indexesOf({ first, end }: Span, retained: number): number[] {
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index)
-  if (kept < 0 || (kept >= first && kept < end)) return indexes
-  return kept < first ? [kept, ...indexes] : [...indexes, kept]
+  if (retained < 0 || (retained >= first && retained < end)) return indexes
+  return retained < first ? [retained, ...indexes] : [...indexes, retained]
 }
 
 const isSame = (left: Span, right: Span) => left.first === right.first && left.end === right.end

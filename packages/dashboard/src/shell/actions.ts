@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { createStore } from '../api/store.ts'
 
-/** What the view can do, for the command palette. */
+/** Action of the view, for the command palette. */
 export interface ScreenAction {
   readonly title: string
   readonly run: () => void
@@ -9,7 +9,7 @@ export interface ScreenAction {
 
 export const screenActions = createStore<readonly ScreenAction[]>([])
 
-/** As long as the view is shown. Pass the same array while nothing changes. */
+/** Adds actions to the command palette while the view is shown. Pass the same array while nothing changes. */
 export function useScreenActions(actions: readonly ScreenAction[]): void {
   useEffect(() => {
     screenActions.set([...screenActions.get(), ...actions])

@@ -18,7 +18,7 @@ journeys('addresses', () => {
   const grid = () => dashboard.page.getByRole('grid')
   const values = () => grid().locator('[role=row][aria-rowindex] [aria-colindex="3"]').allTextContents()
 
-  test('a filter, a table and a key with percent signs, slashes and ampersands stay as they are', async () => {
+  test('keep percent signs, slashes and ampersands in filters, tables and keys', async () => {
     const { page } = dashboard
     await dashboard.open(`/tables/${table}`)
     const filter = page.getByRole('textbox', { name: 'Filter', exact: true })
@@ -34,7 +34,7 @@ journeys('addresses', () => {
     await expect.poll(() => panel.textContent()).toContain('vA')
   })
 
-  test('a link leads to the structure of a table whose name has to be encoded', async () => {
+  test('lead to the structure of a table whose name has to be encoded', async () => {
     const { page } = dashboard
     await dashboard.open(`/tables/${table}`)
     await page.getByRole('main').getByRole('link', { name: 'Structure' }).click()
@@ -43,7 +43,7 @@ journeys('addresses', () => {
     await page.getByRole('heading', { name: '50%41/a&b' }).waitFor()
   })
 
-  test('a search for users keeps what is typed', async () => {
+  test('keep the text of a user search', async () => {
     const { page } = dashboard
     await dashboard.open('/users')
     const search = page.getByRole('searchbox', { name: 'Search by email, phone, name or id' })

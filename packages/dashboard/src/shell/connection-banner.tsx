@@ -7,9 +7,7 @@ export function ConnectionBanner() {
   return (
     <div role="status">
       {state === 'disconnected' && (
-        <Notice tone="warning">
-          The server is unavailable. The page continues by itself as soon as it answers.
-        </Notice>
+        <Notice tone="warning">The server is unavailable. The page reconnects automatically.</Notice>
       )}
     </div>
   )

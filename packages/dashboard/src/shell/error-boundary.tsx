@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/states.tsx'
 
-/** Keeps a failure of one screen from the rest of the page. */
+/** Limits the failure of a screen to that screen. */
 export class ErrorBoundary extends Component<
   { readonly children: ReactNode },
   { readonly error: unknown | undefined }
@@ -18,8 +18,8 @@ export class ErrorBoundary extends Component<
     return (
       <>
         <Failure error={this.state.error} onRetry={() => this.setState({ error: undefined })} />
-        {/* After an update of the server, files of the page before are no longer there. */}
-        <Button onClick={() => location.reload()}>Load the page again</Button>
+        {/* After a server update, the files of the previous page no longer exist. */}
+        <Button onClick={() => location.reload()}>Reload page</Button>
       </>
     )
   }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** Focus goes to what has changed, the element of the id; on the first view it stays where the browser puts it. */
+/** Moves the focus to the element with the id after a navigation. On the first view the browser sets the focus. */
 export function useFocusOnNavigation(key: string | undefined, id: string): void {
   const shown = useRef(key)
   useEffect(() => {

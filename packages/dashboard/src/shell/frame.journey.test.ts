@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Dashboard, journeys, openDashboard } from '../tests/journey.ts'
 
-journeys('the frame of the dashboard', () => {
+journeys('dashboard frame', () => {
   let dashboard: Dashboard
   beforeAll(async () => {
     dashboard = await openDashboard()
@@ -9,7 +9,7 @@ journeys('the frame of the dashboard', () => {
   afterAll(() => dashboard?.[Symbol.asyncDispose]())
   afterEach(() => dashboard.expectNoProblems())
 
-  test('opens at every address below its own under its policy', async () => {
+  test('opens at every path below its own under its content policy', async () => {
     await dashboard.open('/settings')
     await expect.poll(() => dashboard.page.title()).toContain('Settings')
     expect(await dashboard.page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0)
@@ -17,7 +17,7 @@ journeys('the frame of the dashboard', () => {
     await dashboard.screenshot('settings')
   })
 
-  test('says how a part of the server is switched on, and is no wider than a phone', async () => {
+  test('shows how to enable a part of the server, and is no wider than a phone', async () => {
     const { page } = dashboard
     await page.setViewportSize({ width: 390, height: 800 })
     for (const [path, text] of [
@@ -33,7 +33,7 @@ journeys('the frame of the dashboard', () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
     }
     await dashboard.expectAccessible()
-    // The links of a sentence stand in it, not each in a line of its own.
+    // The links of a sentence are inline, not on separate lines.
     await dashboard.open('/tables')
     await page.getByRole('heading', { name: 'Tables', level: 1 }).waitFor()
     const link = page.getByRole('link', { name: 'Create one' })

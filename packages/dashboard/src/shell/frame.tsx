@@ -18,7 +18,7 @@ export function Frame() {
   const openKeys = useCallback(() => setOverlay('keys'), [])
   const close = useCallback(() => setOverlay(undefined), [])
   useKeys({ openPalette, openHelp: openKeys })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: any navigation folds the navigation away.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: any navigation closes the menu.
   useEffect(() => setUnfolded(false), [path])
   return (
     <div className={styles.frame}>

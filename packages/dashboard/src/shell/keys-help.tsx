@@ -4,12 +4,12 @@ import { KeyValue } from '../ui/layout.tsx'
 
 export function KeysHelp({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog title="Keys" isOpen onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" isOpen onClose={onClose}>
       <KeyValue
         items={[
           ['Commands, tables, users', <Keys key="palette" keys={['Ctrl or ⌘', 'K']} />],
           ['Filter of the view', <Keys key="filter" keys={['/']} />],
-          ['These keys', <Keys key="help" keys={['?']} />],
+          ['Keyboard shortcuts', <Keys key="help" keys={['?']} />],
           ['Close a panel or a dialog', <Keys key="close" keys={['Esc']} />],
         ]}
       />

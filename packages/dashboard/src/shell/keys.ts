@@ -7,10 +7,10 @@ export interface Bindings {
   readonly openHelp: () => void
 }
 
-/** A second key counts as the rest of a sequence for this long. */
+/** Time in which a second key continues a sequence, in milliseconds. */
 const sequenceMs = 1500
 
-/** Keys of the whole page. Letters do nothing while something is typed or a dialog is open. */
+/** Handles the keyboard shortcuts of the page. Letters do nothing while a text field has the focus or a dialog is open. */
 export function useKeys({ openPalette, openHelp }: Bindings): void {
   const [, navigate] = useLocation()
   useEffect(() => {
@@ -23,7 +23,7 @@ export function useKeys({ openPalette, openHelp }: Bindings): void {
         return
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return
-      // When it was pressed: the page may be busy.
+      // The event has the time of the key press, because the page may handle it later.
       if (event.timeStamp < sequenceUntil) {
         sequenceUntil = 0
         const path = event.key === 'h' ? '/' : screens.find((screen) => screen.key === event.key)?.path

@@ -1,11 +1,11 @@
 import { type Screen, screens } from '../screens.ts'
 
-/** Whether an address is that of a screen or below it. */
+/** Returns true if a path is that of a screen or below it. */
 export function isWithin(path: string, screenPath: string): boolean {
   return path === screenPath || path.startsWith(`${screenPath}/`)
 }
 
-/** The screen of an address: of several the one with the longest path. */
+/** Returns the screen of a path: of several screens, the one with the longest path. */
 export function screenOf(path: string): Screen | undefined {
   return screens
     .filter((screen) => isWithin(path, screen.path))

@@ -1,6 +1,6 @@
 /**
- * How well a text answers what was typed: 0 not at all, more is better. All words must be in it, those at the beginning
- * of a word count more.
+ * Rates how well a text matches the input: 0 for no match, higher is better. The text must contain all words. Words at the
+ * start of a word rate higher.
  */
 export function rate(text: string, typed: string): number {
   const target = text.toLowerCase()
@@ -13,11 +13,11 @@ export function rate(text: string, typed: string): number {
     else if (/[^\p{L}\p{N}]/u.test(target[at - 1] ?? '') || target.includes(` ${word}`)) total += 2
     else total += 1
   }
-  // Of equal ones the shorter: more of it was typed.
+  // Among equal texts the shorter one ranks first, because the input covers more of it.
   return total + 1 / (1 + target.length)
 }
 
-/** The best ones, in order. */
+/** Returns the best matches in order. */
 export function best<T>(
   items: readonly T[],
   typed: string,

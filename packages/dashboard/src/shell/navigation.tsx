@@ -10,7 +10,7 @@ import { signOut } from './session.ts'
 import { chooseTheme, chosenTheme } from './theme.ts'
 
 interface NavigationProps {
-  /** On narrow screens, where it is folded away otherwise. */
+  /** True if the menu is open. Applies to narrow screens only. */
   readonly isUnfolded: boolean
   readonly onSearch: () => void
   readonly onKeys: () => void
@@ -46,8 +46,8 @@ export function Navigation({ isUnfolded, onSearch, onKeys }: NavigationProps) {
         )
       })}
       <footer className={styles.footer}>
-        <Button look="plain" onClick={onKeys}>
-          Keys
+        <Button variant="plain" onClick={onKeys}>
+          Keyboard shortcuts
         </Button>
         <ThemeChoice />
         <SignOut />
@@ -64,7 +64,7 @@ function ThemeChoice() {
       hidesLabel
       value={theme}
       choices={[
-        { value: 'system', label: 'Theme of the system' },
+        { value: 'system', label: 'System theme' },
         { value: 'light', label: 'Light theme' },
         { value: 'dark', label: 'Dark theme' },
       ]}

@@ -3,7 +3,7 @@ import { createStore } from '../api/store.ts'
 
 export const pageTitle = createStore<string | undefined>(undefined)
 
-/** Names what the view shows in the title of the window: `posts · Tables · Basalt`. */
+/** Sets the window title of the view: `posts · Tables · Basalt`. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     pageTitle.set(title)

@@ -19,21 +19,23 @@ const mostUsers = 6
 const shortestUserSearch = 2
 const typingPauseMs = 200
 
-/** What fits the text: actions of the view, screens, tables, users. */
+/** Returns the commands that match the input: actions of the view, screens, tables and users. */
 export function useCommands(typed: string): readonly Command[] {
   const actions = useStore(screenActions).map(
     (action, index): Command => ({ id: `action-${index}`, kind: 'Action', ...action }),
   )
-  const places = screens.map(({ path, title, section, words }): Command & { readonly text: string } => ({
-    id: `screen-${path}`,
-    title,
-    kind: section,
-    path,
-    text: `${title} ${section} ${words ?? ''}`,
-  }))
+  const screenCommands = screens.map(
+    ({ path, title, section, words }): Command & { readonly text: string } => ({
+      id: `screen-${path}`,
+      title,
+      kind: section,
+      path,
+      text: `${title} ${section} ${words ?? ''}`,
+    }),
+  )
   const isTyping = typed !== ''
-  const search = useSettled(typed)
-  // Found by the server: there may be twenty thousand.
+  const search = useDebounced(typed)
+  // The server searches the tables, because there may be twenty thousand.
   const tables = useApi(
     ['tables', 'palette', search],
     (signal) => get<'overview.tables'>('admin/tables', { search, limit: mostTables }, { signal }),
@@ -46,7 +48,7 @@ export function useCommands(typed: string): readonly Command[] {
   )
   return [
     ...best(actions, typed, ({ title }) => title, mostScreens),
-    ...(isTyping ? best(places, typed, ({ text }) => text, mostScreens) : places),
+    ...(isTyping ? best(screenCommands, typed, ({ text }) => text, mostScreens) : screenCommands),
     ...(isTyping
       ? best(tables.data?.items ?? [], typed, ({ collection }) => collection, mostTables).map(
           ({ collection }): Command => ({
@@ -57,7 +59,7 @@ export function useCommands(typed: string): readonly Command[] {
           }),
         )
       : []),
-    // Not those of the text before: what makes a user match is known to the server alone.
+    // Users of the previous input are not shown, because only the server knows which users match.
     ...(search === typed && search.length >= shortestUserSearch ? (users.data?.items ?? []) : []).map(
       ({ id, email }): Command => ({
         id: `user-${id}`,
@@ -69,8 +71,8 @@ export function useCommands(typed: string): readonly Command[] {
   ]
 }
 
-/** The text once nothing more is typed for a moment. */
-function useSettled(text: string): string {
+/** Returns the input once it has not changed for a moment. */
+function useDebounced(text: string): string {
   const [settled, setSettled] = useState(text)
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text), typingPauseMs)

@@ -4,10 +4,10 @@ import { Dialog } from '../ui/dialog.tsx'
 import styles from './palette.module.css'
 import { type Command, useCommands } from './palette-commands.ts'
 
-/** Finds screens, tables, users and what the view can do. */
+/** Finds screens, tables, users and actions of the view. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState('')
-  /** By its id: more may be found meanwhile. */
+  /** Id of the selected command. An index would change when more results arrive. */
   const [chosen, choose] = useState<string>()
   const [, navigate] = useLocation()
   const commands = useCommands(typed.trim())
@@ -58,9 +58,9 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         }}
         onKeyDown={press}
       />
-      <div role="listbox" id={`${id}-list`} aria-label="Found" className={styles.list}>
+      <div role="listbox" id={`${id}-list`} aria-label="Results" className={styles.list}>
         {commands.map((command, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of the list (ARIA combobox pattern).
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys of the list (ARIA combobox pattern).
           <div
             key={command.id}
             id={optionId(index)}
@@ -78,7 +78,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       <p role="status" className="visually-hidden">
         {commands.length} found
       </p>
-      {commands.length === 0 && <p>Nothing found.</p>}
+      {commands.length === 0 && <p>No results.</p>}
     </Dialog>
   )
 }

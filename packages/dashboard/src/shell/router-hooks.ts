@@ -1,8 +1,8 @@
 import type { BaseLocationHook, BaseSearchHook } from 'wouter'
 import { useBrowserLocation, useSearch } from 'wouter/use-browser-location'
 
-// wouter applies `decodeURI` to what these return, and `URLSearchParams` or the screen decodes it once more: "%2541",
-// which is the text "%41", became "A". Escaped, the path and the parameters stay as in the address.
+// wouter applies `decodeURI` to these values, and `URLSearchParams` or the screen decodes them once more. Without the escape,
+// "%2541", which encodes the text "%41", would become "A".
 
 const escaped = (part: string) => part.replaceAll('%', '%25')
 

@@ -17,10 +17,10 @@ const Home = lazy(async () => ({
   default: (await loadPart(() => import('../screens/home/home.tsx'))).HomeScreen,
 }))
 
-/** Of one-time links; signed in it leads home. */
+/** Path of one-time sign-in links. For a signed-in user it leads to Home. */
 const signInPath = '/sign-in'
 
-/** The screen of the address. A failure of one leaves the others usable. */
+/** Shows the screen of the current path. A failure of one screen leaves the others usable. */
 export function ScreenView() {
   const [path] = useLocation()
   const screen = screenOf(path)
@@ -46,7 +46,7 @@ export function ScreenView() {
 function NotFound() {
   return (
     <PageHeader title="Not found">
-      There is no screen at this address. <Link href="/">Home</Link>
+      There is no page at this address. <Link href="/">Home</Link>
     </PageHeader>
   )
 }

@@ -1,4 +1,4 @@
-/** The parameters of an address with these changed; an empty one goes. Pure. */
+/** Returns URL parameters with some changed. An empty value removes a parameter. Pure. */
 export function withParameters(
   search: URLSearchParams,
   changed: Readonly<Record<string, string | undefined>>,

@@ -7,12 +7,12 @@ import { Failure, Spinner } from '../ui/states.tsx'
 import { checkSession } from './session.ts'
 import { PasswordForm, SignInPage } from './sign-in.tsx'
 
-/** Shows the page with a session only. One that ends leaves the page as it is, behind a dialog. */
+/** Shows the page only with a session. When the session ends, the page stays unchanged below a sign-in dialog. */
 export function SessionGate({ children }: { readonly children: ReactNode }) {
   const state = useStore(sessionState)
   const [failure, setFailure] = useState<unknown>()
   const [attempt, setAttempt] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each attempt asks again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each attempt checks the session again.
   useEffect(() => {
     if (sessionState.get() !== 'checking') return
     checkSession().catch((error: unknown) => {
@@ -37,7 +37,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     <>
       {children}
       <Dialog title="Your session has ended" isOpen={state === 'ended'} size="small">
-        <p>Sign in to continue. What you have typed is kept.</p>
+        <p>Sign in to continue. Your unsaved input is kept.</p>
         <PasswordForm />
       </Dialog>
     </>

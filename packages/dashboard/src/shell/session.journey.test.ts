@@ -14,7 +14,7 @@ journeys('dashboard › session', () => {
   const config = {
     'admin.password': '',
     'storage.enabled': 'true',
-    // Buckets alone are made here, which are rows.
+    // The test only creates buckets, which are rows.
     'storage.local_path': join(tmpdir(), 'basalt-no-files'),
   }
 
@@ -31,7 +31,7 @@ journeys('dashboard › session', () => {
     await app?.[Symbol.asyncDispose]()
     await database?.[Symbol.asyncDispose]()
   })
-  // A server that restarts refuses connections, and the browser notes each.
+  // The browser logs each connection that a restarting server refuses.
   afterEach(() =>
     dashboard.expectNoProblems(
       /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|Unable to preload CSS|dynamically imported/,
@@ -44,14 +44,14 @@ journeys('dashboard › session', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
   const heading = (name: string) => page.getByRole('heading', { level: 1, name })
-  /** As in another tab. */
+  /** Signs out as another tab does. */
   const signOutElsewhere = async () => {
     const headers = { 'x-basalt-dashboard': '1', origin: app.url }
     const answer = await dashboard.context.request.delete(`${app.url}/api/admin/session`, { headers })
     expect(answer.status()).toBe(204)
   }
 
-  test('begins by a one-time link, at a press alone', async () => {
+  test('starts with a one-time link, only after a press', async () => {
     const code = app.app.firstSignIn?.code ?? ''
     await dashboard.open(`/sign-in#code=${code}`)
     const press = page.getByRole('button', { name: 'Sign in with this link' })
@@ -68,7 +68,7 @@ journeys('dashboard › session', () => {
     await dashboard.screenshot('home')
   })
 
-  test('says that a link was used before, and takes the password instead', async () => {
+  test('rejects a used link, and accepts the password instead', async () => {
     await page.getByRole('button', { name: 'Sign out' }).click()
     await passwordField().waitFor()
     expect(await database.sql('select from basalt.admin_sessions')).toHaveLength(0)
@@ -81,7 +81,7 @@ journeys('dashboard › session', () => {
     expect(page.url()).not.toContain('code')
   })
 
-  test('begins by the password, at the address that was asked for', async () => {
+  test('starts with the password, at the requested path', async () => {
     await dashboard.open('/settings/server')
     await passwordField().fill('wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -91,7 +91,7 @@ journeys('dashboard › session', () => {
     expect(page.url()).toBe(`${app.url}/admin/settings/server`)
   })
 
-  test('ends in the middle of an edit, and keeps what was typed', async () => {
+  test('keeps the input when the session ends during an edit', async () => {
     await dashboard.open('/storage')
     await page.getByRole('button', { name: 'New bucket' }).click()
     await page.getByLabel('Name').fill('photos')
@@ -107,12 +107,12 @@ journeys('dashboard › session', () => {
     expect(await database.sql('select name from basalt.buckets')).toEqual([{ name: 'photos' }])
   })
 
-  test('outlives a restart of the server, and the page continues by itself', async () => {
+  test('survives a server restart, and the page resumes automatically', async () => {
     await dashboard.open('/settings/server')
     await page.getByText('The node that answers').waitFor()
     await app[Symbol.asyncDispose]()
     await page.getByText('The server is unavailable.').waitFor()
-    // Neither its script nor its styles were loaded before.
+    // Neither its script nor its style sheet has been loaded.
     await page.getByRole('link', { name: 'Realtime', exact: true }).click()
     await page.getByText('Loading…').waitFor()
     app = await createTestApp({ database, config: { ...config, 'server.port': new URL(app.url).port } })
@@ -127,7 +127,7 @@ journeys('dashboard › session', () => {
     await page.getByRole('link', { name: 'photos' }).waitFor()
   })
 
-  test('has a palette of screens, by keys alone', async () => {
+  test('opens screens from the palette by keyboard', async () => {
     await page.keyboard.press('Control+k')
     const field = page.getByRole('combobox', { name: 'Screen, table, user or action' })
     await field.waitFor()
@@ -136,7 +136,7 @@ journeys('dashboard › session', () => {
     await dashboard.expectAccessible()
     await dashboard.screenshot('palette')
 
-    // What is chosen stays so when more is found above it.
+    // The selected command stays selected when more results appear above it.
     await database.sql(
       `create table lane (id int primary key);
       insert into basalt.users (email) values ('lane-1@example.com'), ('lane-2@example.com')`,
@@ -152,7 +152,7 @@ journeys('dashboard › session', () => {
       .nth(1)
       .waitFor()
     await page.keyboard.press('ArrowDown')
-    const chosen = page.getByRole('listbox', { name: 'Found' }).getByRole('option', { selected: true })
+    const chosen = page.getByRole('listbox', { name: 'Results' }).getByRole('option', { selected: true })
     const email = await chosen.textContent()
     expect(email).toMatch(/^lane-/)
     isChosen.resolve()
@@ -163,11 +163,11 @@ journeys('dashboard › session', () => {
     await field.fill('configur')
     await page.keyboard.press('Enter')
     await heading('Settings').waitFor()
-    // One after the other, however long the page takes for the first.
+    // The keys follow each other, however long the page takes for the first.
     await Promise.all([page.keyboard.press('g'), page.keyboard.press('f')])
     await heading('Storage').waitFor()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     await page.keyboard.press('Escape')
     await dashboard.open('/storage/photos')
     await page.getByText('No object here.').waitFor()
@@ -176,7 +176,7 @@ journeys('dashboard › session', () => {
     expect(await page.getByRole('searchbox').inputValue()).toBe('g f')
   })
 
-  test('folds the navigation away on a phone, in the theme that was chosen', async () => {
+  test('hides the navigation on a phone, and keeps the chosen theme', async () => {
     await page.setViewportSize({ width: 390, height: 800 })
     await dashboard.open('/')
     await heading('Home').waitFor()

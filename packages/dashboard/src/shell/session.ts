@@ -4,7 +4,7 @@ import { sessionState } from '../api/session-state.ts'
 
 export type Credential = { readonly password: string } | { readonly code: string }
 
-/** Whether the browser has a session. @throws BasaltError when the server cannot say */
+/** Checks that the browser has a session. @throws BasaltError if the server is unavailable */
 export async function checkSession(): Promise<void> {
   await get<'admin.session'>('admin/session')
   sessionState.set('signed-in')
@@ -13,7 +13,7 @@ export async function checkSession(): Promise<void> {
 export async function signIn(credential: Credential): Promise<void> {
   await post<'admin.startSession'>('admin/session', credential)
   sessionState.set('signed-in')
-  // What failed without a session is read again.
+  // Queries that failed without a session are refetched.
   await queryClient.invalidateQueries()
 }
 

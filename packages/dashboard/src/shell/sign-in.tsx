@@ -21,18 +21,18 @@ export function SignInPage() {
   )
 }
 
-/** A link is good for one sign-in: programs that open links of messages must not use it up, so that a person presses. */
+/** Shows the form of a one-time link. Mail programs that open links must not use it up, so signing in takes a press. */
 function CodeForm({ code, onDismiss }: { readonly code: string; readonly onDismiss: () => void }) {
   const action = useAction(() => signIn({ code }), { failure: 'view', onDone: forgetCode })
   return (
     <Form onSubmit={() => action.run()}>
       <p>This link signs you in once.</p>
       {action.error !== null && <p role="alert">{action.error.message}</p>}
-      <Button type="submit" look="primary" isPending={action.isPending}>
+      <Button type="submit" variant="primary" isPending={action.isPending}>
         Sign in with this link
       </Button>
       <Button
-        look="plain"
+        variant="plain"
         onClick={() => {
           forgetCode()
           onDismiss()
@@ -53,7 +53,7 @@ export function PasswordForm() {
   const action = useAction(() => signIn({ password }), { failure: 'view' })
   return (
     <Form onSubmit={() => action.run()}>
-      {/* Password managers file the password under a name. */}
+      {/* Password managers store the password under a user name. */}
       <input type="text" autoComplete="username" value="admin" readOnly hidden />
       <TextField
         label="Administrator password"
@@ -65,7 +65,7 @@ export function PasswordForm() {
         onChange={setPassword}
         error={action.error?.message}
       />
-      <Button type="submit" look="primary" isPending={action.isPending} disabled={password === ''}>
+      <Button type="submit" variant="primary" isPending={action.isPending} disabled={password === ''}>
         Sign in
       </Button>
     </Form>

@@ -5,7 +5,7 @@ export type Theme = 'system' | 'light' | 'dark'
 const cookie = 'basalt-theme'
 const aYear = 365 * 24 * 60 * 60
 
-/** Of this browser; that of the system unless chosen. */
+/** Returns the theme chosen in this browser, or that of the system. */
 export function chosenTheme(): Theme {
   const value = document.cookie
     .split('; ')

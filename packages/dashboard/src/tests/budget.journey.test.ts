@@ -7,7 +7,7 @@ const builds = join(import.meta.dirname, '..', '..', 'dist')
 const shellBytes = 90_000
 const laterBytes = 150_000
 
-/** Of Vite's manifest: a file and those that it always loads. */
+/** Entry of the Vite manifest: a file and the files that it always loads. */
 interface Entry {
   readonly file: string
   readonly isEntry?: boolean
@@ -17,10 +17,10 @@ interface Entry {
 
 journeys('dashboard › size', () => {
   const folder = () => join(builds, readFileSync(join(builds, 'current'), 'utf8').trim())
-  /** As it is sent to browsers that take Brotli. */
+  /** Returns the Brotli size of a file, as browsers receive it. */
   const sizeOf = (file: string) => statSync(join(folder(), `${file}.br`)).size
 
-  test('the shell is within its budget, and so is each file that is loaded later', () => {
+  test('keeps the shell and each lazily loaded file within its size budget', () => {
     const manifest: Record<string, Entry> = JSON.parse(
       readFileSync(join(folder(), '.vite', 'manifest.json'), 'utf8'),
     )

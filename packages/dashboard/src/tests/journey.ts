@@ -8,14 +8,14 @@ import { createTestApp, type TestApp, type TestAppOptions } from '../../../serve
 import { testAdminPassword } from '../../../server/test/test-config.ts'
 
 const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
-/** Rules of colours: in another theme nothing else differs. */
+/** Accessibility rules about colours, which are the only difference between the themes. */
 const colours = ['color-contrast', 'link-in-text-block']
 
-/** @param only tags of rules, or names of some */
+/** Runs axe. @param only tags or names of rules */
 async function findViolations(page: Page, only: string[]): Promise<axe.Result[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
   return await page.evaluate(async (runOnly) => {
-    // The script above has defined it.
+    // The script above defines the global.
     const { axe: loaded } = globalThis as unknown as { axe: typeof axe }
     const { violations } = await loaded.run({
       runOnly,
@@ -27,10 +27,10 @@ async function findViolations(page: Page, only: string[]): Promise<axe.Result[]>
   }, only)
 }
 
-/** Journeys through the dashboard in Chromium; skipped where none is installed. */
+/** Defines journeys through the dashboard in Chromium. They are skipped if no Chromium is installed. */
 export function journeys(name: string, define: () => void): void {
   describe.runIf(program !== undefined)(name, () => {
-    // One page for all: after a failure each of the others would wait for what it does not show.
+    // All journeys share one page. After a failure, each of the others would wait for elements that are missing.
     let hasFailed = false
     beforeEach(({ skip, onTestFailed }) => {
       if (hasFailed) skip('a journey before it has failed')
@@ -43,29 +43,29 @@ export function journeys(name: string, define: () => void): void {
 }
 
 export interface DashboardOptions extends TestAppOptions {
-  /** Another server than a new one; it stays when the dashboard is closed. */
+  /** Existing app to use instead of a new one. It keeps running when the dashboard is closed. */
   readonly app?: TestApp
-  /** False: begins at the sign-in. */
+  /** False to start at the sign-in. */
   readonly isSignedIn?: boolean
   readonly viewport?: { readonly width: number; readonly height: number }
 }
 
-/** The dashboard of a test app in a browser, signed in. */
+/** Dashboard of a test app in a browser, signed in. */
 export interface Dashboard extends AsyncDisposable {
   readonly app: TestApp
   readonly context: BrowserContext
   readonly page: Page
-  /** Opens an address below `/admin`, such as `/tables`, and waits until the screen is shown. */
+  /** Opens a path below `/admin`, such as `/tables`, and waits until the screen is shown. */
   open(path: string): Promise<void>
-  /** What the page has done wrong so far: messages on its console, violations of its policy, answers of status 500. */
+  /** Problems of the page so far: console messages, policy violations and responses with status 500. */
   readonly problems: readonly string[]
-  /** Fails on {@link problems} that do not match, and forgets them. For `afterEach`. */
+  /** Fails on {@link problems} that match no pattern, and clears them. For `afterEach`. */
   expectNoProblems(...expected: RegExp[]): void
-  /** Fails on what axe finds against WCAG 2.2 AA in the light and in the dark theme. */
+  /** Fails on axe violations of WCAG 2.2 AA in the light and in the dark theme. */
   expectAccessible(): Promise<void>
-  /** A picture in both themes, in the folder of the environment variable BASALT_SCREENSHOTS; without it, none. */
+  /** Saves a screenshot in both themes in the folder BASALT_SCREENSHOTS. Does nothing if the variable is not set. */
   screenshot(name: string): Promise<void>
-  /** Signs in by the API, as the sign-in form does. */
+  /** Signs in through the API, as the sign-in form does. */
   signIn(): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export async function openDashboard({
   const app = given ?? (await createTestApp(options))
   const browser = await chromium.connect(inject('browserEndpoint'))
   const context = await browser.newContext({ viewport, baseURL: app.url, reducedMotion: 'reduce' })
-  // Only ends journeys that hang; the failure is to name the step.
+  // The timeout only ends journeys that hang. The failure names the step.
   context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const problems = watchProblems(context)
@@ -105,7 +105,7 @@ export async function openDashboard({
     async expectAccessible() {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
-        // A frame later everything has the colours of the theme.
+        // One frame later all elements have the colours of the theme.
         await page.evaluate(
           () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
         )
@@ -140,7 +140,7 @@ export async function openDashboard({
   return dashboard
 }
 
-/** Everything that a page does not do when it works. */
+/** Collects everything that a working page does not do. */
 function watchProblems(context: BrowserContext): string[] {
   const problems: string[] = []
   context.on('console', (message) => {
@@ -156,14 +156,14 @@ function watchProblems(context: BrowserContext): string[] {
 }
 
 const notedOtherwise = [
-  // A refusal of the API, which the page shows; answers of 500 are noted by the response.
+  // The page shows API errors itself. Responses with status 500 are recorded separately.
   /^Failed to load resource: the server responded with a status of [45]/,
-  // HTML of the database in a frame without permissions, as it is meant to be shown. May arrive much later.
+  // HTML of the database is shown in a frame without permissions, as intended. The message may arrive much later.
   /^Blocked script execution in 'about:srcdoc' because the document's frame is sandboxed/,
 ]
 
 async function closeAll(browser: Browser, context: BrowserContext): Promise<void> {
   await context.close()
-  // The connection of this file; the browser is that of the run.
+  // This closes the connection of the file. The browser belongs to the run.
   await browser.close()
 }

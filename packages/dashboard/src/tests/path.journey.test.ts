@@ -5,8 +5,8 @@ import { answer, type Receiver, startReceiver } from '../../../server/test/recei
 import { makeScratchDirectory } from '../../../server/test/scratch-directory.ts'
 import { type Dashboard, journeys, openDashboard } from './journey.ts'
 
-/** As docs/guides/dashboard.md tells it: each step leads to the next one by a link of the page. */
-journeys('dashboard › the path of the guide', () => {
+/** Journey of docs/guides/dashboard.md: each step leads to the next one by a link on the page. */
+journeys('dashboard › path of the guide', () => {
   let dashboard: Dashboard
   let receiver: Receiver
   let folder: string
@@ -36,7 +36,7 @@ journeys('dashboard › the path of the guide', () => {
     await dialog().getByRole('button', { name: 'Apply' }).click()
     await expect.poll(() => dashboard.page.getByRole('dialog').count()).toBe(0)
   }
-  /** A shared row by the form of Tables. */
+  /** Creates a shared row with the form of the Tables screen. */
   const addSharedRow = async (values: Readonly<Record<string, string>>) => {
     const { page } = dashboard
     await page.getByRole('button', { name: 'New row' }).click()
@@ -51,11 +51,11 @@ journeys('dashboard › the path of the guide', () => {
     await page.getByRole('button', { name: 'Dismiss' }).last().click()
   }
 
-  test('a table is made and protected, a user misses a row, the policy is mended and tested, an event arrives', async () => {
+  test('creates and protects a table, explains a missing row, fixes and tests the policy, and delivers an event', async () => {
     const { app, page } = dashboard
     await dashboard.open('/')
 
-    // The table, with the policy of a template.
+    // This step creates the table with a template policy.
     await page.getByRole('main').getByRole('link', { name: 'Structure' }).click()
     await page.getByRole('button', { name: 'Create a table' }).click()
     await page.getByRole('textbox', { name: 'Name', exact: true }).first().fill('todo')
@@ -78,7 +78,7 @@ journeys('dashboard › the path of the guide', () => {
     await apply()
     await page.getByRole('heading', { name: 'public.todo' }).waitFor()
 
-    // Two users.
+    // This step creates two users.
     const users: string[] = []
     for (const email of ['ada@example.com', 'ben@example.com']) {
       await go('Users')
@@ -91,7 +91,7 @@ journeys('dashboard › the path of the guide', () => {
     }
     const [ada = ''] = users
 
-    // A webhook that receives every change.
+    // This step creates a webhook that receives every change.
     await go('Webhooks')
     await page.getByRole('button', { name: 'New webhook' }).click()
     await page.getByLabel('URL').fill(receiver.url)
@@ -99,13 +99,13 @@ journeys('dashboard › the path of the guide', () => {
     await page.getByRole('button', { name: 'Create webhook' }).click()
     await page.getByRole('button', { name: 'Done' }).click()
 
-    // A row of hers, which she shares.
+    // Ada shares one of her rows.
     await go('Tables')
     await page.getByRole('navigation', { name: 'Tables' }).getByRole('link', { name: /^todo/ }).click()
     await addSharedRow({ owner_id: ada, title: 'Water the plants' })
     await dashboard.screenshot('path-rows')
 
-    // Why he does not see it.
+    // Access explains why Bob does not see the row.
     await go('Users')
     await page.getByRole('link', { name: 'ben@example.com' }).click()
     await page.getByRole('link', { name: 'Why can’t they see it?' }).click()
@@ -117,7 +117,7 @@ journeys('dashboard › the path of the guide', () => {
       .waitFor()
     await dashboard.screenshot('path-access')
 
-    // The policy that is missing, tried and made a migration.
+    // The missing policy is tried and turned into a migration.
     await page.getByRole('tab', { name: 'Try a policy' }).click()
     await page.getByLabel('Policy', { exact: true }).selectOption({ label: 'A new policy' })
     await page.getByLabel('Name', { exact: true }).fill('shared')
@@ -135,7 +135,7 @@ journeys('dashboard › the path of the guide', () => {
         from pg_policy p, basalt.project_migrations m where p.polname = 'shared' group by p.polcmd`),
     ).toEqual([{ polcmd: 'r', isKept: [false, true] }])
 
-    // Now he does, and a test of the project holds it.
+    // Bob now sees the row, and a policy test of the project covers it.
     await page.goto(question)
     await page
       .getByText(/sees row 1/)
@@ -147,7 +147,7 @@ journeys('dashboard › the path of the guide', () => {
     expect(readFileSync(join(folder, 'policies', 'todo-select.toml'), 'utf8')).toContain('may read')
     await dashboard.screenshot('path-save')
 
-    // What followed from the write.
+    // The event shows what followed from the write.
     await go('Events')
     await page.getByRole('link', { name: 'create todo 1' }).click()
     const line = page.getByRole('list', { name: 'What followed' })

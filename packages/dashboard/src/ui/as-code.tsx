@@ -7,13 +7,13 @@ import { Dialog } from './dialog.tsx'
 export interface AsCodeProps {
   readonly request?: RequestExample | undefined
   readonly sql?: string | undefined
-  /** Of `@basaltdb/client`: `await client.from('posts').list()`. */
+  /** Code with `@basaltdb/client`: `await client.from('posts').list()`. */
   readonly client?: string | undefined
-  /** Of the command line: `basalt policy test`. */
+  /** Command line: `basalt policy test`. */
   readonly command?: string | undefined
 }
 
-/** What the view does, for a program. */
+/** Shows the view as code, for use in a program. */
 export function AsCode({ request, sql, client, command }: AsCodeProps) {
   const [isOpen, setOpen] = useState(false)
   const parts = [

@@ -2,15 +2,15 @@ import type { ComponentProps } from 'react'
 import styles from './button.module.css'
 
 export interface ButtonProps extends ComponentProps<'button'> {
-  /** `primary` at most once in a view; `danger` for what cannot be undone; `plain` inside of text and rows. */
-  readonly look?: 'primary' | 'normal' | 'danger' | 'plain'
+  /** Variant: `primary` at most once in a view, `danger` for actions that cannot be undone, `plain` inside text and rows. */
+  readonly variant?: 'primary' | 'normal' | 'danger' | 'plain'
   readonly size?: 'normal' | 'small'
-  /** Disabled, and says why to screen readers. */
+  /** True to disable the button and announce the reason to screen readers. */
   readonly isPending?: boolean
 }
 
 export function Button({
-  look = 'normal',
+  variant = 'normal',
   size = 'normal',
   isPending = false,
   disabled,
@@ -22,7 +22,7 @@ export function Button({
     <button
       {...rest}
       type={type}
-      data-look={look}
+      data-variant={variant}
       data-size={size}
       aria-busy={isPending || undefined}
       disabled={isPending || disabled}

@@ -8,9 +8,9 @@ export interface CodeEditorProps {
   readonly onChange: (value: string) => void
   readonly language?: 'sql' | 'json' | 'text'
   readonly isReadOnly?: boolean
-  /** Names to complete, for SQL: tables (with their schema) and their columns. */
+  /** Names to complete in SQL: tables with their schema, and their columns. */
   readonly schema?: Readonly<Record<string, readonly string[]>> | undefined
-  /** Ctrl or ⌘ and Enter. @param selection the selected text; all of it when nothing is selected */
+  /** Called on Ctrl or ⌘ with Enter. @param selection selected text, or the whole text if nothing is selected */
   readonly onRun?: ((selection: string) => void) | undefined
 }
 
@@ -18,7 +18,7 @@ const Editor = lazy(async () => ({
   default: (await loadPart(() => import('./code-mirror.tsx'))).CodeMirror,
 }))
 
-/** Loaded when it is first shown. */
+/** Loads the editor when it is first shown. */
 export function CodeEditor(props: CodeEditorProps) {
   return (
     <Suspense fallback={<Spinner label="Loading the editor" />}>

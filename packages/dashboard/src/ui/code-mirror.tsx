@@ -15,7 +15,7 @@ export function CodeMirror(props: CodeEditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const editor = useRef<EditorView>(undefined)
   const settings = useRef(new Compartment())
-  // What the editor calls back changes with every rendering.
+  // The callbacks of the editor change with every render.
   const latest = useRef(props)
   latest.current = props
 
@@ -26,7 +26,7 @@ export function CodeMirror(props: CodeEditorProps) {
       parent: parent.current,
       extensions: [
         EditorView.cspNonce.of(nonce),
-        // Before the bindings of the setup: they insert a line.
+        // This binding comes before those of the setup, which insert a line.
         Prec.highest(keymap.of([{ key: 'Mod-Enter', run: (of) => runSelection(of, latest.current.onRun) }])),
         basicSetup,
         syntaxHighlighting(classHighlighter),
@@ -39,7 +39,7 @@ export function CodeMirror(props: CodeEditorProps) {
         settings.current.of([]),
       ],
     })
-    // The editor leaves out what is far away of a long line only once it has measured its text: all of 5 MB took seconds.
+    // The editor skips distant parts of a long line only after it has measured its text. Without measuring, 5 MB took seconds.
     view.coordsAtPos(0)
     view.dispatch({ changes: { from: 0, insert: value }, annotations: Transaction.addToHistory.of(false) })
     editor.current = view
@@ -64,7 +64,7 @@ export function CodeMirror(props: CodeEditorProps) {
   return <div ref={parent} className="code-editor" />
 }
 
-/** As the editor has it: it makes one character of each end of a line. */
+/** Converts line ends as the editor does: it makes one character of each. */
 const withLineFeeds = (text: string) => text.replace(/\r\n?/g, '\n')
 
 function runSelection(view: EditorView, onRun: CodeEditorProps['onRun']): boolean {

@@ -4,15 +4,15 @@ import { showToast } from './toasts.ts'
 
 interface CodeProps {
   readonly children: string
-  /** For screen readers: what it is. */
+  /** Label for screen readers. */
   readonly label: string
 }
 
-/** A text to read and copy; long ones scroll. */
+/** Shows a text to read and copy. Long texts scroll. */
 export function Code({ children, label }: CodeProps) {
   return (
     <figure className={styles.code} aria-label={label}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard. */}
       <pre tabIndex={0}>{children}</pre>
       <CopyButton text={children} label={label} />
     </figure>
@@ -27,12 +27,12 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   )
 }
 
-/** To the clipboard, which pages over plain HTTP do not have: there the text can only be selected. */
+/** Copies a text to the clipboard. Pages over plain HTTP have no clipboard, so the text has to be selected there. */
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
     showToast('Copied.')
   } catch {
-    showToast('The browser does not allow copying here; select the text instead.', 'failure')
+    showToast('The browser does not allow copying here. Select the text instead.', 'failure')
   }
 }

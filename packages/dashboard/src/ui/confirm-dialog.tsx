@@ -6,11 +6,11 @@ import { Failure } from './states.tsx'
 
 export interface ConfirmDialogProps {
   readonly title: string
-  /** What will happen, to how many. */
+  /** Consequence of the action, with the number of affected objects. */
   readonly children: ReactNode
-  /** What the button says: `Delete 3 users`. */
+  /** Label of the button: `Delete 3 users`. */
   readonly action: string
-  /** To be typed first, for what loses data that cannot be restored. */
+  /** Text that the user has to type first. For permanent loss of data. */
   readonly name?: string | undefined
   readonly isDangerous?: boolean
   readonly isDisabled?: boolean
@@ -20,7 +20,7 @@ export interface ConfirmDialogProps {
   readonly onClose: () => void
 }
 
-/** Rendered while it is open. */
+/** Shows the dialog. Render it only while it is open. */
 export function ConfirmDialog({
   title,
   children,
@@ -47,7 +47,7 @@ export function ConfirmDialog({
           <Button
             type="submit"
             form={form}
-            look={isDangerous ? 'danger' : 'primary'}
+            variant={isDangerous ? 'danger' : 'primary'}
             isPending={isPending}
             disabled={isDisabled || (name !== undefined && typed !== name)}
           >

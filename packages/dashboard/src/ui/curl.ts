@@ -1,7 +1,7 @@
-/** A request as a person would send it; the token is a variable of the shell. */
+/** Example of an HTTP request. Its token is a shell variable. */
 export interface RequestExample {
   readonly method: string
-  /** With its query: `/api/posts?sort=id`. */
+  /** Path with its query: `/api/posts?sort=id`. */
   readonly path: string
   readonly body?: unknown
 }
@@ -16,7 +16,7 @@ export function formatCurl({ method, path, body }: RequestExample, origin: strin
   return lines.join(' \\\n')
 }
 
-/** For a POSIX shell (POSIX.1-2024, 2.2.2 Single-Quotes). */
+/** Quotes a text for a POSIX shell (POSIX.1-2024, 2.2.2 Single-Quotes). */
 export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -5,34 +5,34 @@ import styles from './data-table.module.css'
 import { Empty } from './states.tsx'
 
 export interface Column<Row> {
-  /** Unique in the table. */
+  /** Key, unique in the table. */
   readonly key: string
   readonly title: ReactNode
   readonly cell: (row: Row) => ReactNode
   readonly align?: 'start' | 'end'
-  /** Cut with an ellipsis instead of wrapped. */
+  /** True to cut long text with an ellipsis instead of wrapping it. */
   readonly isCut?: boolean
-  /** Hidden on narrow screens. */
+  /** True to hide the column on narrow screens. */
   readonly isMinor?: boolean
 }
 
 export interface DataTableProps<Row> {
-  /** For screen readers. */
+  /** Caption for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
-  /** Where a row leads; its first cell becomes the link. */
+  /** Link target of a row. The first cell becomes the link. */
   readonly href?: (row: Row) => string
   readonly selectedKey?: string | undefined
-  /** What to say, and to do, when there are no rows. */
+  /** Content of an empty table: a message and what to do. */
   readonly empty?: ReactNode
   readonly hasMore?: boolean
   readonly isLoadingMore?: boolean
   readonly onLoadMore?: () => void
 }
 
-/** For lists of up to some hundred rows; rows of the database are shown by `grid`. */
+/** Shows a list of up to some hundred rows. The `grid` shows rows of the database. */
 export function DataTable<Row>({
   caption,
   columns,
@@ -49,7 +49,7 @@ export function DataTable<Row>({
   const [isCutOff, observe] = useIsCutOff()
   if (rows.length === 0) return <Empty>{empty}</Empty>
   return (
-    // What scrolls must be reachable by keyboard; where everything is shown that would be a stop for nothing.
+    // A scrolling element must be reachable by keyboard. Without scrolling it would be a useless tab stop.
     <div
       ref={observe}
       className={styles.scroller}
@@ -71,7 +71,7 @@ export function DataTable<Row>({
             const key = rowKey(row)
             const target = href?.(row)
             return (
-              // The link of the first cell is the way by keyboard.
+              // Keyboard users follow the link in the first cell.
               <tr
                 key={key}
                 data-linked={target !== undefined || undefined}
@@ -110,7 +110,7 @@ export function DataTable<Row>({
   )
 }
 
-/** Whether a table is wider than the place that shows it. */
+/** Returns true if a table is wider than its container. */
 function useIsCutOff() {
   const [isCutOff, setCutOff] = useState(false)
   const observe = useCallback((scroller: HTMLDivElement) => {
@@ -121,10 +121,10 @@ function useIsCutOff() {
   return [isCutOff, observe] as const
 }
 
-/** Not on a control of the row, and not the end of a selection of text. */
+/** Returns true for a plain press: not on a control of the row, and not the end of a text selection. */
 function isPlainPress(event: React.MouseEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return false
-  // Events of menus and dialogs of the row arrive here, too, though they are elsewhere in the page.
+  // Events of menus and dialogs of the row arrive here, too, although they are elsewhere in the document.
   if (!(event.target instanceof Element) || !event.currentTarget.contains(event.target)) return false
   if (event.target.closest('a, button, input, select, label, dialog') !== null) return false
   return getSelection()?.isCollapsed !== false

@@ -5,15 +5,15 @@ import { Titled } from './titled.tsx'
 export interface DialogProps {
   readonly title: string
   readonly isOpen: boolean
-  /** Escape, the close button and a press outside; without it the dialog cannot be dismissed. */
+  /** Called on Escape, the close button and a press outside. Without it, the dialog cannot be dismissed. */
   readonly onClose?: () => void
   readonly children: ReactNode
-  /** Buttons; the last one does what the dialog is for. */
+  /** Buttons. The last one performs the action of the dialog. */
   readonly footer?: ReactNode
   readonly size?: 'small' | 'normal' | 'wide'
 }
 
-/** In front of the page, which is inert as long as it is open. Focus returns to where it was. */
+/** Shows a modal dialog. The page below it is inert, and the focus returns afterwards. */
 export function Dialog({ isOpen, ...rest }: DialogProps) {
   return isOpen ? <OpenDialog {...rest} /> : null
 }
@@ -21,26 +21,26 @@ export function Dialog({ isOpen, ...rest }: DialogProps) {
 function OpenDialog({ title, onClose, children, footer, size = 'normal' }: Omit<DialogProps, 'isOpen'>) {
   const dialog = useRef<HTMLDialogElement>(null)
   const body = useRef<HTMLDivElement>(null)
-  /** A selection of text that begins inside and ends outside is no press outside, though its click arrives here. */
+  /** True if a press started outside. A text selection that ends outside also causes a click here. */
   const isPressedOutside = useRef(false)
   const id = useId()
   useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()
-    // A dialog with fields is there to be filled in; the browser would take the close button.
+    // The focus goes to the first field. The browser would focus the close button.
     body.current?.querySelector<HTMLElement>('input:not([hidden]), select, textarea')?.focus()
-    // A layout effect, to close it before it leaves the document: the browser then restores focus.
+    // A layout effect closes the dialog before it leaves the document, so that the browser restores the focus.
     return () => element?.close()
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape is the key; the browser sends it as `cancel`.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the browser sends Escape as `cancel`.
     <dialog
       ref={dialog}
       className={styles.dialog}
       data-size={size}
       aria-labelledby={id}
       onCancel={(event) => {
-        // Of this dialog, not of a file field inside of it.
+        // A file field inside the dialog sends this event, too.
         if (event.target !== event.currentTarget) return
         event.preventDefault()
         onClose?.()

@@ -1,8 +1,8 @@
-/** Has the browser save a text as a file. */
+/** Saves a text as a file in the browser. */
 export function download(name: string, type: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type }))
   const link = Object.assign(document.createElement('a'), { href: address, download: name })
   link.click()
-  // The browser has read the text by then.
+  // By then the browser has read the text.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }

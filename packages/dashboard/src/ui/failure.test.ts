@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const folder = join(import.meta.dirname, '..')
 
-test('dashboard › failures are shown by Failure, with their slug and request', () => {
+test('dashboard › shows failures with Failure, which includes the slug and the request', () => {
   const byHand = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.tsx') && name !== join('ui', 'states.tsx'))
     .filter((name) => /role="alert">Failed: *\{/.test(readFileSync(join(folder, name), 'utf8')))

@@ -3,11 +3,11 @@ import styles from './field.module.css'
 
 interface FieldText {
   readonly label: string
-  /** What is expected, before anything is typed. */
+  /** Hint about the expected value. */
   readonly hint?: ReactNode
-  /** What is wrong with the value. */
+  /** Error in the value. */
   readonly error?: string | undefined
-  /** Keeps the label for screen readers only: for filters and cells that a heading names. */
+  /** True to show the label to screen readers only, for filters and cells under a heading. */
   readonly hidesLabel?: boolean
 }
 
@@ -17,7 +17,7 @@ interface ControlAttributes {
   readonly 'aria-invalid': true | undefined
 }
 
-/** Label, hint and error around a control of any kind. */
+/** Renders label, hint and error around a control. */
 export function Field({
   label,
   hint,
@@ -55,7 +55,7 @@ type TextFieldProps = FieldText &
   Omit<ComponentProps<'input'>, 'id' | 'onChange' | 'value'> & {
     readonly value: string
     readonly onChange: (value: string) => void
-    /** For names, keys and code. */
+    /** True for names, keys and code. */
     readonly isCode?: boolean
   }
 
@@ -131,7 +131,7 @@ export function Select<T extends string>({
           {...rest}
           {...attributes}
           className={styles.control}
-          // The options are the choices.
+          // The value is one of the options.
           onChange={(event) => onChange(event.target.value as T)}
         >
           {choices.map((choice) => (
@@ -174,7 +174,7 @@ export function Checkbox({ label, hint, onChange, ...rest }: CheckboxProps) {
   )
 }
 
-/** For what takes effect at once; a form has a `Checkbox`. */
+/** Renders a switch, for settings that take effect at once. Forms use a `Checkbox`. */
 export function Switch(props: CheckboxProps) {
   return <Checkbox {...props} role="switch" className={styles.switch} />
 }

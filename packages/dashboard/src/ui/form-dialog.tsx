@@ -3,25 +3,25 @@ import { Button } from './button.tsx'
 import { Dialog, type DialogProps } from './dialog.tsx'
 import { Form } from './layout.tsx'
 import { Failure } from './states.tsx'
-import { useDiscardQuestion } from './use-discard-question.tsx'
+import { useDiscardConfirmation } from './use-discard-confirmation.tsx'
 
 interface FormDialogProps {
   readonly title: string
-  /** What the button says: `Create key`. */
+  /** Label of the button: `Create key`. */
   readonly action: string
   readonly children: ReactNode
   readonly size?: NonNullable<DialogProps['size']>
   readonly isDisabled?: boolean
   readonly isPending?: boolean
-  /** What the server has refused. */
+  /** Error of the server. */
   readonly error?: Error | null
   readonly onSubmit: () => void
   readonly onClose: () => void
 }
 
 /**
- * Fields in a dialog and the button that sends them. Rendered while it is open. Once something is entered, only Cancel
- * closes it without a question.
+ * Shows a form in a dialog. Render it only while it is open. Once the user has entered something, only Cancel closes it without
+ * a confirmation.
  */
 export function FormDialog({
   title,
@@ -36,7 +36,7 @@ export function FormDialog({
 }: FormDialogProps) {
   const form = useId()
   const [isChanged, setChanged] = useState(false)
-  const { close, question } = useDiscardQuestion(isChanged, onClose)
+  const { close, question } = useDiscardConfirmation(isChanged, onClose)
   return (
     <>
       <Dialog
@@ -47,7 +47,7 @@ export function FormDialog({
         footer={
           <>
             <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" form={form} look="primary" isPending={isPending} disabled={isDisabled}>
+            <Button type="submit" form={form} variant="primary" isPending={isPending} disabled={isDisabled}>
               {action}
             </Button>
           </>

@@ -9,7 +9,7 @@ describe('dashboard › format', () => {
     [15_360_000, '15.4 MB'],
     [123_456_789_000, '123 GB'],
     [9e15, '9000 TB'],
-  ])('writes %d bytes', (bytes, text) => {
+  ])('formats %d bytes', (bytes, text) => {
     expect(formatBytes(bytes)).toBe(text)
   })
 
@@ -20,7 +20,7 @@ describe('dashboard › format', () => {
     [240_000, '4 min'],
     [7_200_000, '2.0 h'],
     [172_800_000, '2.0 d'],
-  ])('writes %d ms', (milliseconds, text) => {
+  ])('formats %d ms', (milliseconds, text) => {
     expect(formatDuration(milliseconds)).toBe(text)
   })
 
@@ -32,7 +32,7 @@ describe('dashboard › format', () => {
     ])
   })
 
-  it('leaves what is no instant as it is', () => {
+  it('leaves an invalid time unchanged', () => {
     expect(formatInstant('infinity')).toBe('infinity')
   })
 })

@@ -1,4 +1,4 @@
-/** Of the browser's language; times are in its zone, and exact on demand. */
+/** Formats use the browser's language and time zone. Exact times are shown on demand. */
 const numbers = new Intl.NumberFormat()
 const instants = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
@@ -24,7 +24,7 @@ export function formatDuration(milliseconds: number): string {
   return `${(seconds / 86_400).toFixed(1)} d`
 }
 
-/** Of statements and parts of plans, which often take less than a millisecond. */
+/** Formats the duration of a statement or plan node, which is often shorter than a millisecond. */
 export function formatShortDuration(milliseconds: number): string {
   return milliseconds < 100
     ? `${milliseconds.toFixed(milliseconds < 1 ? 3 : 1)} ms`
@@ -36,6 +36,6 @@ export function formatInstant(text: string | number | Date): string {
   return Number.isNaN(instant.valueOf()) ? String(text) : instants.format(instant)
 }
 
-/** `1 row`, `2 rows`. */
+/** Formats a count with its noun: `1 row`, `2 rows`. */
 export const countOf = (count: number, noun: string, plural = `${noun}s`) =>
   `${formatNumber(count)} ${count === 1 ? noun : plural}`

@@ -24,7 +24,7 @@ describe('dashboard › hostile values', () => {
     ['https://example.com/a?b=c#d', 'https://example.com/a?b=c#d'],
     ['HTTP://example.com', 'http://example.com/'],
     ['mailto:a@example.com', 'mailto:a@example.com'],
-  ])('leave addresses of the web and of mail links: %s', (text, address) => {
+  ])('keep web and mail addresses as links: %s', (text, address) => {
     expect(safeAddress(text)).toBe(address)
   })
 
@@ -34,11 +34,11 @@ describe('dashboard › hostile values', () => {
     ['a\u0007b\u001b[31m\u0085\u200b\ufeff', 'a\\u0007b\\u001b[31m\\u0085\\u200b\\ufeff'],
     ['a\tb\r\nc', 'a\tb\r\nc'],
     ['\u05d0\u200f!', '\u05d0\u200f!'],
-  ])('cannot disguise the order or the characters of a text: %j', (text, shown) => {
+  ])('cannot disguise the order or characters of a text: %j', (text, shown) => {
     expect(visibleText(text)).toBe(shown)
   })
 
-  it('do not leave the quotes of a shell', () => {
+  it('do not break out of shell quotes', () => {
     const request = { method: 'POST', path: "/api/x?name='$(id)'", body: { text: "it's `id` $HOME" } }
     expect(formatCurl(request, 'http://localhost')).toBe(
       [
@@ -50,7 +50,7 @@ describe('dashboard › hostile values', () => {
     )
   })
 
-  it('do not leave the quotes of SQL', () => {
+  it('do not break out of SQL quotes', () => {
     expect(quoteText("'; drop table note; --")).toBe("'''; drop table note; --'")
   })
 

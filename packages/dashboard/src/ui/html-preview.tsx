@@ -7,7 +7,7 @@ interface HtmlPreviewProps {
   readonly className: string | undefined
 }
 
-/** A page from the database, in a frame where nothing runs. */
+/** Shows HTML from the database in a frame in which nothing runs. */
 export function HtmlPreview({ title, html, className }: HtmlPreviewProps) {
   const frame = useRef<HTMLIFrameElement>(null)
   useLayoutEffect(() => {

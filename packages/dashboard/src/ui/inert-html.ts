@@ -1,4 +1,4 @@
-/** Trusted Types (W3C), which the types of TypeScript do not have yet, and which some browsers lack. */
+/** Trusted Types API (W3C). TypeScript has no types for it yet, and some browsers lack it. */
 interface TrustedTypes {
   createPolicy(
     name: string,
@@ -8,17 +8,17 @@ interface TrustedTypes {
 const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes }
 
 /**
- * The one policy that the page's Content Security Policy allows. What it lets through is shown in a frame without permissions
- * or parsed into a document that is never shown, so that no HTML of the database becomes part of the page.
+ * Trusted Types policy, the only one that the Content Security Policy of the page allows. Its HTML is shown in a frame without
+ * permissions, or parsed into a document that is never shown. No HTML of the database becomes part of the page.
  */
 const inert = trustedTypes?.createPolicy('basalt-inert', { createHTML: (html) => html })
 const trust = (html: string): string => inert?.createHTML(html) ?? html
 
-/** A document in which no script runs and no handler fires. */
+/** Parses HTML into a document in which no script runs and no handler fires. */
 export const parseInert = (html: string): Document =>
   new DOMParser().parseFromString(trust(html), 'text/html')
 
-/** Without permissions: no scripts, no forms, an origin of its own. */
+/** Shows HTML in a frame without permissions: no scripts, no forms and a separate origin. */
 export function showInert(frame: HTMLIFrameElement, html: string): void {
   frame.setAttribute('sandbox', '')
   frame.srcdoc = trust(html)

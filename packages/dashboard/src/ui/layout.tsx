@@ -3,12 +3,12 @@ import styles from './layout.module.css'
 
 interface PageHeaderProps {
   readonly title: ReactNode
-  /** One sentence. */
+  /** Description of the view, in one sentence. */
   readonly children?: ReactNode
   readonly actions?: ReactNode
 }
 
-/** The heading of a view, which takes the focus after navigation. */
+/** Renders the heading of a view, which receives the focus after navigation. */
 export function PageHeader({ title, children, actions }: PageHeaderProps) {
   return (
     <header className={styles.header}>
@@ -23,7 +23,7 @@ export function PageHeader({ title, children, actions }: PageHeaderProps) {
   )
 }
 
-/** Filters and actions above a list. */
+/** Renders filters and actions above a list. */
 export function Toolbar({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <search className={styles.toolbar} aria-label={label}>
@@ -38,7 +38,7 @@ interface FilterFieldProps extends Omit<ComponentProps<'input'>, 'value' | 'onCh
   readonly onChange: (value: string) => void
 }
 
-/** Narrows a list down; the key `/` goes to the first one of a view. */
+/** Renders a filter of a list. The key `/` moves the focus to the first one of a view. */
 export function FilterField({ label, onChange, ...rest }: FilterFieldProps) {
   return (
     <input
@@ -57,7 +57,7 @@ export function FilterField({ label, onChange, ...rest }: FilterFieldProps) {
 
 export type Tone = 'neutral' | 'accent' | 'ok' | 'warning' | 'danger'
 
-/** A state in a word; the colour only repeats it. */
+/** Renders a state as a word. The colour only repeats it. */
 export function Badge({
   tone = 'neutral',
   children,
@@ -72,7 +72,7 @@ export function Badge({
   )
 }
 
-/** What is to be known or done, above what it is about. */
+/** Renders a message or instruction above the content that it concerns. */
 export function Notice({
   tone = 'accent',
   children,
@@ -87,7 +87,7 @@ export function Notice({
   )
 }
 
-/** Properties of one thing. */
+/** Renders the properties of one object. */
 export function KeyValue({ items }: { readonly items: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className={styles.keyValue}>
@@ -101,7 +101,7 @@ export function KeyValue({ items }: { readonly items: readonly (readonly [string
   )
 }
 
-/** A part of a view with a heading of its own. */
+/** Renders a part of a view with its own heading. */
 export function Section({
   title,
   actions,
@@ -122,7 +122,7 @@ export function Section({
   )
 }
 
-/** Fields below each other, and the buttons that send them. */
+/** Renders fields below each other, and the buttons that submit them. */
 export function Form({
   onSubmit,
   ...rest

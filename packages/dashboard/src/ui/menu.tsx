@@ -11,15 +11,15 @@ export interface MenuItem {
 }
 
 export interface MenuProps {
-  /** Of the button. */
+  /** Label of the button. */
   readonly label: ReactNode
-  /** For screen readers, when the label is a sign. */
+  /** Label for screen readers, if the visible label is a symbol. */
   readonly name?: string
   readonly items: readonly MenuItem[]
   readonly size?: 'normal' | 'small'
 }
 
-/** A button with further actions. */
+/** Renders a button with further actions. */
 export function Menu({ label, name, items, size = 'normal' }: MenuProps) {
   return (
     <Parts.Root>

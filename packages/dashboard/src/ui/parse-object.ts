@@ -1,4 +1,4 @@
-/** Undefined when it is none. */
+/** Parses a JSON object. Returns undefined for anything else. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,6 +1,6 @@
 const safeProtocols = new Set(['http:', 'https:', 'mailto:'])
 
-/** The address when it may be linked to: `javascript:` and `data:` would run as this page. */
+/** Returns a URL if it is safe to link to. `javascript:` and `data:` URLs would run as this page. */
 export function safeAddress(text: string): string | undefined {
   try {
     const address = new URL(text)

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { safeAddress } from './safe-address.ts'
 
-/** A link to an address that comes from data: text where it is not an address of the web or of mail. */
+/** Renders a link to a URL from data. Other URLs than web and mail addresses are shown as text. */
 export function SafeLink({ href, children }: { readonly href: string; readonly children?: ReactNode }) {
   const address = safeAddress(href)
   if (address === undefined) return <>{children ?? href}</>

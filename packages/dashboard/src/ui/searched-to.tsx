@@ -3,7 +3,7 @@ import { Button } from './button.tsx'
 import { Notice } from './layout.tsx'
 import { Time } from './time.tsx'
 
-/** Notice that a bounded search has ended the page, with the way on. */
+/** Shows that a bounded search has ended the page, with a button to continue. */
 export function SearchedTo({
   list,
 }: {
@@ -14,7 +14,7 @@ export function SearchedTo({
     <Notice>
       Searched back to <Time value={list.searchedTo} />.{' '}
       <Button size="small" onClick={list.loadMore} isPending={list.isLoadingMore}>
-        Search further
+        Continue searching
       </Button>
     </Notice>
   )

@@ -11,8 +11,8 @@ export interface SidePanelProps {
 }
 
 /**
- * Beside the list, which stays usable; over it on narrow screens. Rendered while it is open. Escape closes it; focus
- * goes to its heading and returns.
+ * Shows a panel beside the list, which stays usable. On narrow screens it covers the list. Render it only while it is open.
+ * Escape closes it. The focus moves to its heading and returns.
  */
 export function SidePanel({ title, onClose, children, footer, size = 'normal' }: SidePanelProps) {
   const id = useId()
@@ -31,7 +31,7 @@ export function SidePanel({ title, onClose, children, footer, size = 'normal' }:
       aria-labelledby={id}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented) return
-        // A question that this opens would take the same key as its own.
+        // A confirmation that this opens would receive the same key press.
         event.preventDefault()
         event.stopPropagation()
         onClose()

@@ -1,12 +1,12 @@
 import styles from './skip-link.module.css'
 
 interface SkipLinkProps {
-  /** Id of an element that can have the focus. */
+  /** Id of a focusable element. */
   readonly to: string
   readonly children: string
 }
 
-/** Leads past what would take many keys; shown while it has the focus. */
+/** Renders a link that skips long navigation. It is visible while it has the focus. */
 export function SkipLink({ to, children }: SkipLinkProps) {
   return (
     <a className={styles.link} href={`#${to}`}>

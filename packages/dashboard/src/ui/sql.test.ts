@@ -8,7 +8,7 @@ test.each([
   ['"my.shop"."to ""do"""', 'my.shop', 'to "do"'],
   ['shop."a.b(c)"', 'shop', 'a.b(c)'],
   ['', 'public', ''],
-])('dashboard › the name of a table %j is read with its schema', (text, schema, name) => {
+])('dashboard › readTableName › parses %j with its schema', (text, schema, name) => {
   expect(readTableName(text)).toEqual({ schema, name })
   expect(readTableName(writeTableName(schema, name))).toEqual({ schema, name })
 })

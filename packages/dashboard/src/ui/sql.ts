@@ -1,9 +1,9 @@
-/** An identifier of SQL, in quotes. */
+/** Quotes an SQL identifier. */
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`
 
 /**
- * The name of a table as people type it, quoted where it has dots of its own: `todo`, `shop.todo`, `"a.b"`. Without a
- * schema it is in `public`. Pure.
+ * Parses a table name as a user types it: `todo`, `shop.todo`, or `"a.b"` for a name with dots. Without a schema, the schema is
+ * `public`. Pure.
  */
 export function readTableName(text: string): { readonly schema: string; readonly name: string } {
   const quoted = /"(?:[^"]|"")*"/.source
@@ -11,7 +11,7 @@ export function readTableName(text: string): { readonly schema: string; readonly
   return { schema: unquote(found?.[1] ?? 'public'), name: unquote(found?.[2] ?? '') }
 }
 
-/** As it is read by {@link readTableName}. */
+/** Formats a table name for {@link readTableName}. */
 export const writeTableName = (schema: string, name: string) => `${quoteOdd(schema)}.${quoteOdd(name)}`
 
 const quoteOdd = (name: string) => (/[".()\s]/.test(name) ? quoteName(name) : name)
@@ -22,7 +22,7 @@ function unquote(name: string): string {
     : name.trim()
 }
 
-/** A constant of SQL, whatever `standard_conforming_strings` says (PostgreSQL manual, "String Constants"). */
+/** Quotes an SQL constant, independent of `standard_conforming_strings` (PostgreSQL manual, "String Constants"). */
 export function quoteText(text: string): string {
   const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`
   return text.includes('\\') ? `E${quoted}` : quoted

@@ -5,7 +5,7 @@ import { Button } from './button.tsx'
 import { Notice } from './layout.tsx'
 import styles from './states.module.css'
 
-/** Nothing there: why, and what can be done. */
+/** Renders an empty state: the reason, and what to do. */
 export function Empty({ children }: { readonly children: ReactNode }) {
   return <div className={styles.empty}>{children}</div>
 }
@@ -23,7 +23,7 @@ interface FailureProps {
   readonly onRetry?: () => void
 }
 
-/** What turns on a part of the server that answers with this error. */
+/** Configuration keys that enable a part of the server, by the error for the missing key. */
 const switches: Readonly<Record<string, string>> = {
   jobs_disabled: 'jobs.enabled',
   oauth_provider_disabled: 'auth.oauth_provider.enabled',
@@ -31,7 +31,7 @@ const switches: Readonly<Record<string, string>> = {
   storage_not_enabled: 'storage.enabled',
 }
 
-/** What the server said, with what its log can be searched for. */
+/** Renders an error of the server, with the ids to search its log for. */
 export function Failure({ error, onRetry }: FailureProps) {
   const message = error instanceof Error ? error.message : String(error)
   const key = isBasaltError(error) ? switches[error.error] : undefined
@@ -75,9 +75,9 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ReactNode
 }
 
-/** The answer of a query; until then that it loads, or why it failed. */
+/** Renders the response of a query. Until then it shows a loading state or the error. */
 export function Loaded<T>({ query, children }: LoadedProps<T>) {
-  // An older answer is better than none.
+  // An older response is better than none.
   if (query.data !== undefined) return children(query.data)
   if (query.error !== null) return <Failure error={query.error} onRetry={() => void query.refetch()} />
   return <Spinner />
@@ -92,7 +92,7 @@ interface LoadedRowsProps<Row> {
   readonly children: (rows: readonly Row[]) => ReactNode
 }
 
-/** As `Loaded`, for lists that are read page by page. */
+/** Renders a list that is read page by page, as `Loaded` does for a query. */
 export function LoadedRows<Row>({ list, children }: LoadedRowsProps<Row>) {
   if (list.rows !== undefined) return children(list.rows)
   if (list.error !== null) return <Failure error={list.error} onRetry={list.refetch} />

@@ -11,7 +11,7 @@ export interface TabItem {
 export interface TabsProps {
   readonly label: string
   readonly tabs: readonly TabItem[]
-  /** Kept in the address by the view, when it can be linked to. */
+  /** Selected tab. The view stores it in the URL if the tab can be linked to. */
   readonly value: string
   readonly onChange: (value: string) => void
 }

@@ -1,6 +1,6 @@
 import { formatInstant } from './format.ts'
 
-/** An instant in the browser's zone; with its exact text as a title. */
+/** Renders a time in the browser's time zone, with the exact time as its title. */
 export function Time({ value }: { readonly value: string | null | undefined }) {
   if (value === null || value === undefined) return <>–</>
   return (

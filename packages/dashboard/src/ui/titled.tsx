@@ -3,18 +3,18 @@ import { Button } from './button.tsx'
 import styles from './titled.module.css'
 
 interface TitledProps {
-  /** Of the heading, which labels what it stands in. */
+  /** Id of the heading, which labels the container. */
   readonly id: string
   readonly title: ReactNode
   readonly headingRef?: Ref<HTMLHeadingElement>
   readonly closeLabel: string
-  /** Undefined where it cannot be dismissed. */
+  /** Called to close. Undefined if the container cannot be dismissed. */
   readonly onClose: (() => void) | undefined
   readonly footer: ReactNode
   readonly children: ReactNode
 }
 
-/** The heading with its button to close, what is below it, and the buttons at the end: of dialogs and side panels. */
+/** Renders the heading with a close button, the content and the footer buttons of a dialog or side panel. */
 export function Titled({ id, title, headingRef, closeLabel, onClose, footer, children }: TitledProps) {
   return (
     <>
@@ -23,7 +23,7 @@ export function Titled({ id, title, headingRef, closeLabel, onClose, footer, chi
           {title}
         </h2>
         {onClose !== undefined && (
-          <Button look="plain" size="small" aria-label={closeLabel} onClick={onClose}>
+          <Button variant="plain" size="small" aria-label={closeLabel} onClick={onClose}>
             ×
           </Button>
         )}

@@ -4,12 +4,12 @@ import { Button } from './button.tsx'
 import styles from './toaster.module.css'
 import { dismissToast, toasts } from './toasts.ts'
 
-/** Where the messages of `showToast` appear; once in the page. */
+/** Renders the messages of `showToast`. Use it once in the page. */
 export function Toaster() {
   const shown = useStore(toasts)
   const region = useRef<HTMLElement>(null)
   useEffect(() => {
-    // Above dialogs, which are in the top layer: the last one that was shown is uppermost.
+    // The region must be shown after a dialog: in the top layer, the last shown element is on top.
     if (region.current?.matches(':popover-open')) region.current.hidePopover()
     if (shown.length > 0) region.current?.showPopover()
   }, [shown])
@@ -18,7 +18,7 @@ export function Toaster() {
       ref={region}
       popover="manual"
       className={styles.toaster}
-      aria-label="Messages"
+      aria-label="Notifications"
       aria-live="polite"
     >
       {shown.map(({ id, text, kind, action }) => (
@@ -38,7 +38,7 @@ export function Toaster() {
               {action.label}
             </Button>
           )}
-          <Button size="small" look="plain" aria-label="Dismiss" onClick={() => dismissToast(id)}>
+          <Button size="small" variant="plain" aria-label="Dismiss" onClick={() => dismissToast(id)}>
             ×
           </Button>
         </div>

@@ -6,20 +6,20 @@ export interface ToastMessage {
   readonly id: number
   readonly text: string
   readonly kind: ToastKind
-  /** Offered beside the message: to undo, for instance. */
+  /** Action offered beside the message, such as undo. */
   readonly action?: { readonly label: string; readonly run: () => void } | undefined
 }
 
 export const toasts = createStore<readonly ToastMessage[]>([])
 
-/** Failures stay until they are dismissed; so does what offers something to do, for longer. */
+/** Time a message is shown, in milliseconds. Failures stay until they are dismissed. Messages with an action stay longer. */
 const lifeMs = 5_000
 const lifeWithActionMs = 12_000
 const mostShown = 4
 
 let lastId = 0
 
-/** A short message that does not interrupt; read out by screen readers. */
+/** Shows a short message that does not interrupt. Screen readers announce it. */
 export function showToast(text: string, kind: ToastKind = 'done', action?: ToastMessage['action']): void {
   lastId += 1
   const id = lastId

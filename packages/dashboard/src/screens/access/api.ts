@@ -1,4 +1,4 @@
-import { type Answer, type Body, get, post } from '../../api/request.ts'
+import { type ApiResponse, type Body, get, post } from '../../api/request.ts'
 
 /** Through whose eyes to look, as the body of the requests has it. */
 export type As = ExplainRequest['as']
@@ -8,10 +8,10 @@ export type ExplainRequest = Body<'access.explain'>
 export type ExplainedRow = Explanation['rows'][number]
 export type ExplainedPolicy = Explanation['policies'][number]
 export type Plan = NonNullable<Explanation['plans']>['withPolicies']
-export type Explanation = Answer<'access.explain'>
-export type Part = Omit<Answer<'access.takeApart'>, 'terms'> & { readonly terms: readonly Part[] }
-export type Comparison = Answer<'access.compare'>
-export type SavedCase = Answer<'access.saveCase'>
+export type Explanation = ApiResponse<'access.explain'>
+export type Part = Omit<ApiResponse<'access.takeApart'>, 'terms'> & { readonly terms: readonly Part[] }
+export type Comparison = ApiResponse<'access.compare'>
+export type SavedCase = ApiResponse<'access.saveCase'>
 
 const path = 'admin/access'
 

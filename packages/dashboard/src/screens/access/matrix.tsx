@@ -28,7 +28,7 @@ export function Matrix({ request, explanation }: Props) {
     <div className={styles.matrices}>
       <div>
         {stages.map((stage, index) => {
-          const columns = policies.filter((policy) => policy.stages.some((place) => place.stage === index))
+          const columns = policies.filter((policy) => policy.stages.some((each) => each.stage === index))
           return (
             <section key={stage.name} aria-label={`To ${stage.name}`}>
               {stages.length > 1 && (

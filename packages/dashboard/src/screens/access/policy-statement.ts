@@ -7,14 +7,14 @@ export function policyStatement(
   { name, using, check, roles, permissive = true, command = 'SELECT' }: PolicyEdit,
   exists: boolean,
 ): string {
-  const place = `policy ${quoteName(name)} on ${quoteName(table.schema)}.${quoteName(table.name)}`
+  const target = `policy ${quoteName(name)} on ${quoteName(table.schema)}.${quoteName(table.name)}`
   const clauses = [
     ...(roles === undefined ? [] : [` to ${roles.map(roleName).join(', ')}`]),
     ...(using === undefined ? [] : [` using (${using})`]),
     ...(check === undefined ? [] : [` with check (${check})`]),
   ].join('')
-  if (exists) return `alter ${place}${clauses};`
-  return `create ${place}${permissive ? '' : ' as restrictive'} for ${command.toLowerCase()}${clauses};`
+  if (exists) return `alter ${target}${clauses};`
+  return `create ${target}${permissive ? '' : ' as restrictive'} for ${command.toLowerCase()}${clauses};`
 }
 
 /** `public` is a word of SQL, and no role. */

@@ -95,7 +95,7 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
         </>
       )}
       <div className={styles.actions}>
-        <Button look="primary" disabled={!isChanged} isPending={trial.isPending} onClick={run}>
+        <Button variant="primary" disabled={!isChanged} isPending={trial.isPending} onClick={run}>
           Show what changes
         </Button>
         <AsCode

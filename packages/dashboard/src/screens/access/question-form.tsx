@@ -74,7 +74,7 @@ export function QuestionForm({ question, isPending, onAsk }: QuestionFormProps) 
       )}
       <Button
         type="submit"
-        look="primary"
+        variant="primary"
         isPending={isPending}
         disabled={draft.as === undefined || draft.table === ''}
       >

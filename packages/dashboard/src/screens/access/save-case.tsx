@@ -69,7 +69,7 @@ export function SaveCase({ request, explanation: { table, action, rows } }: Prop
           Show the file
         </Button>
         <Button
-          look="primary"
+          variant="primary"
           disabled={!isName}
           isPending={saving.isPending}
           onClick={() => saving.run({ ...asked, save: true })}

@@ -15,7 +15,7 @@ export function useFilters<const Name extends string>(names: readonly Name[]) {
   return {
     values,
     /** As they were a moment ago, so that typing does not ask for every letter. */
-    settled: useSettled(values),
+    settled: useDebounced(values),
     set(changed: Partial<Record<Name, string | undefined>>) {
       setSearch((before) => withParameters(before, changed), { replace: true })
     },
@@ -24,7 +24,7 @@ export function useFilters<const Name extends string>(names: readonly Name[]) {
   }
 }
 
-function useSettled<Values extends object>(values: Values): Values {
+function useDebounced<Values extends object>(values: Values): Values {
   const text = JSON.stringify(values)
   const [settled, setSettled] = useState(text)
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { listByPage } from '../../api/page-list.ts'
-import { type Answer, type Body, type Item, patch, post, remove, segment } from '../../api/request.ts'
+import { type ApiResponse, type Body, type Item, patch, post, remove, segment } from '../../api/request.ts'
 
 export type ApiKey = Item<'apiKeys.list'>
 
@@ -11,7 +11,7 @@ export interface KeyFilter {
 export type NewKey = Body<'apiKeys.create'>
 
 /** With the key itself, this once. */
-export type CreatedKey = Answer<'apiKeys.create'>
+export type CreatedKey = ApiResponse<'apiKeys.create'>
 
 export const listKeys = (filter: KeyFilter, cursor: string | undefined, signal: AbortSignal) =>
   listByPage<'apiKeys.list'>('admin/api-keys', { ...filter }, cursor, signal)

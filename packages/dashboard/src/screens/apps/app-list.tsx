@@ -22,7 +22,7 @@ export function AppList() {
         actions={
           <>
             <AsCode request={{ method: 'GET', path: '/api/admin/apps' }} />
-            <Button look="primary" onClick={() => setCreating(true)}>
+            <Button variant="primary" onClick={() => setCreating(true)}>
               Create app
             </Button>
           </>

@@ -92,7 +92,7 @@ export function AuditScreen() {
                   key: 'action',
                   title: 'Action',
                   cell: (entry) => (
-                    <Button look="plain" size="small" onClick={() => show(entry.id)}>
+                    <Button variant="plain" size="small" onClick={() => show(entry.id)}>
                       <code>{entry.action}</code>
                     </Button>
                   ),

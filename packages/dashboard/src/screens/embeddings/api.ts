@@ -1,7 +1,7 @@
-import { type Answer, get, type Item, post, segment } from '../../api/request.ts'
+import { type ApiResponse, get, type Item, post, segment } from '../../api/request.ts'
 
 export type Embedding = Item<'embeddings.list'>
-export type EmbeddingDetail = Answer<'embeddings.get'>
+export type EmbeddingDetail = ApiResponse<'embeddings.get'>
 
 const path = (name: string) => `admin/embeddings/${segment(name)}` as const
 

@@ -41,7 +41,7 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
         </Notice>
       )}
       <p>
-        <Button look="primary" disabled={problem !== null} onClick={() => setStarting(true)}>
+        <Button variant="primary" disabled={problem !== null} onClick={() => setStarting(true)}>
           Start a backfill
         </Button>{' '}
         <AsCode

@@ -1,4 +1,4 @@
-import { type Answer, get, type Item, segment } from '../../api/request.ts'
+import { type ApiResponse, get, type Item, segment } from '../../api/request.ts'
 
 export const filterNames = ['table', 'record', 'user_id', 'request_id', 'action', 'since', 'until'] as const
 export type EventFilter = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
@@ -11,7 +11,7 @@ export type SentByNode = EventDetail['streams']['sent'][number]
 
 /** By the transaction of the event. */
 export type AddedJob = EventDetail['jobs'][number]
-export type EventDetail = Answer<'events.get'>
+export type EventDetail = ApiResponse<'events.get'>
 
 export const listEvents = (filter: EventFilter, cursor: string | undefined, signal: AbortSignal) =>
   get<'events.list'>('admin/events', { ...filter, cursor }, { signal })

@@ -45,7 +45,7 @@ export function JobsScreen() {
               request={{ method: 'GET', path: `/api/admin/jobs${state === '' ? '' : `?state=${state}`}` }}
               sql="select id, type, state, attempts, last_error, run_at from basalt.jobs order by created_at desc limit 50"
             />
-            <Button look="primary" onClick={() => setNew(true)}>
+            <Button variant="primary" onClick={() => setNew(true)}>
               Add a job
             </Button>
           </>

@@ -1,9 +1,9 @@
-import { type Answer, get } from '../../api/request.ts'
+import { type ApiResponse, get } from '../../api/request.ts'
 import { type EventsOptions, readEvents } from '../../api/stream.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
-export type LogEntry = Answer<'logs.list'>['entries'][number]
+export type LogEntry = ApiResponse<'logs.list'>['entries'][number]
 
 export interface LogFilter {
   readonly level: string | undefined

@@ -91,7 +91,7 @@ export function LogsScreen() {
                   title: 'Message',
                   isCut: true,
                   cell: ({ entry }) => (
-                    <Button look="plain" size="small" onClick={() => setShown(entry)}>
+                    <Button variant="plain" size="small" onClick={() => setShown(entry)}>
                       {entry.message === '' ? '(no message)' : entry.message}
                     </Button>
                   ),

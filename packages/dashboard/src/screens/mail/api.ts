@@ -1,15 +1,15 @@
 import { listByOffset } from '../../api/page-list.ts'
-import { type Answer, get, type Item, patch, post, put, remove, segment } from '../../api/request.ts'
+import { type ApiResponse, get, type Item, patch, post, put, remove, segment } from '../../api/request.ts'
 
 export type ListedTemplate = Item<'mail.listTemplates'>
-export type Template = Answer<'mail.getTemplate'>
+export type Template = ApiResponse<'mail.getTemplate'>
 
 export interface TemplateSource {
   readonly subjectTemplate: string
   readonly htmlTemplate: string
 }
 
-export type Preview = Answer<'mail.previewTemplate'>
+export type Preview = ApiResponse<'mail.previewTemplate'>
 export type SentMail = Item<'mail.listSent'>
 export type Variables = Readonly<Record<string, string>>
 

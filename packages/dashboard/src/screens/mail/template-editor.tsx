@@ -115,7 +115,7 @@ function Editor({ template, onReset }: EditorProps) {
                 <Button onClick={() => setResetting(true)}>Reset</Button>
               </>
             )}
-            <Button look="primary" isPending={save.isPending} onClick={() => save.run(false)}>
+            <Button variant="primary" isPending={save.isPending} onClick={() => save.run(false)}>
               Save
             </Button>
           </>

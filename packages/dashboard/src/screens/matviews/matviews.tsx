@@ -35,7 +35,7 @@ export function MatviewsScreen() {
               request={{ method: 'GET', path: '/api/admin/matviews' }}
               sql="refresh materialized view concurrently …"
             />
-            <Button look="primary" onClick={() => setNew(true)}>
+            <Button variant="primary" onClick={() => setNew(true)}>
               Register a view
             </Button>
           </>

@@ -1,6 +1,6 @@
-import { type Answer, get, post, segment } from '../../api/request.ts'
+import { type ApiResponse, get, post, segment } from '../../api/request.ts'
 
-export type Preview = Answer<'realtime.preview'>
+export type Preview = ApiResponse<'realtime.preview'>
 
 /** Who subscribes to what. */
 export interface Subscriber {
@@ -21,6 +21,6 @@ export const disconnect = (id: string) =>
 
 export const preview = (
   subscriber: Subscriber,
-  place: { readonly since?: string | undefined; readonly cursor?: string | undefined },
+  range: { readonly since?: string | undefined; readonly cursor?: string | undefined },
   signal: AbortSignal,
-) => get<'realtime.preview'>('admin/realtime/preview', { ...subscriber, ...place }, { signal })
+) => get<'realtime.preview'>('admin/realtime/preview', { ...subscriber, ...range }, { signal })

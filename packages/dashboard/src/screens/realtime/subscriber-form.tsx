@@ -53,7 +53,7 @@ export function SubscriberForm({
         {children}
       </div>
       <div>
-        <Button type="submit" look="primary" disabled={tables.trim() === ''}>
+        <Button type="submit" variant="primary" disabled={tables.trim() === ''}>
           {action}
         </Button>
       </div>

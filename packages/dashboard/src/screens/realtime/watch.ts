@@ -26,13 +26,13 @@ export async function watch(
   handlers: WatchHandlers,
 ): Promise<void> {
   const { as, tables, filter } = subscriber
-  let place: { since?: string; cursor?: string } = {}
+  let range: { since?: string; cursor?: string } = {}
   const query = { tables, ...(as === 'admin' && filter !== undefined ? { filter } : {}) }
   for await (const event of readEvents('admin/realtime/stream', { signal, query })) {
     const at = new Date().toISOString()
     const id = event.id ?? at
     if (event.name === 'connected') {
-      place = { since: new Date(Date.now() - 1000).toISOString() }
+      range = { since: new Date(Date.now() - 1000).toISOString() }
       handlers.connected()
     } else if (event.name === 'gap') {
       handlers.received({ id, at, kind: 'gap', data: event.data })
@@ -41,8 +41,8 @@ export async function watch(
     } else if (as === 'admin') {
       handlers.received({ id, at, kind: 'change', data: event.data })
     } else {
-      const found = await preview(subscriber, place, signal)
-      if (found.nextCursor !== undefined) place = { cursor: found.nextCursor }
+      const found = await preview(subscriber, range, signal)
+      if (found.nextCursor !== undefined) range = { cursor: found.nextCursor }
       for (const item of found.items)
         handlers.received({ id: item.id, at: item.happenedAt, kind: 'change', data: item.data })
       const withheld = found.decided - found.items.length

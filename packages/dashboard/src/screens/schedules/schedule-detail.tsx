@@ -35,7 +35,7 @@ export function ScheduleDetail({
     <SidePanel title={name} onClose={onClose}>
       <Toolbar label="Schedule">
         <Button onClick={() => setOpened('edit')}>Change</Button>
-        <Button look="danger" onClick={() => setOpened('delete')}>
+        <Button variant="danger" onClick={() => setOpened('delete')}>
           Delete
         </Button>
         <AsCode

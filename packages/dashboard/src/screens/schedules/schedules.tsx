@@ -23,7 +23,7 @@ export function SchedulesScreen() {
         actions={
           <>
             <AsCode request={{ method: 'GET', path: '/api/admin/schedules' }} />
-            <Button look="primary" onClick={() => setNew(true)}>
+            <Button variant="primary" onClick={() => setNew(true)}>
               New schedule
             </Button>
           </>

@@ -1,13 +1,13 @@
 import type { RecordPage } from '../../api/operations.ts'
-import { type Answer, type Body, get, type Item, post, put, remove, segment } from '../../api/request.ts'
+import { type ApiResponse, type Body, get, type Item, post, put, remove, segment } from '../../api/request.ts'
 
 export const weights = ['high', 'medium', 'low', 'lowest'] as const
 export type Weight = SearchSettings['attributes'][number]['weight']
-export type SearchSettings = Answer<'search.getSettings'>
-export type SynonymGroup = Answer<'search.getSynonyms'>['groups'][number]
+export type SearchSettings = ApiResponse<'search.getSettings'>
+export type SynonymGroup = ApiResponse<'search.getSynonyms'>['groups'][number]
 export type IndexStatus = Item<'search.list'>
-export type SearchDescription = Answer<'search.describe'>
-export type VectorIndex = Answer<'vectorIndexes.list'>['indexes'][number]
+export type SearchDescription = ApiResponse<'search.describe'>
+export type VectorIndex = ApiResponse<'vectorIndexes.list'>['indexes'][number]
 export type NewVectorIndex = Body<'vectorIndexes.create'>
 
 /** How long a large index may take to build. */
@@ -56,11 +56,11 @@ export interface SynonymChange {
  */
 export async function changeSynonyms({ table, before, after }: SynonymChange): Promise<void> {
   const groups = await readSynonyms(table)
-  const place = before === undefined ? groups.length : groups.findIndex((group) => isSame(group, before))
-  if (place === -1) throw new Error('Another administrator has changed this group; close and look again.')
+  const index = before === undefined ? groups.length : groups.findIndex((group) => isSame(group, before))
+  if (index === -1) throw new Error('Another administrator has changed this group. Close this and try again.')
   const next = after === undefined ? [] : [after]
   await put<'search.replaceSynonyms'>(synonymsPath(table), {
-    groups: [...groups.slice(0, place), ...next, ...groups.slice(place + 1)],
+    groups: [...groups.slice(0, index), ...next, ...groups.slice(index + 1)],
   })
 }
 

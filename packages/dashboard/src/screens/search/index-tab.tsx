@@ -29,7 +29,7 @@ export function IndexTab({ description }: { readonly description: SearchDescript
       <Toolbar label="Index">
         {!isIndexed && (
           <Button
-            look="primary"
+            variant="primary"
             disabled={obstacle !== null}
             isPending={isBuilding}
             onClick={() => setDialog('enable')}

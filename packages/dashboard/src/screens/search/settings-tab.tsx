@@ -76,7 +76,7 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
       </Section>
       {save.error !== null && <Failure error={save.error} />}
       <div className={styles.buttons}>
-        <Button type="submit" look="primary" isPending={save.isPending}>
+        <Button type="submit" variant="primary" isPending={save.isPending}>
           Save settings
         </Button>
         <AsCode

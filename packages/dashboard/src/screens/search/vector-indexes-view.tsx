@@ -28,7 +28,7 @@ export function VectorIndexesView() {
   return (
     <>
       <Toolbar label="Vector indexes">
-        <Button look="primary" onClick={() => setNew(true)}>
+        <Button variant="primary" onClick={() => setNew(true)}>
           Build a vector index
         </Button>
         <Link href="/embeddings">Embeddings</Link>

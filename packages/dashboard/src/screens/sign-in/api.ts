@@ -1,7 +1,7 @@
-import { type Answer, type Body, get, patch, post, put, remove, segment } from '../../api/request.ts'
+import { type ApiResponse, type Body, get, patch, post, put, remove, segment } from '../../api/request.ts'
 
-export type AuthSettings = Answer<'authSettings.get'>
-export type Provider = Answer<'socialProviders.list'>['providers'][number]
+export type AuthSettings = ApiResponse<'authSettings.get'>
+export type Provider = ApiResponse<'socialProviders.list'>['providers'][number]
 export type ProviderChange = Body<'socialProviders.update'>
 
 const pathOf = (provider: string) => `admin/auth/providers/${segment(provider)}` as const

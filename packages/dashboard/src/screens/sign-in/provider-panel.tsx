@@ -81,7 +81,7 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
         />
         {save.error !== null && <Failure error={save.error} />}
         <div>
-          <Button type="submit" look="primary" isPending={save.isPending}>
+          <Button type="submit" variant="primary" isPending={save.isPending}>
             Save
           </Button>{' '}
           <Button isPending={test.isPending} onClick={() => test.run()}>

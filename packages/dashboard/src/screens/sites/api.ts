@@ -1,7 +1,7 @@
-import { type Answer, type Body, get, type Item, post, put, remove, segment } from '../../api/request.ts'
+import { type ApiResponse, type Body, get, type Item, post, put, remove, segment } from '../../api/request.ts'
 
-export type Site = Answer<'sites.list'>['sites'][number]
-export type Deploy = Answer<'sites.listDeploys'>['deploys'][number]
+export type Site = ApiResponse<'sites.list'>['sites'][number]
+export type Deploy = ApiResponse<'sites.listDeploys'>['deploys'][number]
 export type Domain = Item<'domains.list'>
 
 interface Page<T> {

@@ -42,7 +42,7 @@ export function DomainsView() {
         actions={
           <>
             <AsCode request={{ method: 'GET', path: '/api/admin/domains' }} />
-            <Button look="primary" onClick={() => setCreating(true)}>
+            <Button variant="primary" onClick={() => setCreating(true)}>
               New domain
             </Button>
           </>

@@ -53,7 +53,7 @@ export function SiteSettings({ site }: { readonly site: Site }) {
         />
         {action.error !== null && <Failure error={action.error} />}
         <div>
-          <Button type="submit" look="primary" isPending={action.isPending}>
+          <Button type="submit" variant="primary" isPending={action.isPending}>
             Save
           </Button>
         </div>

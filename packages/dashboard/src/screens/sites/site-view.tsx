@@ -40,7 +40,7 @@ function SiteDetail({ site }: { readonly site: Site }) {
               request={{ method: 'GET', path: `/api/admin/sites/${site.id}/deploys` }}
               command={`basalt sites deploys ${site.slug}`}
             />
-            <Button look="danger" onClick={() => setDeleting(true)}>
+            <Button variant="danger" onClick={() => setDeleting(true)}>
               Delete
             </Button>
           </>

@@ -23,7 +23,7 @@ export function SitesView() {
           <>
             <Link href="/sites/domains">Domains</Link>
             <AsCode request={{ method: 'GET', path: '/api/admin/sites' }} command="basalt sites list" />
-            <Button look="primary" onClick={() => setCreating(true)}>
+            <Button variant="primary" onClick={() => setCreating(true)}>
               New site
             </Button>
           </>

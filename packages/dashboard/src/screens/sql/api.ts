@@ -1,6 +1,6 @@
 import { client } from '../../api/client.ts'
 import type { Page } from '../../api/queries.ts'
-import { type Answer, get, type Item, type Path, post, put, remove, segment } from '../../api/request.ts'
+import { type ApiResponse, get, type Item, type Path, post, put, remove, segment } from '../../api/request.ts'
 
 /** Of `POST /api/admin/sql` with `Accept: application/x-ndjson`: a line each. */
 export type RunEvent =
@@ -93,7 +93,7 @@ export async function* runSql(body: RunBody, signal: AbortSignal): AsyncGenerato
 
 export const cancelRun = (id: string) => post<'sql.cancel'>(`admin/sql/runs/${segment(id)}/cancel`)
 
-export type Explained = Answer<'sql.explain'>
+export type Explained = ApiResponse<'sql.explain'>
 
 export const explainSql = (body: RunBody & { readonly analyze: boolean }) =>
   post<'sql.explain'>('admin/sql/explain', body, { timeoutMs: ((body.timeoutSeconds ?? 30) + 15) * 1000 })
@@ -111,7 +111,7 @@ const listOf =
 export const listRuns = listOf<'sql.listRuns'>('admin/sql/runs')
 export const readRun = (id: string) => get<'sql.getRun'>(`admin/sql/runs/${segment(id)}`)
 
-export type SavedQuery = Answer<'sql.getSaved'>
+export type SavedQuery = ApiResponse<'sql.getSaved'>
 export type ListedQuery = Item<'sql.listSaved'>
 
 export const listSaved = listOf<'sql.listSaved'>('admin/sql/saved')
@@ -121,7 +121,7 @@ export const changeQuery = (id: string, body: { name?: string; query?: string; v
   put<'sql.changeSaved'>(`admin/sql/saved/${segment(id)}`, body)
 export const forgetQuery = (id: string) => remove<'sql.forgetSaved'>(`admin/sql/saved/${segment(id)}`)
 
-export type SchemaNames = Answer<'sql.nameSchema'>
+export type SchemaNames = ApiResponse<'sql.nameSchema'>
 
 /** Names of so many schemas are loaded; of others the editor completes the name only. */
 const completedSchemas = 20

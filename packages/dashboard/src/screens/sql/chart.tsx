@@ -17,7 +17,7 @@ const dashes = [[], [6, 4], [2, 3], [10, 4], [6, 2, 2, 2], [1, 4]]
 /** Numbers of a result over one of its columns. */
 export function Chart({ result }: { readonly result: StatementResult }) {
   const { columns, rows } = result
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const [x, setX] = useState(() => Math.max(0, columns.findIndex(isTime)))
   const series = columns
     .flatMap((column, index) => (isNumeric(column) && index !== x ? [index] : []))
@@ -26,7 +26,7 @@ export function Chart({ result }: { readonly result: StatementResult }) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the series follow the result and x.
   useEffect(() => {
-    const parent = place.current
+    const parent = container.current
     if (parent === null || series.length === 0) return
     const colour = (name = '--text') => {
       // A canvas knows neither variables nor light-dark(): an element resolves them.
@@ -99,7 +99,7 @@ export function Chart({ result }: { readonly result: StatementResult }) {
         />
       </div>
       <div
-        ref={place}
+        ref={container}
         role="img"
         aria-label={`${names.join(', ')} over ${columns[x]?.name}`}
         className={styles.chart}

@@ -91,7 +91,7 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
               >
                 Open theirs
               </Button>{' '}
-              <Button size="small" look="danger" onClick={() => change.run(current.version)}>
+              <Button size="small" variant="danger" onClick={() => change.run(current.version)}>
                 Overwrite theirs
               </Button>
             </Notice>
@@ -162,7 +162,7 @@ function Folders({ items, empty, openedId, onOpen, onForget }: FoldersProps) {
         {queries.map((query) => (
           <li key={query.id}>
             <Button
-              look="plain"
+              variant="plain"
               aria-current={query.id === openedId || undefined}
               onClick={() => onOpen(query)}
             >

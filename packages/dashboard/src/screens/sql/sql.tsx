@@ -114,7 +114,7 @@ export function SqlScreen() {
         </Suspense>
         <Parameters count={lastParameter(settings.text)} values={settings.parameters} />
         <div className={styles.runBar}>
-          <Button look="primary" onClick={runCurrent} disabled={isRunning} title="Ctrl or ⌘ and Enter">
+          <Button variant="primary" onClick={runCurrent} disabled={isRunning} title="Ctrl or ⌘ and Enter">
             Run
           </Button>
           <Button onClick={runAll} disabled={isRunning}>

@@ -70,7 +70,7 @@ export function StatementsScreen() {
                     title: 'Statement',
                     isCut: true,
                     cell: ({ statement }) => (
-                      <Button look="plain" size="small" onClick={() => setShown(statement)}>
+                      <Button variant="plain" size="small" onClick={() => setShown(statement)}>
                         <code>{firstLine(statement.query)}</code>
                       </Button>
                     ),

@@ -57,7 +57,7 @@ export function BucketView({ bucket }: { readonly bucket: string }) {
               sql={`select name, size, content_type\nfrom basalt.objects\nwhere bucket = ${quoteText(bucket)} and starts_with(name, ${quoteText(prefix)})\norder by name`}
             />
             <Button onClick={() => setShowsPolicies(true)}>Policies</Button>
-            <Button look="primary" onClick={() => picker.current?.click()}>
+            <Button variant="primary" onClick={() => picker.current?.click()}>
               Upload
             </Button>
             <input

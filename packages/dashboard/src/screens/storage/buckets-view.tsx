@@ -30,7 +30,7 @@ export function BucketsView() {
           <>
             <AsCode request={{ method: 'GET', path: '/api/storage/buckets' }} />
             <Button onClick={() => setDialog({ kind: 'purge' })}>Purge CDN</Button>
-            <Button look="primary" onClick={() => setDialog({ kind: 'create' })}>
+            <Button variant="primary" onClick={() => setDialog({ kind: 'create' })}>
               New bucket
             </Button>
           </>

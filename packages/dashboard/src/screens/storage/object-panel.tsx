@@ -38,7 +38,7 @@ export function ObjectPanel({ bucket, name, object, onClose }: ObjectPanelProps)
           />
           <Button onClick={() => setDialog('move')}>Move</Button>
           <Button onClick={() => setDialog('copy')}>Copy</Button>
-          <Button look="danger" onClick={() => setDialog('delete')}>
+          <Button variant="danger" onClick={() => setDialog('delete')}>
             Delete
           </Button>
         </>

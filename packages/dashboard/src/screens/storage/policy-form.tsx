@@ -33,7 +33,7 @@ export function PolicyForm({ bucket, onClose }: { readonly bucket: string; reado
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} look="primary" isPending={action.isPending}>
+          <Button type="submit" form={form} variant="primary" isPending={action.isPending}>
             Create policies
           </Button>
         </>

@@ -32,7 +32,7 @@ export function Uploads({ uploads }: { readonly uploads: UploadList }) {
           )}
           <Button
             size="small"
-            look="plain"
+            variant="plain"
             aria-label={upload.state === 'done' ? `Hide ${upload.name}` : `Cancel ${upload.name}`}
             onClick={() => uploads.discard(upload.id)}
           >

@@ -1,4 +1,4 @@
-import { type Answer, get, type Item, post, type Query, segment } from '../../api/request.ts'
+import { type ApiResponse, get, type Item, post, type Query, segment } from '../../api/request.ts'
 
 export type RelationSummary = Item<'structure.list'>
 export type Column = Relation['columns'][number]
@@ -6,10 +6,10 @@ export type Constraint = Relation['constraints'][number]
 export type Index = Relation['indexes'][number]
 export type Policy = Relation['policies'][number]
 export type Trigger = Relation['triggers'][number]
-export type Relation = Answer<'structure.get'>
+export type Relation = ApiResponse<'structure.get'>
 export type EnumType = Objects['enums'][number]
 export type DatabaseFunction = Objects['functions'][number]
-export type Objects = Answer<'structure.objects'>
+export type Objects = ApiResponse<'structure.objects'>
 
 /** As the plan takes it: the members are those of its kind. */
 export interface Change {
@@ -20,12 +20,12 @@ export interface Change {
 }
 
 export type Warning = Plan['warnings'][number]
-export type Plan = Answer<'structure.plan'>
-export type Applied = Answer<'structure.apply'>
-export type Migrations = Answer<'structure.migrations'>
+export type Plan = ApiResponse<'structure.plan'>
+export type Applied = ApiResponse<'structure.apply'>
+export type Migrations = ApiResponse<'structure.migrations'>
 export type DiagramTable = Diagram['tables'][number]
 export type DiagramReference = Diagram['references'][number]
-export type Diagram = Answer<'structure.diagram'>
+export type Diagram = ApiResponse<'structure.diagram'>
 
 const path = 'admin/structure'
 

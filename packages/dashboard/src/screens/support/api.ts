@@ -1,11 +1,11 @@
 import { listByPage } from '../../api/page-list.ts'
-import { type Answer, get, type Item, post, put, segment } from '../../api/request.ts'
+import { type ApiResponse, get, type Item, post, put, segment } from '../../api/request.ts'
 
 export const ticketStatuses = ['open', 'answered', 'closed'] as const
 export type TicketStatus = Ticket['status']
 export type Ticket = Item<'support.list'>
 export type Message = TicketDetail['messages'][number]
-export type TicketDetail = Answer<'support.get'>
+export type TicketDetail = ApiResponse<'support.get'>
 
 export interface TicketFilter {
   readonly search?: string | undefined
@@ -25,8 +25,8 @@ export const readTicket = (id: string, signal: AbortSignal) =>
   get<'support.get'>(`${path}/${segment(id)}`, {}, { signal })
 
 /** Where the browser saves what was attached to a mail from. */
-export const attachmentAddress = (ticketId: string, messageId: string, place: number) =>
-  `/api/${path}/${segment(ticketId)}/messages/${segment(messageId)}/attachments/${place}`
+export const attachmentAddress = (ticketId: string, messageId: string, index: number) =>
+  `/api/${path}/${segment(ticketId)}/messages/${segment(messageId)}/attachments/${index}`
 
 export const answerTicket = ({ id, body }: { readonly id: string; readonly body: string }) =>
   post<'support.answer'>(`${path}/${segment(id)}/messages`, { body })

@@ -100,13 +100,13 @@ function MessageItem({ ticketId, message }: MessageItemProps) {
       <p className={styles.body}>{body}</p>
       {attachments.length > 0 && (
         <ul className={styles.attachments} aria-label="Attachments">
-          {attachments.map(({ filename, size, kept }, place) => {
-            const name = <bdi>{filename === '' ? `attachment ${place + 1}` : filename}</bdi>
+          {attachments.map(({ filename, size, kept }, index) => {
+            const name = <bdi>{filename === '' ? `attachment ${index + 1}` : filename}</bdi>
             return (
               // biome-ignore lint/suspicious/noArrayIndexKey: the place is what identifies an attachment
-              <li key={place}>
+              <li key={index}>
                 {kept ? (
-                  <a href={attachmentAddress(ticketId, id, place)} download>
+                  <a href={attachmentAddress(ticketId, id, index)} download>
                     {name}
                   </a>
                 ) : (
@@ -143,7 +143,7 @@ function Answer({ id, isMailed }: { readonly id: string; readonly isMailed: bool
       />
       {action.error !== null && <Failure error={action.error} />}
       <div>
-        <Button type="submit" look="primary" isPending={action.isPending} disabled={body.trim() === ''}>
+        <Button type="submit" variant="primary" isPending={action.isPending} disabled={body.trim() === ''}>
           Answer
         </Button>
       </div>

@@ -1,12 +1,12 @@
 import { randomId } from '@basaltdb/client'
-import { type Answer, type Body, get, type Item, post, segment } from '../../api/request.ts'
+import { type ApiResponse, type Body, get, type Item, post, segment } from '../../api/request.ts'
 
 export type TableSummary = Item<'overview.tables'>
 export type ColumnInfo = TableInfo['columns'][number]
 export type RelationInfo = TableInfo['relations'][number]
-export type TableInfo = Answer<'tables.get'>
+export type TableInfo = ApiResponse<'tables.get'>
 export type TableRow = RowPage['rows'][number]
-export type RowPage = Answer<'tables.rows'>
+export type RowPage = ApiResponse<'tables.rows'>
 export type Operation = Body<'tables.applyChanges'>['operations'][number]
 
 const path = <Part extends string>(table: string, part: Part) =>
@@ -45,7 +45,7 @@ export const readCell = async (table: string, id: string, column: string, signal
     .value
 
 /** A result of a change. */
-export type Written = Answer<'tables.applyChanges'>[number]
+export type Written = ApiResponse<'tables.applyChanges'>[number]
 
 /**
  * All or none.

@@ -27,9 +27,9 @@ export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialo
   const toggle = (list: readonly string[], name: string) =>
     list.includes(name) ? list.filter((each) => each !== name) : [...list, name]
   const move = (name: string, by: number) => {
-    const place = names.indexOf(name)
-    const order = names.toSpliced(place, 1)
-    onChange({ order: order.toSpliced(Math.max(0, place + by), 0, name) })
+    const index = names.indexOf(name)
+    const order = names.toSpliced(index, 1)
+    onChange({ order: order.toSpliced(Math.max(0, index + by), 0, name) })
   }
   return (
     <Dialog
@@ -40,7 +40,7 @@ export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialo
         <>
           <Button onClick={() => onChange({ hidden: [], order: [], pinned: [] })}>Reset</Button>
           <Button onClick={() => onChange({ hidden: names })}>Hide all</Button>
-          <Button look="primary" onClick={onClose}>
+          <Button variant="primary" onClick={onClose}>
             Done
           </Button>
         </>

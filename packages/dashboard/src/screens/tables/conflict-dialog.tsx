@@ -32,7 +32,7 @@ export function ConflictDialog({ conflict, onDecide, onClose }: ConflictDialogPr
           <Button onClick={onClose}>Decide later</Button>
           <Button onClick={() => onDecide(false)}>Drop my change</Button>
           {present !== null && (
-            <Button look="primary" onClick={() => onDecide(true)}>
+            <Button variant="primary" onClick={() => onDecide(true)}>
               {change.isDeleted ? 'Delete it anyway' : 'Write mine over it'}
             </Button>
           )}

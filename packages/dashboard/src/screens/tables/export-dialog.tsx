@@ -37,7 +37,7 @@ export function ExportDialog({ table, view, columns, onClose }: ExportDialogProp
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button
-            look="primary"
+            variant="primary"
             onClick={() => {
               download(address)
               onClose()

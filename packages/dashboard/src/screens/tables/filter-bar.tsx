@@ -108,7 +108,7 @@ function ConditionDialog({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" onClick={add}>
+          <Button variant="primary" onClick={add}>
             Add
           </Button>
         </>

@@ -12,9 +12,9 @@ import type { View } from './use-view.ts'
 
 /** All columns in the order of the view, pinned ones first. */
 export function orderColumns({ columns }: TableInfo, { order, pinned }: View): readonly ColumnInfo[] {
-  const places = new Map(order.map((name, place) => [name, place]))
+  const positions = new Map(order.map((name, position) => [name, position]))
   const rank = ({ name }: ColumnInfo) =>
-    (pinned.includes(name) ? 0 : 1e6) + (places.get(name) ?? order.length)
+    (pinned.includes(name) ? 0 : 1e6) + (positions.get(name) ?? order.length)
   return columns.toSorted((a, b) => rank(a) - rank(b))
 }
 
@@ -63,7 +63,7 @@ export function createModel(
   changes: Changes,
   marked: ReadonlySet<string>,
 ): GridModel {
-  const places = new Map(columns.map((name, place) => [name, place]))
+  const positions = new Map(columns.map((name, position) => [name, position]))
   const { created } = changes
 
   const row = (index: number): ShownRow | undefined => {
@@ -81,8 +81,8 @@ export function createModel(
     if (shown.kind === 'new') return shown.row.values[name] ?? null
     const staged = shown.change?.values[name]
     if (staged !== undefined) return staged
-    const place = places.get(name) ?? -1
-    return shown.row.sizes?.[place] === undefined ? (shown.row.cells[place] ?? null) : undefined
+    const position = positions.get(name) ?? -1
+    return shown.row.sizes?.[position] === undefined ? (shown.row.cells[position] ?? null) : undefined
   }
 
   return {
@@ -100,9 +100,9 @@ export function createModel(
       }
       const staged = shown.change?.values[name]
       if (staged !== undefined) return { text: flatten(staged), isChanged: true, fault: shown.change?.fault }
-      const place = places.get(name) ?? -1
-      const size = shown.row.sizes?.[place]
-      const text = shown.row.cells[place] ?? null
+      const position = positions.get(name) ?? -1
+      const size = shown.row.sizes?.[position]
+      const text = shown.row.cells[position] ?? null
       return size === undefined ? { text: flatten(text) } : { text: flatten(text), note: formatBytes(size) }
     },
     state(index) {
@@ -118,7 +118,7 @@ export function createModel(
     key(index) {
       const shown = row(index)
       if (shown?.kind === 'new') return `new ${shown.row.id}`
-      return shown?.id ?? `place ${index - created.length}`
+      return shown?.id ?? `position ${index - created.length}`
     },
   }
 }

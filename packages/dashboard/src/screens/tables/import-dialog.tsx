@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { inSession, useAction, useApi } from '../../api/queries.ts'
-import { type Answer, get, segment } from '../../api/request.ts'
+import { type ApiResponse, get, segment } from '../../api/request.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field, Select } from '../../ui/field.tsx'
@@ -14,7 +14,7 @@ import { csvField, guessColumn, headerLength, readCsv } from './csv.ts'
 /** Of a file, read to map its columns. */
 const sampleBytes = 64_000
 
-type ImportRun = Answer<'collections.getImport'>
+type ImportRun = ApiResponse<'collections.getImport'>
 type ImportResult = NonNullable<ImportRun['result']>
 
 interface ImportDialogProps {
@@ -100,7 +100,7 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
             Try without writing
           </Button>
           <Button
-            look="primary"
+            variant="primary"
             disabled={file === undefined || !isMapped || isWritten}
             isPending={run.isPending || isRunning}
             onClick={() => run.run()}

@@ -1,11 +1,11 @@
 import type { ColumnInfo, RelationInfo, TableInfo } from './api.ts'
 
 /** How values of a column are edited. */
-export type EditorKind = 'line' | 'text' | 'choice' | 'document' | 'bytes' | 'place'
+export type EditorKind = 'line' | 'text' | 'choice' | 'document' | 'bytes' | 'geometry'
 
 export function editorKind({ type, enumValues, isGeometry }: ColumnInfo): EditorKind {
   if (type === 'boolean' || enumValues !== undefined) return 'choice'
-  if (isGeometry === true) return 'place'
+  if (isGeometry === true) return 'geometry'
   if (type === 'json' || type === 'jsonb') return 'document'
   if (type === 'bytea') return 'bytes'
   if (type.endsWith('[]') || type === 'xml' || type === 'tsvector') return 'text'

@@ -1,5 +1,5 @@
 import type { RowPage } from './api.ts'
-import { changedKeys, hasSameRows, type Place, pagesBetween, readAgain } from './live-rows.ts'
+import { changedKeys, hasSameRows, type PageRequest, pagesBetween, readAgain } from './live-rows.ts'
 
 /** Between the end of one look at the rows and the next; changes that come meanwhile are read together. */
 const leastMs = 300
@@ -9,11 +9,11 @@ const retryMs = 5000
 
 export interface LoadedPages {
   readonly pages: readonly RowPage[]
-  readonly pageParams: readonly Place[]
+  readonly pageParams: readonly PageRequest[]
 }
 
 export interface LiveReaderOptions {
-  readonly read: (place: Place) => Promise<RowPage>
+  readonly read: (pageRequest: PageRequest) => Promise<RowPage>
   readonly loaded: () => LoadedPages | undefined
   /** The rows in view, of those that are loaded. */
   readonly view: () => { readonly first: number; readonly last: number }
@@ -68,13 +68,13 @@ export class LiveReader {
     }, waitMs)
   }
 
-  #stale(): readonly { readonly index: number; readonly page: RowPage; readonly place: Place }[] {
+  #stale(): readonly { readonly index: number; readonly page: RowPage; readonly pageRequest: PageRequest }[] {
     const { pages = [], pageParams = [] } = this.#options.loaded() ?? {}
     const { first, last } = this.#options.view()
     return pagesBetween(pages, first, last).flatMap((index) => {
-      const [page, place] = [pages[index], pageParams[index]]
+      const [page, pageRequest] = [pages[index], pageParams[index]]
       const isStale = page !== undefined && (this.#shown.get(page) ?? 0) < this.#changes
-      return isStale && place !== undefined ? [{ index, page, place }] : []
+      return isStale && pageRequest !== undefined ? [{ index, page, pageRequest }] : []
     })
   }
 
@@ -83,7 +83,7 @@ export class LiveReader {
     this.#isReading = true
     let waitMs = leastMs
     try {
-      for (const { index, page, place } of this.#stale()) await this.#renew(index, page, place)
+      for (const { index, page, pageRequest } of this.#stale()) await this.#renew(index, page, pageRequest)
     } catch {
       // The page says itself that the server is unavailable.
       waitMs = retryMs
@@ -94,10 +94,10 @@ export class LiveReader {
     this.look()
   }
 
-  async #renew(index: number, before: RowPage, place: Place): Promise<void> {
+  async #renew(index: number, before: RowPage, pageRequest: PageRequest): Promise<void> {
     const { read, loaded, isHeld, replace, reload, onChanged } = this.#options
     const changes = this.#changes
-    const now = await readAgain(loaded()?.pages ?? [], index, place, read)
+    const now = await readAgain(loaded()?.pages ?? [], index, pageRequest, read)
     if (this.#isClosed || isHeld()) return
     if (now === undefined) {
       await reload()

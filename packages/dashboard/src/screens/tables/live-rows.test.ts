@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { shiftOf } from '../../grid/use-anchor.ts'
 import type { RowPage } from './api.ts'
-import { changedKeys, hasSameRows, type Place, pagesBetween, readAgain } from './live-rows.ts'
+import { changedKeys, hasSameRows, type PageRequest, pagesBetween, readAgain } from './live-rows.ts'
 
 const rowsOf = (ids: readonly number[], version = '1') =>
   ids.map((id) => ({ key: [String(id)], version, cells: [String(id)] }))
@@ -19,10 +19,10 @@ const pageOf = (
 })
 
 /** A table of which three rows are read at once. */
-const readerOf = (table: readonly number[]) => (place: Place) => {
-  const bound = Number(place.after ?? place.before ?? 0)
+const readerOf = (table: readonly number[]) => (pageRequest: PageRequest) => {
+  const bound = Number(pageRequest.after ?? pageRequest.before ?? 0)
   const ids =
-    place.before === undefined
+    pageRequest.before === undefined
       ? table.filter((id) => id > bound).slice(0, 3)
       : table.filter((id) => id < bound).slice(-3)
   const isLast = ids.at(-1) === table.at(-1)

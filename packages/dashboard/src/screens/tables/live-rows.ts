@@ -3,7 +3,7 @@ import { idOf } from './names.ts'
 
 /** Pages of rows that are read again while others stay as they are. Pure. */
 
-export type Place = Pick<RowsRequest, 'after' | 'before' | 'from'>
+export type PageRequest = Pick<RowsRequest, 'after' | 'before' | 'from'>
 
 /** Reads of one page, when so many rows have come that it has grown. */
 const mostReads = 4
@@ -26,12 +26,12 @@ export function pagesBetween(pages: readonly RowPage[], first: number, last: num
 export async function readAgain(
   pages: readonly RowPage[],
   index: number,
-  place: Place,
-  read: (place: Place) => Promise<RowPage>,
+  pageRequest: PageRequest,
+  read: (pageRequest: PageRequest) => Promise<RowPage>,
 ): Promise<RowPage | undefined> {
-  const isUpwards = place.before !== undefined
+  const isUpwards = pageRequest.before !== undefined
   const beside = isUpwards ? pages[index - 1] : pages[index + 1]
-  const first = await read(place)
+  const first = await read(pageRequest)
   if (beside === undefined) return first
   const bound = isUpwards ? beside.rows.at(-1)?.key : beside.rows[0]?.key
   // Rows without a key are found by their number alone.

@@ -38,7 +38,7 @@ export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
         footer={
           <>
             <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" form="new-row" look="primary">
+            <Button type="submit" form="new-row" variant="primary">
               Add
             </Button>
           </>

@@ -65,8 +65,8 @@ export function withoutSent(
 }
 
 /** Undefined where the grid has only its beginning. */
-const readValue = ({ cells, sizes }: TableRow, place: number): Value =>
-  sizes?.[place] === undefined ? (cells[place] ?? null) : undefined
+const readValue = ({ cells, sizes }: TableRow, index: number): Value =>
+  sizes?.[index] === undefined ? (cells[index] ?? null) : undefined
 
 const differenceOf = (before: RowChange['values'], after: RowChange['values']): RowChange['values'] =>
   Object.fromEntries(Object.entries(after).filter(([name, value]) => value !== before[name]))

@@ -44,12 +44,12 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
                 {' · '}
                 <Link href={accessLink({ table: info.table, id: rowId })}>Who can see it?</Link>
                 {onDuplicate !== undefined && (
-                  <Button look="plain" size="small" onClick={() => onDuplicate(loaded)}>
+                  <Button variant="plain" size="small" onClick={() => onDuplicate(loaded)}>
                     Duplicate
                   </Button>
                 )}
                 {onDelete !== undefined && (
-                  <Button look="plain" size="small" onClick={() => onDelete(loaded)}>
+                  <Button variant="plain" size="small" onClick={() => onDelete(loaded)}>
                     Mark for deletion
                   </Button>
                 )}
@@ -66,7 +66,7 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
                         {size !== undefined && ` … ${formatBytes(size)}`}{' '}
                         {onEdit !== undefined && (
                           <Button
-                            look="plain"
+                            variant="plain"
                             size="small"
                             aria-label={`Edit ${column.name}`}
                             onClick={() => onEdit(loaded, column.name, size === undefined ? text : undefined)}

@@ -28,7 +28,7 @@ export function StagedBar({ info, edits }: { readonly info: TableInfo; readonly 
       <Button size="small" onClick={edits.discard} disabled={isApplying}>
         Discard
       </Button>
-      <Button size="small" look="primary" isPending={isApplying} onClick={edits.apply}>
+      <Button size="small" variant="primary" isPending={isApplying} onClick={edits.apply}>
         Apply
       </Button>
     </div>

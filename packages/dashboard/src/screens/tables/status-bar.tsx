@@ -44,7 +44,7 @@ export function StatusBar({ info, request, rows, children }: StatusBarProps) {
         )}
         {count.isFetching && most === undefined && <span>counting…</span>}
         {count.data?.isBounded === true && (
-          <Button size="small" look="plain" onClick={() => setExact(shape)}>
+          <Button size="small" variant="plain" onClick={() => setExact(shape)}>
             Count all
           </Button>
         )}

@@ -53,7 +53,7 @@ export function TableHeading(props: TableHeadingProps) {
         {view.as !== undefined && (
           <Badge tone="accent">
             read as {view.as}{' '}
-            <Button look="plain" size="small" onClick={() => onView({ as: undefined })}>
+            <Button variant="plain" size="small" onClick={() => onView({ as: undefined })}>
               End
             </Button>
           </Badge>
@@ -61,7 +61,7 @@ export function TableHeading(props: TableHeadingProps) {
         <Switch label="Live" checked={props.live !== undefined} onChange={props.onLive} />
         {props.live !== undefined && <LiveBadge state={props.live} isCaptured={info.isCaptured} />}
         {isWritable && (
-          <Button look="primary" onClick={props.onNew}>
+          <Button variant="primary" onClick={props.onNew}>
             New row
           </Button>
         )}

@@ -385,7 +385,7 @@ journeys('tables', () => {
     await cell(1, 2).dblclick()
     await dialog.getByRole('textbox', { name: 'Value' }).fill('typed')
     await page.keyboard.press('Escape')
-    const question = page.getByRole('dialog', { name: 'Discard what you entered?' })
+    const question = page.getByRole('dialog', { name: 'Discard your input?' })
     await question.getByRole('button', { name: 'Cancel' }).click()
     expect(await dialog.getByRole('textbox', { name: 'Value' }).inputValue()).toBe('typed')
     await page.keyboard.press('Escape')

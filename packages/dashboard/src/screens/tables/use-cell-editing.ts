@@ -1,5 +1,5 @@
 import { type Dispatch, type SetStateAction, useCallback } from 'react'
-import type { EditRequest, GridColumn, Place } from '../../grid/model.ts'
+import type { CellPosition, EditRequest, GridColumn } from '../../grid/model.ts'
 import type { Range } from '../../grid/selection.ts'
 import { showToast } from '../../ui/toasts.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
@@ -9,7 +9,7 @@ import { editorKind, isComputed, referenceOf } from './kinds.ts'
 import { idOf } from './names.ts'
 
 /** The cell that is edited. */
-export interface Opened extends Place {
+export interface Opened extends CellPosition {
   readonly info: ColumnInfo
   /** Undefined: cut, the whole value is to be read. */
   readonly value: string | null | undefined
@@ -43,9 +43,9 @@ export function useCellEditing({
   changes,
   setChanges,
 }: EditingDeps) {
-  /** The changes with this value at the place; a value that PostgreSQL computes stays. */
+  /** The changes with this value at the position; a value that PostgreSQL computes stays. */
   const stage = useCallback(
-    (staged: Changes, { row, column }: Place, value: Value): Changes => {
+    (staged: Changes, { row, column }: CellPosition, value: Value): Changes => {
       const name = columns[column]?.key
       const target = info.columns.find((each) => each.name === name)
       const shown = model.row(row)
@@ -80,10 +80,10 @@ export function useCellEditing({
     opened,
     open,
     close: useCallback(() => setOpened(undefined), [setOpened]),
-    commit(place: Opened, value: string | null) {
+    commit(position: Opened, value: string | null) {
       setOpened(undefined)
-      const { of: row, info: column } = place
-      if (row === undefined) return setChanges(stage(changes, place, value))
+      const { of: row, info: column } = position
+      if (row === undefined) return setChanges(stage(changes, position, value))
       setChanges(changeCell(changes, row, column.name, value, readValue(info, row, column.name)))
     },
     /** From the row panel. */
@@ -129,8 +129,8 @@ export function useCellEditing({
 
 /** As it was read; undefined where it was cut. */
 function readValue({ columns }: TableInfo, { cells, sizes }: TableRow, name: string): Value {
-  const place = columns.findIndex((column) => column.name === name)
-  return sizes?.[place] === undefined ? (cells[place] ?? null) : undefined
+  const position = columns.findIndex((column) => column.name === name)
+  return sizes?.[position] === undefined ? (cells[position] ?? null) : undefined
 }
 
 /** Why nothing can be edited. */

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from '
 import { type RowPage, type RowsRequest, readRows, type TableInfo } from './api.ts'
 import { followChanges } from './follow-changes.ts'
 import { LiveReader } from './live-reader.ts'
-import type { Place } from './live-rows.ts'
+import type { PageRequest } from './live-rows.ts'
 
 /** `polling`: of a view, which no stream delivers; `stopped`: an administrator has ended the stream. */
 export type LiveState = 'off' | 'connecting' | 'following' | 'reconnecting' | 'polling' | 'stopped'
@@ -50,10 +50,10 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
     const controller = new AbortController()
     const entry = () => {
       const filters = { queryKey: ['tables', table, 'rows', request], type: 'active' as const }
-      return queries.getQueriesData<InfiniteData<RowPage, Place>>(filters)[0]
+      return queries.getQueriesData<InfiniteData<RowPage, PageRequest>>(filters)[0]
     }
     const current = new LiveReader({
-      read: (place) => readRows(table, { ...request, ...place }, controller.signal),
+      read: (pageRequest) => readRows(table, { ...request, ...pageRequest }, controller.signal),
       loaded: () => entry()?.[1],
       view: () => ({
         first: view.current.first - latest.current.created,
@@ -64,7 +64,7 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
         const [key, data] = entry() ?? []
         if (key === undefined || data?.pages[index] !== before) return undefined
         const pages = data.pages.with(index, now)
-        return queries.setQueryData<InfiniteData<RowPage, Place>>(key, { ...data, pages })?.pages[index]
+        return queries.setQueryData<InfiniteData<RowPage, PageRequest>>(key, { ...data, pages })?.pages[index]
       },
       reload: () => queries.invalidateQueries({ queryKey: ['tables', table, 'rows', request] }),
       onChanged(keys, isSameRows) {

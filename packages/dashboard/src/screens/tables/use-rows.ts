@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
 import { type RowPage, type RowsRequest, readRows, type TableRow } from './api.ts'
-import type { Place } from './live-rows.ts'
+import type { PageRequest } from './live-rows.ts'
 
 /** What a statement may cost by the planner before a person is asked: reading some million rows, about a second. */
 const costLimit = 100_000
@@ -22,14 +22,15 @@ export function useRows(
   const [confirmed, setConfirmed] = useState<string>()
   const maxCost = confirmed === shape ? undefined : costLimit
   const queries = useQueryClient()
-  const start: Place = from === undefined ? {} : { from }
+  const start: PageRequest = from === undefined ? {} : { from }
   const query = useInfiniteQuery({
     queryKey: ['tables', table, 'rows', request, from, maxCost],
     queryFn: ({ pageParam, signal }) =>
       inSession(() => readRows(table, { ...request, ...pageParam, maxCost }, signal), signal),
     initialPageParam: start,
-    getNextPageParam: (page): Place | undefined => (page.after === null ? undefined : { after: page.after }),
-    getPreviousPageParam: (page): Place | undefined =>
+    getNextPageParam: (page): PageRequest | undefined =>
+      page.after === null ? undefined : { after: page.after },
+    getPreviousPageParam: (page): PageRequest | undefined =>
       page.before === null ? undefined : { before: page.before },
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,

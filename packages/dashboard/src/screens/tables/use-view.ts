@@ -82,11 +82,11 @@ const orEmpty = (list: readonly string[]) => (list.length === 0 ? [''] : list)
 
 /** Without the columns at the end that stand in their usual order. */
 function withoutUsual(order: readonly string[], names: readonly string[]): readonly string[] {
-  const places = new Map(names.map((name, place) => [name, place]))
-  const placeAt = (index: number) => places.get(order[index] ?? '') ?? -1
+  const indexes = new Map(names.map((name, index) => [name, index]))
+  const indexAt = (index: number) => indexes.get(order[index] ?? '') ?? -1
   // Those that the list leaves out are sorted after it, in their usual order.
   let end = order.length
-  while (end > 0 && placeAt(end - 1) === end - 1) end -= 1
+  while (end > 0 && indexAt(end - 1) === end - 1) end -= 1
   return order.length === names.length ? order.slice(0, end) : order
 }
 

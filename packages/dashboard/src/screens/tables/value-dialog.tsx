@@ -5,7 +5,7 @@ import { CodeEditor } from '../../ui/code-editor.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field, TextArea } from '../../ui/field.tsx'
 import { Failure, Spinner } from '../../ui/states.tsx'
-import { useDiscardQuestion } from '../../ui/use-discard-question.tsx'
+import { useDiscardConfirmation } from '../../ui/use-discard-confirmation.tsx'
 import { type ColumnInfo, readCell } from './api.ts'
 import { formatHex } from './bytes.ts'
 import { editorKind, faultOf } from './kinds.ts'
@@ -67,7 +67,7 @@ function OpenValue({
   // Of the text as it was read: another editor would lose the place in it.
   const [isLong] = useState(text.length > textAreaCharacters)
   const [isChanged, setChanged] = useState(false)
-  const { close, question } = useDiscardQuestion(isChanged, onClose)
+  const { close, question } = useDiscardConfirmation(isChanged, onClose)
   const fault = isChanged ? faultOf(column, text) : undefined
   const change = (next: string) => {
     setText(next)
@@ -87,7 +87,7 @@ function OpenValue({
             {column.nullable && <Button onClick={() => onCommit(null)}>Set to NULL</Button>}
             <Button onClick={onClose}>Cancel</Button>
             <Button
-              look="primary"
+              variant="primary"
               disabled={fault !== undefined}
               onClick={() => (isChanged ? onCommit(text) : onClose())}
             >
@@ -112,7 +112,7 @@ function OpenValue({
         />
       ) : (
         <>
-          {kind === 'place' && <MapView text={text} />}
+          {kind === 'geometry' && <MapView text={text} />}
           <CodeEditor
             label="Value"
             value={text}

@@ -1,4 +1,4 @@
-import { type Answer, get, type Item, put, segment } from '../../api/request.ts'
+import { type ApiResponse, get, type Item, put, segment } from '../../api/request.ts'
 
 export type Step = 'minute' | 'hour' | 'day'
 export type LatencyPoint = Item<'analytics.latency'>
@@ -28,7 +28,7 @@ export const readBreakdown = (by: 'endpoint' | 'status_code', period: string, si
     { signal },
   )
 
-export type AppLimits = Answer<'usage.getLimits'>
+export type AppLimits = ApiResponse<'usage.getLimits'>
 
 export const readLimits = (app: string, signal: AbortSignal) =>
   get<'usage.getLimits'>(`admin/usage/${segment(app)}/limits`, {}, { signal })

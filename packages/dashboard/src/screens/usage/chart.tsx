@@ -24,9 +24,9 @@ interface ChartProps {
 const height = 180
 
 export function Chart({ label, times, series, format }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    const element = place.current
+    const element = container.current
     if (element === null) return
     const colorOf = (name: Series['color']) => resolveColor(element, name)
     const draw = () => {
@@ -76,7 +76,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
       plot.destroy()
     }
   }, [times, series, format])
-  return <div ref={place} className={styles.chart} role="img" aria-label={label} />
+  return <div ref={container} className={styles.chart} role="img" aria-label={label} />
 }
 
 /** A canvas knows no custom properties and no `light-dark()`: the colour as the browser has computed it. */

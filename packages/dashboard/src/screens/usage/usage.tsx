@@ -73,7 +73,7 @@ export function UsageScreen() {
                     key: 'app',
                     title: 'App',
                     cell: (app) => (
-                      <Button look="plain" size="small" onClick={() => set({ app: app.tenantId })}>
+                      <Button variant="plain" size="small" onClick={() => set({ app: app.tenantId })}>
                         {app.tenantName}
                       </Button>
                     ),

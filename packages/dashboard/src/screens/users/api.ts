@@ -1,13 +1,22 @@
-import { type Answer, type Body, get, type Item, patch, post, remove, segment } from '../../api/request.ts'
+import {
+  type ApiResponse,
+  type Body,
+  get,
+  type Item,
+  patch,
+  post,
+  remove,
+  segment,
+} from '../../api/request.ts'
 
-export type User = Answer<'users.get'>
-export type Session = Answer<'users.listSessions'>[number]
-export type Factor = Answer<'users.listFactors'>['factors'][number]
-export type Identity = Answer<'users.listIdentities'>[number]
-export type Grant = Answer<'users.listGrants'>[number]
-export type DeletionPreview = Answer<'users.previewDeletion'>
+export type User = ApiResponse<'users.get'>
+export type Session = ApiResponse<'users.listSessions'>[number]
+export type Factor = ApiResponse<'users.listFactors'>['factors'][number]
+export type Identity = ApiResponse<'users.listIdentities'>[number]
+export type Grant = ApiResponse<'users.listGrants'>[number]
+export type DeletionPreview = ApiResponse<'users.previewDeletion'>
 export type Impersonation = Item<'impersonations.list'>
-export type StartedImpersonation = Answer<'users.impersonate'>
+export type StartedImpersonation = ApiResponse<'users.impersonate'>
 
 const pathOf = (id: string) => `admin/users/${segment(id)}` as const
 

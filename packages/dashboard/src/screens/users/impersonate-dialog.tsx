@@ -80,10 +80,10 @@ function ActingAs({
       isOpen
       footer={
         <>
-          <Button look="danger" isPending={end.isPending} onClick={() => end.run()}>
+          <Button variant="danger" isPending={end.isPending} onClick={() => end.run()}>
             End it now
           </Button>
-          <Button look="primary" onClick={onClose}>
+          <Button variant="primary" onClick={onClose}>
             Close
           </Button>
         </>

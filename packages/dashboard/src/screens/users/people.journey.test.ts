@@ -43,7 +43,7 @@ journeys('people', () => {
     await page.getByRole('button', { name: 'Create or invite' }).click()
     await page.getByRole('textbox', { name: 'Email' }).fill(email)
     // What is entered is not lost by a key.
-    const discard = page.getByRole('dialog', { name: 'Discard what you entered?' })
+    const discard = page.getByRole('dialog', { name: 'Discard your input?' })
     await page.keyboard.press('Escape')
     await discard.getByRole('button', { name: 'Cancel' }).click()
     await page.keyboard.press('Escape')

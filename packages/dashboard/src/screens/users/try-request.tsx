@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { watchedFetch } from '../../api/client.ts'
+import { sessionFetch } from '../../api/client.ts'
 import { useAction } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
@@ -37,7 +37,7 @@ export function TryRequest({ token }: { readonly token: string }) {
 }
 
 async function ask(path: string, token: string): Promise<string> {
-  const response = await watchedFetch(path, { headers: { authorization: `Bearer ${token}` } })
+  const response = await sessionFetch(path, { headers: { authorization: `Bearer ${token}` } })
   const text = await response.text()
   const shown = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text
   return `${response.status} ${response.statusText}\n\n${shown}`

@@ -59,7 +59,7 @@ export function UserList() {
         actions={
           <>
             <AsCode request={{ method: 'GET', path: `/api/admin/users?${parameters}` }} />
-            <Button look="primary" onClick={() => setCreating(true)}>
+            <Button variant="primary" onClick={() => setCreating(true)}>
               Create or invite
             </Button>
           </>

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
-import { type Answer, get } from '../../api/request.ts'
+import { type ApiResponse, get } from '../../api/request.ts'
 import { ticketsLink } from '../../links.ts'
 import { formatBytes } from '../../ui/format.ts'
 import { KeyValue } from '../../ui/layout.tsx'
@@ -36,7 +36,7 @@ export function UserOverview({ user }: { readonly user: User }) {
   )
 }
 
-function describeStorage({ usage_bytes, quota_bytes }: Answer<'storage.getQuota'>): [string, string] {
+function describeStorage({ usage_bytes, quota_bytes }: ApiResponse<'storage.getQuota'>): [string, string] {
   const quota = quota_bytes === 0 ? '' : ` of ${formatBytes(quota_bytes)}`
   return ['Files', formatBytes(usage_bytes) + quota]
 }

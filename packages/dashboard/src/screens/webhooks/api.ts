@@ -1,4 +1,13 @@
-import { type Answer, type Body, get, type Item, patch, post, remove, segment } from '../../api/request.ts'
+import {
+  type ApiResponse,
+  type Body,
+  get,
+  type Item,
+  patch,
+  post,
+  remove,
+  segment,
+} from '../../api/request.ts'
 
 export type Webhook = Item<'webhooks.list'>
 export type WebhookInput = Body<'webhooks.update'>
@@ -7,7 +16,7 @@ export type WebhookInput = Body<'webhooks.update'>
 export type Delivery = Item<'webhooks.listDeliveries'>
 
 /** How an attempt went that is not in the log. */
-export type Trial = Answer<'webhooks.try'>
+export type Trial = ApiResponse<'webhooks.try'>
 export type ReplayRange = Body<'webhooks.replayRange'>
 
 const webhookPath = (id: string) => `webhooks/${segment(id)}` as const

@@ -41,7 +41,7 @@ export function EditDialog({
         isOpen
         onClose={onClose}
         footer={
-          <Button look="primary" onClick={onClose}>
+          <Button variant="primary" onClick={onClose}>
             Done
           </Button>
         }

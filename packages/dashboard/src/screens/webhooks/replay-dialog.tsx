@@ -91,13 +91,13 @@ export function ReplayDialog({
         {action.error !== null && <Failure error={action.error} />}
         <div>
           {isDone ? (
-            <Button look="primary" onClick={onClose}>
+            <Button variant="primary" onClick={onClose}>
               Close
             </Button>
           ) : (
             <Button
               type="submit"
-              look="primary"
+              variant="primary"
               isPending={action.isPending}
               disabled={count.data === undefined || count.data.queued === 0}
             >

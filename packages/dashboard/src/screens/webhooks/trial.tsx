@@ -77,7 +77,7 @@ export function TryDialog({ webhookId, deliveryId, onClose }: TryDialogProps) {
         {action.error !== null && <Failure error={action.error} />}
         {action.result !== undefined && <TrialResult trial={action.result} />}
         <div>
-          <Button type="submit" look="primary" isPending={action.isPending}>
+          <Button type="submit" variant="primary" isPending={action.isPending}>
             Send
           </Button>
         </div>

@@ -60,7 +60,7 @@ export function WebhookDetail({
         </Button>
         <Button onClick={() => setOpened('replay')}>Deliver again…</Button>
         <Button onClick={() => setOpened('edit')}>Change</Button>
-        <Button look="danger" onClick={() => setOpened('delete')}>
+        <Button variant="danger" onClick={() => setOpened('delete')}>
           Delete
         </Button>
         <AsCode

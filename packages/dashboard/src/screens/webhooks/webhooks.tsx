@@ -25,7 +25,7 @@ export function WebhooksScreen() {
         actions={
           <>
             <AsCode request={{ method: 'GET', path: '/api/webhooks' }} />
-            <Button look="primary" onClick={() => setNew(true)}>
+            <Button variant="primary" onClick={() => setNew(true)}>
               New webhook
             </Button>
           </>

@@ -134,7 +134,7 @@ export function CreateTable() {
           </div>
         </Section>
         <div className={styles.buttons}>
-          <Button type="submit" look="primary" disabled={name.trim() === ''}>
+          <Button type="submit" variant="primary" disabled={name.trim() === ''}>
             Review
           </Button>
         </div>

@@ -23,7 +23,7 @@ export function StructureOverview() {
         title="Structure"
         actions={
           <>
-            <Button look="primary" onClick={() => navigate(newTableAddress)}>
+            <Button variant="primary" onClick={() => navigate(newTableAddress)}>
               Create a table
             </Button>
             <AsCode

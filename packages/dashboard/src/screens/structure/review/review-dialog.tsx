@@ -9,7 +9,7 @@ import { download } from '../../../ui/download.ts'
 import { TextField } from '../../../ui/field.tsx'
 import { Failure, Spinner } from '../../../ui/states.tsx'
 import { showToast } from '../../../ui/toasts.ts'
-import { useDiscardQuestion } from '../../../ui/use-discard-question.tsx'
+import { useDiscardConfirmation } from '../../../ui/use-discard-confirmation.tsx'
 import { type Applied, applyScript, planChange } from '../api.ts'
 import type { PlanSource, ReviewRequest } from './review-context.ts'
 import { WarningList } from './warning-list.tsx'
@@ -50,7 +50,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
     else void plan.refetch()
   }
   const isBusy = plan.isFetching || apply.isPending
-  const { close, question } = useDiscardQuestion(edited !== undefined, onClose)
+  const { close, question } = useDiscardConfirmation(edited !== undefined, onClose)
   return (
     <Dialog
       title={request.title}
@@ -71,7 +71,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
             Check again
           </Button>
           <Button
-            look={request.confirmName === undefined ? 'primary' : 'danger'}
+            variant={request.confirmName === undefined ? 'primary' : 'danger'}
             disabled={!canApply}
             isPending={isBusy}
             onClick={() => {

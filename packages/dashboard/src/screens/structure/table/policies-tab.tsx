@@ -29,7 +29,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
         {isRlsEnabled ? (
           <Button onClick={() => setSecurity(false)}>Disable row-level security</Button>
         ) : (
-          <Button look="primary" onClick={() => setSecurity(true)}>
+          <Button variant="primary" onClick={() => setSecurity(true)}>
             Enable row-level security
           </Button>
         )}

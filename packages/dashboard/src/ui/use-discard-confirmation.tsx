@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 
-/** Escape and a press outside are easily made by mistake: with something entered they ask first. */
-export function useDiscardQuestion(
+/** Requires confirmation before closing a form with input. Escape and a press outside are easily made by mistake. */
+export function useDiscardConfirmation(
   isChanged: boolean,
   onClose: () => void,
 ): { readonly close: () => void; readonly question: ReactNode } {
@@ -11,12 +11,12 @@ export function useDiscardQuestion(
     close: () => (isChanged ? setLeaving(true) : onClose()),
     question: isLeaving && (
       <ConfirmDialog
-        title="Discard what you entered?"
+        title="Discard your input?"
         action="Discard"
         onConfirm={onClose}
         onClose={() => setLeaving(false)}
       >
-        Nothing of it is saved yet.
+        Nothing has been saved yet.
       </ConfirmDialog>
     ),
   }
