@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import * as links from './links.ts'
-import { readQuestion } from './screens/access/question.ts'
+import { parseAccessQuery } from './screens/access/access-query.ts'
 import { readView } from './screens/tables/use-view.ts'
 import { screenOf } from './shell/location.ts'
 
@@ -21,7 +21,9 @@ describe('dashboard › links', () => {
       filter,
       row: '1,2',
     })
-    expect(readQuestion(searchOf(links.accessLink({ table: 'audit.log', id: 'a b', user: 'u1' })))).toEqual({
+    expect(
+      parseAccessQuery(searchOf(links.accessLink({ table: 'audit.log', id: 'a b', user: 'u1' }))),
+    ).toEqual({
       as: { kind: 'user', id: 'u1' },
       table: 'audit.log',
       action: 'select',
@@ -29,7 +31,7 @@ describe('dashboard › links', () => {
       filter: '',
       values: '',
     })
-    expect(readQuestion(searchOf(links.accessLink({ table: 'post' }))).as).toBeUndefined()
+    expect(parseAccessQuery(searchOf(links.accessLink({ table: 'post' }))).as).toBeUndefined()
   })
 
   it('name tables by their collection, and by their schema in Structure', () => {

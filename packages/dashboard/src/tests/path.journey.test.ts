@@ -122,11 +122,11 @@ journeys('dashboard › path of the guide', () => {
     await page.getByLabel('Policy', { exact: true }).selectOption({ label: 'A new policy' })
     await page.getByLabel('Name', { exact: true }).fill('shared')
     await page.getByRole('textbox', { name: 'USING expression' }).fill('shared')
-    await page.getByRole('button', { name: 'Show what changes' }).click()
+    await page.getByRole('button', { name: 'Show changes' }).click()
     await page.getByRole('cell', { name: '+1: 1' }).first().waitFor()
     await dashboard.screenshot('path-trial')
-    const question = page.url()
-    await page.getByRole('link', { name: 'Make it a migration' }).click()
+    const link = page.url()
+    await page.getByRole('link', { name: 'Create a migration' }).click()
     await dialog().getByRole('button', { name: 'Review' }).click()
     await apply()
     expect(
@@ -136,7 +136,7 @@ journeys('dashboard › path of the guide', () => {
     ).toEqual([{ polcmd: 'r', isKept: [false, true] }])
 
     // Bob now sees the row, and a policy test of the project covers it.
-    await page.goto(question)
+    await page.goto(link)
     await page
       .getByText(/sees row 1/)
       .first()
@@ -150,7 +150,7 @@ journeys('dashboard › path of the guide', () => {
     // The event shows what followed from the write.
     await go('Events')
     await page.getByRole('link', { name: 'create todo 1' }).click()
-    const line = page.getByRole('list', { name: 'What followed' })
+    const line = page.getByRole('list', { name: 'Timeline' })
     await line.getByText('Delivered · 200').waitFor()
     await dashboard.screenshot('path-event')
     expect(receiver.received).toHaveLength(1)

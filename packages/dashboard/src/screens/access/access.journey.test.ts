@@ -31,7 +31,7 @@ insert into project (id, team_id, owner_id, name) values
   (1, 1, null, 'Garden'), (2, 2, '${ada}', 'Kitchen'), (3, 2, null, '${hostile}'), (4, 1, '${ada}', 'hidden'), (5, null, null, 'Attic');
 `
 
-journeys('access', () => {
+journeys('dashboard › access', () => {
   let dashboard: Dashboard
   let scratch: string
   let folder: string
@@ -47,7 +47,7 @@ journeys('access', () => {
   })
   afterEach(() => dashboard.expectNoProblems())
 
-  test('a row that a user misses is explained, mended on trial and kept as a test', async () => {
+  test('explains a hidden row, tries a policy that shows it, and saves a test', async () => {
     const { page, app } = dashboard
     await dashboard.open('/access')
     await dashboard.screenshot('access-empty')
@@ -59,7 +59,7 @@ journeys('access', () => {
     await page.getByText('"members read" reads member, of which this caller sees 1 row').waitFor()
     await dashboard.screenshot('access-rows')
 
-    // A cell shows what the expression is made of.
+    // A cell opens the parts of its expression.
     await page.getByRole('button', { name: 'members read, row 3: false. Show why' }).click()
     const parts = page.getByRole('list', { name: 'Parts of the expression' })
     await parts.getByText('archived = false').waitFor()
@@ -69,22 +69,22 @@ journeys('access', () => {
     await dashboard.expectAccessible()
     await page.keyboard.press('Escape')
 
-    // The policy as it might be: who would see more.
+    // The trial shows who would see more with the edited policy.
     await page.getByRole('tab', { name: 'Try a policy' }).click()
     await page.getByRole('textbox', { name: 'USING expression' }).fill('archived = false')
-    await page.getByRole('button', { name: 'Show what changes' }).click()
+    await page.getByRole('button', { name: 'Show changes' }).click()
     await page.getByRole('cell', { name: '+2: 3, 5' }).first().waitFor()
     await dashboard.screenshot('access-trial')
     await dashboard.expectAccessible()
     await page.getByRole('combobox', { name: 'Policy', exact: true }).selectOption('A new policy')
     await page.getByRole('checkbox', { name: 'restrictive' }).check()
     await page.getByRole('textbox', { name: 'USING expression' }).fill('false')
-    await page.getByRole('textbox', { name: 'Roles, with commas' }).fill('basalt_anonymous')
-    await page.getByRole('button', { name: 'Show what changes' }).click()
-    await page.getByText('Nothing changes for').waitFor()
-    await page.getByRole('textbox', { name: 'Roles, with commas' }).fill('public')
-    await page.getByRole('button', { name: 'Show what changes' }).click()
-    await page.getByText('Something changes for').waitFor()
+    await page.getByRole('textbox', { name: 'Roles, separated by commas' }).fill('basalt_anonymous')
+    await page.getByRole('button', { name: 'Show changes' }).click()
+    await page.getByText('Access does not change for').waitFor()
+    await page.getByRole('textbox', { name: 'Roles, separated by commas' }).fill('public')
+    await page.getByRole('button', { name: 'Show changes' }).click()
+    await page.getByText('Access changes for').waitFor()
 
     await page.getByRole('tab', { name: 'Save as a test' }).click()
     await page.getByRole('button', { name: 'Save in the project' }).click()
@@ -104,7 +104,7 @@ journeys('access', () => {
     ])
   })
 
-  test('a write is explained by a link, and undone', async () => {
+  test('explains a write by its link, and rolls it back', async () => {
     const { page, app } = dashboard
     const values = encodeURIComponent('{"owner_id":null}')
     await dashboard.open(`/access?as=user:${ada}&table=project&action=update&id=2&values=${values}`)
@@ -115,13 +115,13 @@ journeys('access', () => {
     await page.getByRole('region', { name: 'Without policies' }).getByText('Scan').first().waitFor()
     await dashboard.screenshot('access-plan')
     await dashboard.expectAccessible()
-    await page.getByRole('tab', { name: 'What policies see' }).click()
+    await page.getByRole('tab', { name: 'Session context' }).click()
     await page.getByText('basalt.user_id', { exact: true }).waitFor()
     await dashboard.screenshot('access-identity')
     expect(await app.sql('select owner_id from project where id = 2')).toEqual([{ owner_id: ada }])
   })
 
-  test('a request without a token is stopped before the policies, on a phone', async () => {
+  test('stops a request without a token before the policies, on a phone', async () => {
     const { page } = dashboard
     await page.setViewportSize({ width: 390, height: 800 })
     await dashboard.open('/access?as=anonymous&table=project&id=1')

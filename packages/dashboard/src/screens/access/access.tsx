@@ -6,33 +6,33 @@ import { PageHeader } from '../../ui/layout.tsx'
 import { Empty, Failure, Spinner } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import styles from './access.module.css'
-import { Answer } from './answer.tsx'
+import { AccessForm } from './access-form.tsx'
+import { type AccessQuery, formatAccessQuery, parseAccessQuery, toRequest } from './access-query.ts'
 import { type ExplainRequest, type Explanation, explain } from './api.ts'
 import { clientCall } from './client-call.ts'
 import { Identity } from './identity.tsx'
 import { Matrix } from './matrix.tsx'
 import { PlanView } from './plan-view.tsx'
 import { PolicyTrial } from './policy-trial.tsx'
-import { type Question, readQuestion, toRequest, writeQuestion } from './question.ts'
-import { QuestionForm } from './question-form.tsx'
 import { SaveCase } from './save-case.tsx'
+import { Summary } from './summary.tsx'
 
-/** Why a caller sees a row, or does not. */
+/** Shows why a caller can or cannot see a row. */
 export function AccessScreen() {
   const [search, setSearch] = useSearchParams()
-  const question = readQuestion(search)
-  const request = toRequest(question)
+  const query = parseAccessQuery(search)
+  const request = toRequest(query)
   const isComplete = request !== undefined && typeof request !== 'string'
   const answer = useApi(
     ['access', 'explain', request],
     (signal) => {
-      if (!isComplete) throw new Error('nothing is asked')
+      if (!isComplete) throw new Error('the request is incomplete')
       return explain(request, signal)
     },
     { enabled: isComplete, keepsPrevious: false },
   )
-  const ask = (next: Question) => setSearch(writeQuestion(next))
-  const key = writeQuestion(question).toString()
+  const submit = (next: AccessQuery) => setSearch(formatAccessQuery(next))
+  const key = formatAccessQuery(query).toString()
   return (
     <>
       <PageHeader
@@ -47,23 +47,25 @@ export function AccessScreen() {
           )
         }
       >
-        Looks through the eyes of a user or a program: what stands before the policies, what each policy says
-        of each row, and what the database answers. Everything is undone.
+        Runs a request as a user or a program. Shows the checks before the policies, the result of each policy
+        for each row, and the result of the database. All changes are rolled back.
       </PageHeader>
-      {/* Another question by the address makes another form. */}
-      <QuestionForm key={key} question={question} isPending={answer.isFetching} onAsk={ask} />
+      {/* Another query in the URL creates another form. */}
+      <AccessForm key={key} query={query} isPending={answer.isFetching} onSubmit={submit} />
       {typeof request === 'string' && <Failure error={request} />}
       {request === undefined && (
-        <Empty>Choose who looks and at which table. A link from a row in Tables fills this in.</Empty>
+        <Empty>Select a caller and a table. A link from a row in Tables fills in this form.</Empty>
       )}
-      {answer.isFetching && answer.data === undefined && <Spinner label="Asking the policies" />}
+      {answer.isFetching && answer.data === undefined && <Spinner label="Evaluating the policies" />}
       {answer.error !== null && <Failure error={answer.error} onRetry={() => void answer.refetch()} />}
-      {isComplete && answer.data !== undefined && <Explained request={request} explanation={answer.data} />}
+      {isComplete && answer.data !== undefined && (
+        <ExplanationView request={request} explanation={answer.data} />
+      )}
     </>
   )
 }
 
-function Explained({
+function ExplanationView({
   request,
   explanation,
 }: {
@@ -74,7 +76,7 @@ function Explained({
   const tab = search.get('tab') ?? 'rows'
   return (
     <div className={styles.answer}>
-      <Answer explanation={explanation} />
+      <Summary explanation={explanation} />
       <Tabs
         label="Explanation"
         value={tab}
@@ -86,7 +88,7 @@ function Explained({
             label: 'Statement and plan',
             content: <PlanView {...{ request, explanation }} />,
           },
-          { value: 'identity', label: 'What policies see', content: <Identity explanation={explanation} /> },
+          { value: 'identity', label: 'Session context', content: <Identity explanation={explanation} /> },
           { value: 'trial', label: 'Try a policy', content: <PolicyTrial {...{ request, explanation }} /> },
           { value: 'save', label: 'Save as a test', content: <SaveCase {...{ request, explanation }} /> },
         ]}

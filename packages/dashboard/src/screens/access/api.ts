@@ -1,6 +1,6 @@
 import { type ApiResponse, type Body, get, post } from '../../api/request.ts'
 
-/** Through whose eyes to look, as the body of the requests has it. */
+/** Caller of the request, as in the request bodies. */
 export type As = ExplainRequest['as']
 export type Action = Explanation['action']
 export type Verdict = ExplainedRow['stages'][number]['verdicts'][number]
@@ -51,6 +51,6 @@ export const listKeys = (signal: AbortSignal) =>
 export const listClients = (signal: AbortSignal) =>
   get<'oauthClients.list'>('admin/oauth/clients', { perPage: 100 }, { signal })
 
-/** The first ones that the text finds. */
+/** Lists the first tables that match the text. */
 export const listTables = (search: string, signal: AbortSignal) =>
   get<'overview.tables'>('admin/tables', { search, limit: 50 }, { signal })

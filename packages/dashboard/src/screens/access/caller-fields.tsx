@@ -5,14 +5,14 @@ import styles from './access.module.css'
 import { type As, findUsers, listClients, listKeys } from './api.ts'
 
 const kinds = [
-  { value: 'user', label: 'A user' },
-  { value: 'key', label: 'An API key' },
-  { value: 'client', label: 'An OAuth client' },
-  { value: 'anonymous', label: 'Without a token' },
-  { value: 'claims', label: 'Free claims' },
+  { value: 'user', label: 'User' },
+  { value: 'key', label: 'API key' },
+  { value: 'client', label: 'OAuth client' },
+  { value: 'anonymous', label: 'No token' },
+  { value: 'claims', label: 'Custom claims' },
 ] as const
 
-/** Who makes the request. */
+/** Renders the fields that select the caller. */
 export function CallerFields({
   as,
   onChange,
@@ -24,7 +24,7 @@ export function CallerFields({
   return (
     <>
       <Select<As['kind']>
-        label="Who"
+        label="Caller"
         value={kind}
         choices={kinds}
         onChange={(next) => {
@@ -72,7 +72,7 @@ function AalField({ as, onChange }: { readonly as: As; readonly onChange: (as: A
   return (
     <div className={styles.check}>
       <Checkbox
-        label="after a second factor (aal2)"
+        label="With a second factor (aal2)"
         checked={as.aal === 'aal2'}
         onChange={(isSecond) => onChange({ ...as, aal: isSecond ? 'aal2' : 'aal1' })}
       />
@@ -96,7 +96,7 @@ function UserField({
     <>
       <TextField
         label={label}
-        placeholder={hint ?? 'address or id'}
+        placeholder={hint ?? 'email address or id'}
         list="access-users"
         value={value}
         onChange={(text) => onChange(text.trim())}
@@ -104,7 +104,7 @@ function UserField({
       <datalist id="access-users">
         {users.data?.items.map(({ id, email }) => (
           <option key={id} value={email === '' ? id : email}>
-            {email === '' ? 'without an address' : id}
+            {email === '' ? 'no email address' : id}
           </option>
         ))}
       </datalist>
@@ -122,7 +122,7 @@ function KeyField({ value, onChange }: { readonly value: string; readonly onChan
     <Select
       label="API key"
       value={value}
-      choices={[{ value: '', label: choices.length === 0 ? 'none exists' : 'Choose a key' }, ...choices]}
+      choices={[{ value: '', label: choices.length === 0 ? 'No API keys' : 'Select a key' }, ...choices]}
       onChange={onChange}
     />
   )
@@ -137,7 +137,7 @@ function ClientFields({
 }) {
   const clients = useApi(['access', 'clients'], listClients)
   const choices = (clients.data?.items ?? []).map(({ clientId, name }) => ({ value: clientId, label: name }))
-  const none = clients.error === null ? 'Choose a client' : 'the OAuth server is off'
+  const none = clients.error === null ? 'Select a client' : 'The OAuth server is disabled'
   return (
     <>
       <Select
@@ -148,8 +148,8 @@ function ClientFields({
       />
       {as?.clientId !== undefined && (
         <UserField
-          label="for the user"
-          hint="for itself"
+          label="On behalf of"
+          hint="the client itself"
           value={as.email ?? as.id ?? ''}
           onChange={(text) =>
             onChange({

@@ -14,7 +14,7 @@ import {
 } from './api.ts'
 import { Mark } from './mark.tsx'
 
-/** A policy and a row, in one of the tests. */
+/** Cell of the matrix: a policy and a row at one stage. */
 export interface Cell {
   readonly row: ExplainedRow
   readonly policy: ExplainedPolicy
@@ -28,23 +28,26 @@ interface CellPanelProps {
   readonly onClose: () => void
 }
 
-/** The expression of a policy, taken apart for a row. */
+/** Shows the parts of a policy expression, evaluated for a row. */
 export function CellPanel({ request, explanation, cell, onClose }: CellPanelProps) {
   const { row, policy, stage } = cell
-  const asked = {
+  const body = {
     ...request,
     ...(row.id === undefined ? {} : { ids: [row.id] }),
     ...valuesOf(request, explanation.rows.indexOf(row)),
   }
   const parts = useApi(
-    ['access', 'parts', asked, policy.name, stage],
-    (signal) => takeApart({ ...asked, policy: policy.name, stage }, signal),
+    ['access', 'parts', body, policy.name, stage],
+    (signal) => takeApart({ ...body, policy: policy.name, stage }, signal),
     { enabled: row.id !== undefined || request.action === 'insert', keepsPrevious: false },
   )
   const clause = explanation.stages[stage]?.clause
   const text = (clause === 'check' ? (policy.check ?? policy.using) : policy.using) ?? 'true'
   return (
-    <SidePanel title={`“${policy.name}” of row ${row.id ?? 'to be added'}`} onClose={onClose}>
+    <SidePanel
+      title={`Policy “${policy.name}” for ${row.id == null ? 'the new row' : `row ${row.id}`}`}
+      onClose={onClose}
+    >
       <Loaded query={parts}>
         {(part) => (
           <ul className={styles.parts} aria-label="Parts of the expression">
@@ -52,9 +55,9 @@ export function CellPanel({ request, explanation, cell, onClose }: CellPanelProp
           </ul>
         )}
       </Loaded>
-      <h3>The expression</h3>
+      <h3>Expression</h3>
       <Code label="Expression">{text}</Code>
-      <h3>The policy</h3>
+      <h3>Policy</h3>
       <KeyValue
         items={[
           ['For', policy.command.toLowerCase()],
@@ -62,7 +65,7 @@ export function CellPanel({ request, explanation, cell, onClose }: CellPanelProp
           ['Roles', policy.roles.join(', ')],
         ]}
       />
-      <h3>The row</h3>
+      <h3>Row</h3>
       <KeyValue
         items={Object.entries(row.shown).map(
           ([name, value]) => [name, value === null ? <em key={name}>null</em> : value] as const,
@@ -72,7 +75,7 @@ export function CellPanel({ request, explanation, cell, onClose }: CellPanelProp
   )
 }
 
-/** Of an insert of several records: the one of this row. */
+/** Returns the values of the row's own record, for an insert of several records. */
 function valuesOf({ action, values }: ExplainRequest, index: number) {
   return action === 'insert' && Array.isArray(values) ? { values: values[index] } : {}
 }
@@ -102,7 +105,7 @@ function PartView({ part }: { readonly part: Part }) {
       {part.terms.length > 0 && (
         <ul>
           {part.terms.map((term, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one expression keep their places.
+            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one expression keep their positions.
             <PartView key={index} part={term} />
           ))}
         </ul>

@@ -1,6 +1,6 @@
 import type { ExplainRequest } from './api.ts'
 
-/** What the caller itself would do with `@basaltdb/client`. Pure. */
+/** Returns the `@basaltdb/client` code of the caller's request. Pure. */
 export function clientCall({ table, action, ids = [], filter, values }: ExplainRequest): string {
   const from = `client.from(${JSON.stringify(table)})`
   const [id] = ids

@@ -2,7 +2,7 @@ import { Code } from '../../ui/code.tsx'
 import { KeyValue } from '../../ui/layout.tsx'
 import type { Explanation } from './api.ts'
 
-/** What the transaction of a request begins with. */
+/** Shows the role and the settings with which the transaction of a request starts. */
 export function Identity({ explanation: { caller, psql } }: { readonly explanation: Explanation }) {
   const { role, settings, grant } = caller
   return (
@@ -23,7 +23,7 @@ export function Identity({ explanation: { caller, psql } }: { readonly explanati
               ] as const)),
         ]}
       />
-      <h3>The same in psql</h3>
+      <h3>psql script</h3>
       <Code label="Script for psql">{psql}</Code>
     </>
   )

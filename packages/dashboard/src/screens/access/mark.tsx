@@ -5,11 +5,11 @@ const symbols = { true: '✓', false: '✗', null: '∅', error: '!', undefined:
 
 interface MarkProps {
   readonly value: Verdict['value'] | undefined
-  /** The word beside the symbol: the value itself unless given. */
+  /** Word beside the symbol; the value itself unless set. */
   readonly label?: string
 }
 
-/** A value as a symbol and a word; the colour only repeats it. */
+/** Renders a value as a symbol and a word. The colour only repeats it. */
 export function Mark({ value, label = value === undefined ? 'not evaluated' : String(value) }: MarkProps) {
   const name = String(value) as keyof typeof symbols
   return (

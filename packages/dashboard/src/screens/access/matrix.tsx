@@ -10,7 +10,7 @@ interface Props {
   readonly explanation: Explanation
 }
 
-/** Rows × policies, one table for each test that PostgreSQL makes. */
+/** Renders rows × policies, with one table for each check of PostgreSQL. */
 export function Matrix({ request, explanation }: Props) {
   const [cell, setCell] = useState<Cell | undefined>()
   const { rows, stages, policies, table, isCut } = explanation
@@ -36,12 +36,12 @@ export function Matrix({ request, explanation }: Props) {
                   {index + 1}. To {stage.name}{' '}
                   <small>
                     {stage.command} {stage.clause === 'using' ? 'USING' : 'WITH CHECK'}, the row{' '}
-                    {stage.row === 'before' ? 'as it is' : 'as it would be'}
+                    {stage.row === 'before' ? 'before the change' : 'after the change'}
                   </small>
                 </h3>
               )}
               <StageTable
-                caption={`${stage.name}: what each policy says of each row`}
+                caption={`${stage.name}: result of each policy for each row`}
                 {...{ rows, columns, selected: cell?.stage === index ? cell : undefined }}
                 stage={index}
                 isLast={index === stages.length - 1}
@@ -50,7 +50,7 @@ export function Matrix({ request, explanation }: Props) {
             </section>
           )
         })}
-        {isCut && <p>Rows were left out: together they are larger than 8 MB.</p>}
+        {isCut && <p>Some rows are not shown, because all rows together exceed 8 MB.</p>}
         {unused.length > 0 && (
           <p className={styles.unused}>
             Not evaluated here:{' '}
@@ -87,7 +87,7 @@ interface StageTableProps {
 
 function StageTable({ caption, rows, columns, stage, isLast, selected, onOpen }: StageTableProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard.
     <section className={styles.scroller} tabIndex={0} aria-label={caption}>
       <table className={styles.matrix}>
         <caption className="visually-hidden">{caption}</caption>
@@ -102,12 +102,12 @@ function StageTable({ caption, rows, columns, stage, isLast, selected, onOpen }:
             ))}
             <th scope="col">
               Policies
-              <small>together</small>
+              <small>combined</small>
             </th>
             {isLast && (
               <th scope="col">
                 Database
-                <small>what it answers</small>
+                <small>result</small>
               </th>
             )}
           </tr>
@@ -119,8 +119,8 @@ function StageTable({ caption, rows, columns, stage, isLast, selected, onOpen }:
                 <RowName row={row} index={index} />
               </th>
               {columns.map((policy) => {
-                const place = policy.stages.find((each) => each.stage === stage)?.place ?? 0
-                const verdict = row.stages[stage]?.verdicts[place]
+                const position = policy.stages.find((each) => each.stage === stage)?.place ?? 0
+                const verdict = row.stages[stage]?.verdicts[position]
                 return (
                   <td key={policy.name}>
                     <button
@@ -171,7 +171,7 @@ function DatabaseAnswer({ row: { actual, answer, agrees } }: { readonly row: Exp
       </span>
     )
   }
-  if (actual === undefined) return <Mark value={undefined} label="no key to ask by" />
+  if (actual === undefined) return <Mark value={undefined} label="no key" />
   return (
     <>
       <Mark value={actual} label={actual ? 'row shown' : 'row not shown'} />
@@ -180,7 +180,7 @@ function DatabaseAnswer({ row: { actual, answer, agrees } }: { readonly row: Exp
   )
 }
 
-/** The key, and the beginning of the first other values. */
+/** Renders the key of a row, and the start of its first other values. */
 function RowName({ row: { id, shown }, index }: { readonly row: ExplainedRow; readonly index: number }) {
   const values = Object.entries(shown)
     .filter(([, value]) => value !== null && value !== id)

@@ -1,9 +1,9 @@
-/** A node of a plan, for reading. */
+/** Node of a plan, formatted for reading. */
 export interface PlanNode {
   readonly title: string
   /** Costs, rows and times. */
   readonly figures: string
-  /** What it filters and joins by. */
+  /** Filter and join conditions. */
   readonly conditions: readonly string[]
   readonly children: readonly PlanNode[]
 }
@@ -19,7 +19,7 @@ const conditionFields = [
   'One-Time Filter',
 ]
 
-/** Of EXPLAIN (FORMAT JSON); undefined of anything else. Pure. */
+/** Reads the output of EXPLAIN (FORMAT JSON). Returns undefined for anything else. Pure. */
 export function readPlan(plan: unknown): PlanNode | undefined {
   if (!isFields(plan) || !isFields(plan.Plan)) return undefined
   return readNode(plan.Plan)

@@ -12,7 +12,7 @@ interface Props {
   readonly explanation: Explanation
 }
 
-/** The statement of production, and how PostgreSQL goes about it with the policies and without them. */
+/** Shows the statement of a production request, and its plans with and without the policies. */
 export function PlanView({ request, explanation: { statement, remains } }: Props) {
   const [plan, setPlan] = useState<'plan' | 'analyze'>('plan')
   const planned = useApi(
@@ -27,12 +27,12 @@ export function PlanView({ request, explanation: { statement, remains } }: Props
   }
   return (
     <>
-      <h3>The statement</h3>
+      <h3>Statement</h3>
       <Code label="Statement">{tidy(statement.text)}</Code>
       {(statement.values ?? []).length > 0 && (
         <ol className={styles.values} aria-label="Values">
           {statement.values?.map((value, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: parameters are known by their places.
+            // biome-ignore lint/suspicious/noArrayIndexKey: parameters are identified by their positions.
             <li key={index}>
               <code>${index + 1}</code> = {value === null ? <em>null</em> : <code>{value}</code>}
             </li>
@@ -40,14 +40,14 @@ export function PlanView({ request, explanation: { statement, remains } }: Props
         </ol>
       )}
       <p>
-        The data API answers {statement.outcome.status}
+        The data API responds with {statement.outcome.status}
         {statement.outcome.message === undefined ? '' : `: ${statement.outcome.message}`}.
-        {remains.length > 0 && ` Undone but for ${remains.join(', ')}.`}
+        {remains.length > 0 && ` Rolled back except for ${remains.join(', ')}.`}
       </p>
       <div className={styles.planHead}>
-        <h3>The plan</h3>
+        <h3>Plan</h3>
         <Button size="small" isPending={planned.isFetching} onClick={() => setPlan('analyze')}>
-          Run it and measure
+          Run and measure
         </Button>
       </div>
       <Loaded query={planned}>
@@ -89,7 +89,7 @@ function Node({ node }: { readonly node: PlanNode }) {
       {node.children.length > 0 && (
         <ul>
           {node.children.map((child, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the nodes of one plan keep their places.
+            // biome-ignore lint/suspicious/noArrayIndexKey: the nodes of one plan keep their positions.
             <Node key={index} node={child} />
           ))}
         </ul>
@@ -98,7 +98,7 @@ function Node({ node }: { readonly node: PlanNode }) {
   )
 }
 
-/** Without the blank lines and the indentation of where it was put together. */
+/** Removes blank lines and the indentation of the source. */
 function tidy(text: string): string {
   return text
     .split('\n')

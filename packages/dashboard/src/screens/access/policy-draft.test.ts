@@ -7,7 +7,7 @@ const owners: ExplainedPolicy = {
   ...{ using: 'a = 1', check: null, isForCaller: true, stages: [] },
 }
 
-test('dashboard › access › a policy that is tried has what was changed of it, and of a new one everything', () => {
+test('dashboard › access › policy trial › contains the changes of an existing policy, or a whole new policy', () => {
   expect(editOf(draftOf(owners), owners)).toEqual({ name: 'owners' })
   expect(editOf({ ...draftOf(owners), check: 'a = 2', roles: 'a, b,' }, owners)).toEqual({
     name: 'owners',
@@ -17,7 +17,7 @@ test('dashboard › access › a policy that is tried has what was changed of it
   expect(editOf(newPolicy('insert'), undefined)).toEqual({
     ...{ name: 'new policy', command: 'INSERT', permissive: true, roles: ['public'], check: 'true' },
   })
-  // What was typed for another command is left out.
+  // Clauses typed for another command are omitted.
   expect(editOf({ ...newPolicy('insert'), command: 'DELETE', using: 'b' }, undefined)).toEqual({
     ...{ name: 'new policy', command: 'DELETE', permissive: true, roles: ['public'], using: 'b' },
   })

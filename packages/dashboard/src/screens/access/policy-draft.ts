@@ -1,11 +1,11 @@
 import type { Action, ExplainedPolicy, PolicyEdit } from './api.ts'
 
-/** What is typed of a policy; `name` is that of a new one. */
+/** Form state of a policy. `name` is the name of a new policy. */
 export interface PolicyDraft {
   readonly name: string
   readonly command: Command
   readonly isPermissive: boolean
-  /** With commas; empty: everyone. */
+  /** Roles separated by commas; empty for all roles. */
   readonly roles: string
   readonly using: string
   readonly check: string
@@ -14,7 +14,7 @@ export interface PolicyDraft {
 export const commands = ['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const
 type Command = (typeof commands)[number]
 
-/** Which clauses a policy has (PostgreSQL manual, CREATE POLICY). */
+/** Clauses that a policy has for a command (PostgreSQL manual, CREATE POLICY). */
 export const hasUsing = (command: string) => command !== 'INSERT'
 export const hasCheck = (command: string) => command !== 'SELECT' && command !== 'DELETE'
 
@@ -45,7 +45,7 @@ export const draftOf = ({
   check: check ?? '',
 })
 
-/** What the draft changes; all of it where there is no such policy. Pure. */
+/** Returns the changes of the draft, or the whole policy if it does not exist yet. Pure. */
 export function editOf(draft: PolicyDraft, present: ExplainedPolicy | undefined): PolicyEdit {
   const roles = readRoles(draft.roles)
   const before = present && draftOf(present)

@@ -8,7 +8,7 @@ interface Props {
   readonly onChange: (part: Partial<PolicyDraft>) => void
 }
 
-/** For whom a policy is, and of a new one what it is for. */
+/** Renders the roles of a policy, and the name and command of a new one. */
 export function PolicyFields({ draft, isNew, onChange }: Props) {
   return (
     <>
@@ -24,7 +24,7 @@ export function PolicyFields({ draft, isNew, onChange }: Props) {
         </>
       )}
       <TextField
-        label="Roles, with commas"
+        label="Roles, separated by commas"
         isCode
         placeholder="public"
         value={draft.roles}

@@ -3,7 +3,7 @@ import { policyStatement } from './policy-statement.ts'
 
 const table = { schema: 'public', name: 'a.b' }
 
-test('dashboard › access › the statement of a policy has the name of its table whole, its roles and clauses', () => {
+test('dashboard › access › policy statement › contains the qualified table name, the roles and the clauses', () => {
   expect(policyStatement(table, { name: 'own "x"', using: 'a = 1' }, true)).toBe(
     'alter policy "own ""x""" on "public"."a.b" using (a = 1);',
   )

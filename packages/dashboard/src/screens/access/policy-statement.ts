@@ -1,7 +1,7 @@
 import { quoteName } from '../../ui/sql.ts'
 import type { PolicyEdit } from './api.ts'
 
-/** What makes the change, for a migration. Pure. */
+/** Returns the SQL statement of the change, for a migration. Pure. */
 export function policyStatement(
   table: { readonly schema: string; readonly name: string },
   { name, using, check, roles, permissive = true, command = 'SELECT' }: PolicyEdit,
@@ -17,5 +17,5 @@ export function policyStatement(
   return `create ${target}${permissive ? '' : ' as restrictive'} for ${command.toLowerCase()}${clauses};`
 }
 
-/** `public` is a word of SQL, and no role. */
+/** Formats a role name. `public` is a keyword of SQL, not a role. */
 const roleName = (role: string) => (role === 'public' ? role : quoteName(role))

@@ -22,7 +22,7 @@ interface Props {
 
 const fresh = ''
 
-/** An edited policy against the present one: what it would permit and refuse, without a change of a definition. */
+/** Compares an edited policy with the current one: the rows that it would permit and refuse. No definition changes. */
 export function PolicyTrial({ request, explanation: { policies, table, caller, action } }: Props) {
   const [chosen, setChosen] = useState(policies[0]?.name ?? fresh)
   const [drafts, setDrafts] = useState<Readonly<Record<string, PolicyDraft>>>({})
@@ -32,7 +32,7 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
   const draft = drafts[chosen] ?? (present === undefined ? newPolicy(action) : draftOf(present))
   const change = (part: Partial<PolicyDraft>) => setDrafts({ ...drafts, [chosen]: { ...draft, ...part } })
   const policy = editOf(draft, present)
-  const asked = {
+  const body = {
     table: table.collection,
     action,
     ...(request.filter === undefined ? {} : { filter: request.filter }),
@@ -44,11 +44,11 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
   const title = `${present === undefined ? `Add ${policy.name} to` : `Change ${policy.name} of`} ${table.collection}`
   const isChanged = policy.using !== undefined || policy.check !== undefined || policy.roles !== undefined
   const run = () => {
-    if (isChanged) trial.run(asked)
+    if (isChanged) trial.run(body)
   }
   return (
     <>
-      <div className={styles.question}>
+      <div className={styles.query}>
         <Select
           label="Policy"
           value={chosen}
@@ -63,13 +63,13 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
         />
         <PolicyFields draft={draft} isNew={present === undefined} onChange={change} />
         <div className={styles.check}>
-          <Checkbox label={`only ${caller.label}`} checked={isOnlyCaller} onChange={setOnlyCaller} />
+          <Checkbox label={`Only ${caller.label}`} checked={isOnlyCaller} onChange={setOnlyCaller} />
         </div>
       </div>
-      <p>{meanings[action]} Ctrl or ⌘ and Enter tries it.</p>
+      <p>{meanings[action]} Press Ctrl or ⌘ and Enter to try it.</p>
       {hasUsing(draft.command) && (
         <>
-          <p>USING: which rows there are for it.</p>
+          <p>USING: the rows that the policy applies to.</p>
           <CodeEditor
             label="USING expression"
             language="sql"
@@ -82,8 +82,8 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
       {hasCheck(draft.command) && (
         <>
           <p>
-            WITH CHECK: which rows may be written
-            {hasUsing(draft.command) ? '. Where it is empty, USING decides.' : '.'}
+            WITH CHECK: the rows that may be written
+            {hasUsing(draft.command) ? '. If it is empty, USING applies.' : '.'}
           </p>
           <CodeEditor
             label="WITH CHECK expression"
@@ -96,13 +96,10 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
       )}
       <div className={styles.actions}>
         <Button variant="primary" disabled={!isChanged} isPending={trial.isPending} onClick={run}>
-          Show what changes
+          Show changes
         </Button>
-        <AsCode
-          request={{ method: 'POST', path: '/api/admin/access/compare', body: asked }}
-          sql={statement}
-        />
-        {isChanged && <Link href={migrationLink(statement, title)}>Make it a migration in Structure</Link>}
+        <AsCode request={{ method: 'POST', path: '/api/admin/access/compare', body: body }} sql={statement} />
+        {isChanged && <Link href={migrationLink(statement, title)}>Create a migration in Structure</Link>}
       </div>
       {trial.error !== null && <Failure error={trial.error} />}
       {trial.result !== undefined && <Changes comparison={trial.result} action={action} />}
@@ -111,13 +108,13 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
 }
 
 const meanings: Readonly<Record<Action, string>> = {
-  select: 'Which rows callers read.',
-  insert: 'Which of the rows that are there callers might have added as they are.',
-  update: 'Which rows callers might store as they are.',
-  delete: 'Which rows callers might delete.',
+  select: 'Shows the rows that callers can read.',
+  insert: 'Shows the existing rows that callers could insert.',
+  update: 'Shows the rows that callers could store unchanged.',
+  delete: 'Shows the rows that callers could delete.',
 }
 
-/** What a row is after the policy permits it. */
+/** State of a row with and without the permission of the policy. */
 const outcomes: Readonly<Record<Action, readonly [permitted: string, refused: string]>> = {
   select: ['shown', 'hidden'],
   insert: ['permitted', 'refused'],
@@ -138,11 +135,11 @@ function Changes({
     <>
       <p role="status">
         {changed === 0
-          ? `Nothing changes for ${countOf(callers.length, 'caller')} and ${countOf(rows, 'row')}.`
-          : `Something changes for ${changed} of ${countOf(callers.length, 'caller')}, tried with ${countOf(rows, 'row')}.`}
+          ? `Access does not change for ${countOf(callers.length, 'caller')} and ${countOf(rows, 'row')}.`
+          : `Access changes for ${changed} of ${countOf(callers.length, 'caller')}, tested with ${countOf(rows, 'row')}.`}
       </p>
       <DataTable
-        caption="What changes"
+        caption="Changes"
         rows={callers}
         rowKey={({ label }) => label}
         columns={[

@@ -16,30 +16,30 @@ interface Props {
 
 type Expect = 'present' | 'allowed' | 'refused'
 
-/** Makes a case of the project of what was found. */
+/** Saves the explanation as a test case of the project. */
 export function SaveCase({ request, explanation: { table, action, rows } }: Props) {
   const [name, setName] = useState(`${table.collection.replaceAll(/[^a-z0-9_-]/g, '-')}-${action}`)
   const [expect, setExpect] = useState<Expect>('present')
   const ids = rows.flatMap(({ id }) => id ?? [])
   const [row, setRow] = useState(rows.find(isRefused)?.id ?? ids[0] ?? '')
   const saving = useAction(saveCase, { failure: 'view' })
-  const asked = { ...request, ...(row === '' ? {} : { ids: [row] }), name, expect }
+  const body = { ...request, ...(row === '' ? {} : { ids: [row] }), name, expect }
   const isName = /^[a-z0-9][a-z0-9_-]{0,79}$/.test(name)
   return (
     <>
       <p>
         The case has the row, what it refers to and what the policies read of the caller.{' '}
-        <code>basalt policy test</code> runs it on an empty database with the migrations of the project. It
-        has the values of the row: look through it before you commit it.
+        <code>basalt policy test</code> runs the test on an empty database with the migrations of the project.
+        The file contains the values of the row, so review it before you commit it.
       </p>
-      <div className={`${styles.question} ${styles.hinted}`}>
+      <div className={`${styles.query} ${styles.hinted}`}>
         <TextField
           label="File"
           isCode
           value={name}
           onChange={setName}
           hint={`tests/policies/${name}.toml`}
-          error={isName ? undefined : 'Letters in lower case, digits, - and _.'}
+          error={isName ? undefined : 'Use lower-case letters, digits, - and _.'}
         />
         {ids.length > 0 && (
           <Select
@@ -54,9 +54,9 @@ export function SaveCase({ request, explanation: { table, action, rows } }: Prop
           value={expect}
           onChange={setExpect}
           choices={[
-            { value: 'present', label: 'what is so now' },
-            { value: 'allowed', label: 'that it is allowed' },
-            { value: 'refused', label: 'that it is refused' },
+            { value: 'present', label: 'The current result' },
+            { value: 'allowed', label: 'Access allowed' },
+            { value: 'refused', label: 'Access refused' },
           ]}
         />
       </div>
@@ -64,20 +64,20 @@ export function SaveCase({ request, explanation: { table, action, rows } }: Prop
         <Button
           disabled={!isName}
           isPending={saving.isPending}
-          onClick={() => saving.run({ ...asked, save: false })}
+          onClick={() => saving.run({ ...body, save: false })}
         >
-          Show the file
+          Preview file
         </Button>
         <Button
           variant="primary"
           disabled={!isName}
           isPending={saving.isPending}
-          onClick={() => saving.run({ ...asked, save: true })}
+          onClick={() => saving.run({ ...body, save: true })}
         >
           Save in the project
         </Button>
         <AsCode
-          request={{ method: 'POST', path: '/api/admin/access/cases', body: { ...asked, save: true } }}
+          request={{ method: 'POST', path: '/api/admin/access/cases', body: { ...body, save: true } }}
           command="basalt policy test"
         />
       </div>
@@ -87,7 +87,7 @@ export function SaveCase({ request, explanation: { table, action, rows } }: Prop
   )
 }
 
-/** What is asked about first: a row that the caller misses. */
+/** Returns true for a row that the caller cannot see, which is preselected. */
 const isRefused = ({ allowed, actual }: ExplainedRow) => allowed !== true || actual === false
 
 function Saved({ saved: { name, content, path } }: { readonly saved: SavedCase }) {

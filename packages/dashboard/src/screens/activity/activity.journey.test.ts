@@ -5,7 +5,7 @@ import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
 const hostile = '<img src=x onerror=alert(1)>'
 
-journeys('logs, requests, audit, usage and statements', () => {
+journeys('dashboard › logs, requests, audit, usage and statements', () => {
   let dashboard: Dashboard
   beforeAll(async () => {
     dashboard = await openDashboard({
@@ -16,7 +16,7 @@ journeys('logs, requests, audit, usage and statements', () => {
   afterAll(() => dashboard?.[Symbol.asyncDispose]())
   afterEach(() => dashboard.expectNoProblems(/^503 .*analytics\/queries/))
 
-  /** Writes a note as a user does; answers the id of the request. */
+  /** Writes a note as a user and returns the id of the request. */
   async function write(body: string): Promise<string> {
     const { headers, status } = await dashboard.app.request('POST', '/api/collections/note', {
       token: userToken({ sub: alice }),
@@ -24,7 +24,7 @@ journeys('logs, requests, audit, usage and statements', () => {
     })
     expect(status).toBe(201)
     const id = headers.get('x-request-id') ?? ''
-    // Written after the answer.
+    // The request is recorded after the response.
     const isKept = () => dashboard.app.sql('select from basalt.requests where request_id = $1', [id])
     await expect.poll(isKept).toHaveLength(1)
     return id
@@ -37,7 +37,7 @@ journeys('logs, requests, audit, usage and statements', () => {
       [message, JSON.stringify(attrs), requestId],
     )
 
-  test('a request leads to its log, its user and the row that it changed', async () => {
+  test('leads from a request to its log, its user and the changed row', async () => {
     const { page } = dashboard
     const id = await write(hostile)
     await log(`failed to ${hostile}`, id, { reason: hostile })
@@ -60,7 +60,7 @@ journeys('logs, requests, audit, usage and statements', () => {
     await dashboard.expectAccessible()
   })
 
-  test('the log is followed while it is written, and filtered on every node', async () => {
+  test('follows the log of every node, and filters it', async () => {
     const { page } = dashboard
     const isWritten = Promise.withResolvers<void>()
     await page.route('**/api/admin/logs/tail?*', async (route) => {
@@ -68,9 +68,9 @@ journeys('logs, requests, audit, usage and statements', () => {
       await route.continue()
     })
     await dashboard.open('/logs?live=1&q=telegram')
-    await page.getByText('No entry matches.').waitFor()
+    await page.getByText('No entries match.').waitFor()
     await page.getByRole('switch', { name: 'Live (connecting)' }).waitFor()
-    // After the list was read, and before the rest is followed.
+    // This entry is written after the list was read, and before the stream starts.
     await log('telegram one', null, { reason: 'late' })
     isWritten.resolve()
     await page.getByText('telegram one').waitFor()
@@ -86,11 +86,11 @@ journeys('logs, requests, audit, usage and statements', () => {
     await dashboard.expectAccessible()
     await page.keyboard.press('Escape')
     await page.getByLabel('Level').selectOption('fatal')
-    await page.getByText('No entry matches.').waitFor()
+    await page.getByText('No entries match.').waitFor()
     expect(new URL(page.url()).searchParams.get('level')).toBe('fatal')
   })
 
-  test('usage has requests and latency over time, and the plan of an app', async () => {
+  test('shows requests and latency over time, and the plan of an app', async () => {
     const { page, app } = dashboard
     await write('counted')
     await dashboard.open('/usage')
@@ -109,16 +109,16 @@ journeys('logs, requests, audit, usage and statements', () => {
     await dashboard.expectAccessible()
   })
 
-  test('statements say how the statistics are installed, and lead to their plan', async () => {
+  test('shows how to install the statistics, and leads from a statement to its plan', async () => {
     const { page, app } = dashboard
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(new URL(request.url()).pathname))
     await dashboard.open('/statements')
     await page.getByText('does not count statements').waitFor()
-    // Another attempt would find no more of it, and keep the page loading.
-    expect(asked.filter((path) => path === '/api/admin/analytics/queries')).toHaveLength(1)
+    // A retry could not succeed, and would keep the page loading.
+    expect(requested.filter((path) => path === '/api/admin/analytics/queries')).toHaveLength(1)
     await dashboard.expectAccessible()
-    // As the extension has it, which the test cluster does not load.
+    // The test cluster does not load the extension, so this schema replaces it.
     await app.sql(`
       create schema statistics;
       create view statistics.pg_stat_statements as

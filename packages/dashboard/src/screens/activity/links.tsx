@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { requestLink, rowsLink, userLink } from '../../links.ts'
 
-/** What belongs together by the id of a request. */
+/** Renders a link to everything with the id of a request. */
 export function RequestLink({ id }: { readonly id: string | null }) {
   return id === null ? '–' : <Link href={requestLink(id)}>{shorten(id)}</Link>
 }
@@ -11,7 +11,7 @@ export function UserLink({ id, children }: { readonly id: string | null; readonl
   return id === null ? '–' : <Link href={userLink(id)}>{children ?? shorten(id)}</Link>
 }
 
-/** A row, or the table where the row is not known. */
+/** Renders a link to a row, or to its table if the row is unknown. */
 export function RowLink({ table, id }: { readonly table: string; readonly id: string | null }) {
   if (id === null) return <Link href={rowsLink(table)}>{table}</Link>
   return (
@@ -21,7 +21,7 @@ export function RowLink({ table, id }: { readonly table: string; readonly id: st
   )
 }
 
-/** The first part of a UUID is enough to recognize it on a screen. */
+/** Shortens a UUID to its first part, which is enough to recognize it. */
 function shorten(id: string): ReactNode {
   return <code title={id}>{/^[0-9a-f-]{36}$/.test(id) ? id.slice(0, 8) : id}</code>
 }

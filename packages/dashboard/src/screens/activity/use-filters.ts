@@ -4,17 +4,17 @@ import { withParameters } from '../../shell/search-parameters.ts'
 
 const settledMs = 300
 
-/** Filters of a view, which live in its address. */
+/** Returns the filters of a view, which are stored in the URL. */
 export function useFilters<const Name extends string>(names: readonly Name[]) {
   const [search, setSearch] = useSearchParams()
-  // Each name once.
+  // Each name has one value.
   const values = Object.fromEntries(names.map((name) => [name, search.get(name) || undefined])) as Record<
     Name,
     string | undefined
   >
   return {
     values,
-    /** As they were a moment ago, so that typing does not ask for every letter. */
+    /** Debounced values, so that typing does not send a request for each letter. */
     settled: useDebounced(values),
     set(changed: Partial<Record<Name, string | undefined>>) {
       setSearch((before) => withParameters(before, changed), { replace: true })

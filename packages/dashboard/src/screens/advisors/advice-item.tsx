@@ -50,7 +50,7 @@ export function AdviceItem({ advice }: { readonly advice: Advice }) {
           </Button>
         ) : (
           <Button size="small" isPending={restore.isPending} onClick={() => restore.run(id)}>
-            Show again
+            Restore
           </Button>
         )}
       </Toolbar>
@@ -60,7 +60,7 @@ export function AdviceItem({ advice }: { readonly advice: Advice }) {
 }
 
 const periods = [
-  { value: '', label: 'For good' },
+  { value: '', label: 'Permanently' },
   { value: '7', label: 'For a week' },
   { value: '30', label: 'For 30 days' },
 ] as const
@@ -87,12 +87,12 @@ function DismissDialog({ advice, onClose }: { readonly advice: Advice; readonly 
     >
       <p>{advice.object}</p>
       <TextField label="Reason" value={reason} onChange={setReason} maxLength={500} />
-      <Select label="How long" value={days} onChange={setDays} choices={periods} />
+      <Select label="Duration" value={days} onChange={setDays} choices={periods} />
     </FormDialog>
   )
 }
 
-/** As a file for the folder `migrations` of a project. */
+/** Downloads a statement as a file for the folder `migrations` of a project. */
 function saveMigration(rule: string, statement: string): void {
   const time = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
   download(`${time}_${rule}.sql`, 'application/sql', `${statement}\n`)

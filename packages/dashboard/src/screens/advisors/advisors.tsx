@@ -32,12 +32,12 @@ export function AdvisorsScreen() {
           <>
             <AsCode request={{ method: 'GET', path: '/api/admin/advisors' }} command="basalt advisors" />
             <Button onClick={() => void query.refetch()} isPending={query.isFetching}>
-              Look again
+              Refresh
             </Button>
           </>
         }
       >
-        What of the database is open, slow or unhealthy, with the statement that mends it.
+        Problems with the security, speed and health of the database, with statements that fix them.
       </PageHeader>
       <Toolbar label="Advisors">
         <FilterField label="Search" value={text} onChange={(value) => set('query', value)} />
@@ -47,7 +47,7 @@ export function AdvisorsScreen() {
           value={severity}
           onChange={(value) => set('severity', value)}
           choices={[
-            { value: '', label: 'Every severity' },
+            { value: '', label: 'All severities' },
             ...severities.map((value) => ({ value, label: value })),
           ]}
         />
@@ -66,7 +66,7 @@ export function AdvisorsScreen() {
       <Loaded query={query}>
         {({ items }) => {
           const groups = [...Map.groupBy(items.filter(isShown), ({ rule }) => rule).values()]
-          if (groups.length === 0) return <Empty>Nothing to mend.</Empty>
+          if (groups.length === 0) return <Empty>No problems found.</Empty>
           return groups.map((group) => <Group key={group[0]?.rule} group={group} />)
         }}
       </Loaded>
@@ -74,7 +74,7 @@ export function AdvisorsScreen() {
   )
 }
 
-/** Advice of one kind. */
+/** Renders the advice of one kind. */
 function Group({ group }: { readonly group: readonly Advice[] }) {
   const [first] = group
   if (first === undefined) return null
@@ -85,7 +85,7 @@ function Group({ group }: { readonly group: readonly Advice[] }) {
           {first.title} <Badge tone={tones[first.severity]}>{first.severity}</Badge>
         </>
       }
-      actions={<a href={first.docs}>About this</a>}
+      actions={<a href={first.docs}>Documentation</a>}
     >
       <p>{first.explanation}</p>
       <ul className={styles.list}>

@@ -1,6 +1,6 @@
 import { Checkbox } from '../../ui/field.tsx'
 
-/** What programs may do beside tables. */
+/** Actions of programs in addition to table access. */
 export const actions = [
   { name: 'email:send', label: 'Send mail' },
   { name: 'sms:send', label: 'Send text messages' },
@@ -11,12 +11,12 @@ export type Action = (typeof actions)[number]['name']
 
 interface ActionsFieldProps<Other extends string> {
   readonly legend: string
-  /** May hold others, which stay. */
+  /** Granted actions. May contain other scopes, which are left unchanged. */
   readonly value: readonly (Action | Other)[]
   readonly onChange: (value: readonly (Action | Other)[]) => void
 }
 
-/** A checkbox for each action; no scope includes any. */
+/** Renders a checkbox for each action. No scope includes an action. */
 export function ActionsField<Other extends string>({ legend, value, onChange }: ActionsFieldProps<Other>) {
   return (
     <fieldset>

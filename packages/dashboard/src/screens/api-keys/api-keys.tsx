@@ -14,8 +14,8 @@ export function ApiKeysScreen() {
         title="API keys"
         actions={<AsCode request={{ method: 'GET', path: `/api/admin/api-keys?${parameters}` }} />}
       >
-        Programs present a key and act as its user, within its scope and tables. What a key may do beside
-        that, such as sending mail, is granted here.
+        Programs authenticate with a key and act as its user, within its scope and tables. Further actions,
+        such as sending mail, are granted here.
       </PageHeader>
       {(userId !== undefined || appId !== undefined) && (
         <Toolbar label="Filters">

@@ -10,7 +10,7 @@ export interface KeyFilter {
 
 export type NewKey = Body<'apiKeys.create'>
 
-/** With the key itself, this once. */
+/** New key including its secret, which is only returned once. */
 export type CreatedKey = ApiResponse<'apiKeys.create'>
 
 export const listKeys = (filter: KeyFilter, cursor: string | undefined, signal: AbortSignal) =>

@@ -9,7 +9,7 @@ import { type CreatedKey, createKey, type KeyFilter, type NewKey } from './api.t
 const scopes = [
   { value: 'readonly', label: 'Read' },
   { value: 'readwrite', label: 'Read and write' },
-  { value: '*', label: 'Everything, procedures included' },
+  { value: '*', label: 'Everything, including procedures' },
 ] as const
 
 const day = 86_400_000
@@ -57,19 +57,19 @@ export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }
       onSubmit={submit}
       onClose={onClose}
     >
-      <TextField label="Name" hint="What it is for" maxLength={200} value={name} onChange={setName} />
+      <TextField label="Name" hint="Purpose of the key" maxLength={200} value={name} onChange={setName} />
       {givenUser === undefined && (
         <UserPicker label="Acts as" hint="Policies see this user" value={userId} onChange={setUserId} />
       )}
       <Select label="Scope" value={scope} choices={scopes} onChange={setScope} />
       <TextField
         label="Tables"
-        hint="Separated by commas; empty: all. A procedure is rpc:name."
+        hint="Separated by commas. Leave empty for all tables. Write rpc:name for a procedure."
         value={tables}
         onChange={setTables}
         isCode
       />
-      <ActionsField legend="It may also" value={actions} onChange={setActions} />
+      <ActionsField legend="Additional actions" value={actions} onChange={setActions} />
       <Select label="Expires after" value={lifetime} choices={lifetimes} onChange={setLifetime} />
     </FormDialog>
   )

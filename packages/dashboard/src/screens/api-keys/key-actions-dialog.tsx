@@ -13,7 +13,7 @@ export function KeyActionsDialog({ apiKey, onClose }: KeyActionsDialogProps) {
   const [actions, setActions] = useState(apiKey.actions)
   const save = useAction(() => updateKey(apiKey.id, { actions: [...actions] }), {
     invalidates: [['api-keys']],
-    done: 'Key saved; its actions change within a second.',
+    done: 'Key saved. Its actions change within a second.',
     onDone: onClose,
     failure: 'view',
   })
@@ -26,7 +26,7 @@ export function KeyActionsDialog({ apiKey, onClose }: KeyActionsDialogProps) {
       onSubmit={() => save.run()}
       onClose={onClose}
     >
-      <ActionsField legend="It may also" value={actions} onChange={setActions} />
+      <ActionsField legend="Additional actions" value={actions} onChange={setActions} />
     </FormDialog>
   )
 }

@@ -16,7 +16,7 @@ import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { KeyActionsDialog } from './key-actions-dialog.tsx'
 
 const graces = [
-  { value: '0', label: 'Nothing: it ends now' },
+  { value: '0', label: 'It expires now' },
   { value: '3600', label: 'One hour' },
   { value: '86400', label: 'One day' },
   { value: '604800', label: 'One week' },
@@ -24,7 +24,7 @@ const graces = [
 
 type KeyAction = 'grant' | 'rotate' | 'revoke'
 
-/** Keys of all, of a user or of an app, and what can be done with them. */
+/** Lists all keys, or those of a user or an app, with their actions. */
 export function KeyTable({ userId, appId }: KeyFilter) {
   const filter = { userId, appId }
   const keys = usePages(['api-keys', filter], (cursor, signal) => listKeys(filter, cursor, signal))
@@ -43,7 +43,7 @@ export function KeyTable({ userId, appId }: KeyFilter) {
   })
   const revoke = useAction(revokeKey, {
     invalidates,
-    done: 'Key revoked; requests with it are refused within a second.',
+    done: 'Key revoked. Requests with it are refused within a second.',
     onDone: () => setChosen(undefined),
     failure: 'view',
   })
@@ -60,7 +60,7 @@ export function KeyTable({ userId, appId }: KeyFilter) {
             rows={rows}
             rowKey={({ id }) => id}
             columns={[...columns, actionsOf((apiKey, action) => setChosen({ apiKey, action }))]}
-            empty="There are no keys."
+            empty="No API keys."
             {...moreOf(keys)}
           />
         )}
@@ -98,10 +98,10 @@ export function KeyTable({ userId, appId }: KeyFilter) {
           }}
         >
           {chosen.action === 'revoke' ? (
-            'Programs that present it are refused. It cannot be put back in force.'
+            'Programs that use it are refused. This cannot be undone.'
           ) : (
             <Select
-              label="The secret before stays valid for"
+              label="The previous secret stays valid for"
               value={grace}
               choices={graces}
               onChange={setGrace}
@@ -117,7 +117,7 @@ const columns: readonly Column<ApiKey>[] = [
   { key: 'name', title: 'Name', cell: ({ name }) => name, isCut: true },
   {
     key: 'prefix',
-    title: 'Begins with',
+    title: 'Prefix',
     cell: ({ keyPrefix }) => <code>{keyPrefix}</code>,
     isCut: true,
     isMinor: true,
@@ -169,5 +169,5 @@ const actionsOf = (choose: (apiKey: ApiKey, action: KeyAction) => void): Column<
 function KeyState({ apiKey: { revokedAt, expiresAt } }: { readonly apiKey: ApiKey }) {
   if (revokedAt !== null) return <Badge tone="danger">revoked</Badge>
   if (expiresAt !== null && new Date(expiresAt) <= new Date()) return <Badge tone="warning">expired</Badge>
-  return <Badge tone="ok">in force</Badge>
+  return <Badge tone="ok">active</Badge>
 }

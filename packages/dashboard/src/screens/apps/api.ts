@@ -4,7 +4,7 @@ import { type Body, get, type Item, post, put, remove, segment } from '../../api
 export type App = Item<'apps.list'>
 export type AppSettings = Body<'apps.update'>
 
-/** Requests that belong to no other app. */
+/** Id of the app for requests that belong to no other app. */
 export const defaultAppId = '00000000-0000-0000-0000-000000000000'
 
 const pathOf = (id: string) => `admin/apps/${segment(id)}` as const

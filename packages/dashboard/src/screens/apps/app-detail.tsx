@@ -28,7 +28,7 @@ function LoadedApp({ app }: { readonly app: App }) {
   usePageTitle(name)
   const remove = useAction(() => deleteApp(id), {
     invalidates: [['apps'], ['api-keys']],
-    done: 'App deleted; its keys are revoked.',
+    done: 'App deleted. Its keys are revoked.',
     onDone: () => navigate('/apps'),
     failure: 'view',
   })
@@ -88,8 +88,7 @@ function LoadedApp({ app }: { readonly app: App }) {
           onConfirm={() => remove.run()}
           onClose={close}
         >
-          Its API keys are revoked, its OAuth clients and what they were given are deleted. This cannot be
-          undone.
+          Its API keys are revoked. Its OAuth clients and their grants are deleted. This cannot be undone.
         </ConfirmDialog>
       )}
     </>
@@ -104,7 +103,7 @@ function LimitUse({ id }: { readonly id: string }) {
     <Loaded query={use}>
       {({ used, limit }) => (
         <>
-          <meter min={0} max={limit} high={limit * 0.9} value={used} aria-label="Used of the limit" />{' '}
+          <meter min={0} max={limit} high={limit * 0.9} value={used} aria-label="Used part of the limit" />{' '}
           {formatNumber(used)} of {formatNumber(limit)}
         </>
       )}

@@ -6,7 +6,7 @@ import { UserPicker } from '../users/user-picker.tsx'
 import { type App, createApp, updateApp } from './api.ts'
 
 interface AppDialogProps {
-  /** Undefined: a new one. */
+  /** App to edit; undefined for a new one. */
   readonly app?: App
   readonly onClose: () => void
   readonly onSaved: (app: App) => void
@@ -45,7 +45,7 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
       )}
       <TextField
         label="Requests per window"
-        hint="0: not limited"
+        hint="0 for no limit"
         type="number"
         min={0}
         value={limit}

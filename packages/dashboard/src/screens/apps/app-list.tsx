@@ -28,7 +28,7 @@ export function AppList() {
           </>
         }
       >
-        Keys and OAuth clients belong to an app; their requests are limited and counted together.
+        API keys and OAuth clients belong to an app. Their requests are limited and counted together.
       </PageHeader>
       <LoadedRows list={apps}>
         {(rows) => (

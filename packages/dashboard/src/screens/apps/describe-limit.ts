@@ -1,7 +1,7 @@
 import { countOf } from '../../ui/format.ts'
 import type { App } from './api.ts'
 
-/** `1,000 requests in 60 s`. */
+/** Formats a rate limit: `1,000 requests in 60 s`. */
 export function describeLimit({
   rateLimitRps,
   rateLimitWindowSeconds,

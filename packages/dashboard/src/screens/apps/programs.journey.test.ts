@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
-journeys('programs', () => {
+journeys('dashboard › apps, API keys and OAuth clients', () => {
   let dashboard: Dashboard
   beforeAll(async () => {
     dashboard = await openDashboard({
@@ -15,10 +15,10 @@ journeys('programs', () => {
   afterAll(() => dashboard?.[Symbol.asyncDispose]())
   afterEach(() => dashboard.expectNoProblems())
 
-  test('an app is made with a limit, gets a key that is shown once, rotated and revoked', async () => {
+  test('creates an app with a limit, and a key that is shown once, rotated and revoked', async () => {
     const { app, page } = dashboard
     await dashboard.open('/apps')
-    // Users that are found only after the last key.
+    // The users are only found after the last key press.
     const typed = Promise.withResolvers<void>()
     await page.route('**/api/admin/users?*', async (route) => {
       await typed.promise
@@ -62,7 +62,7 @@ journeys('programs', () => {
     await page.getByText('readonly, sms:send').waitFor()
     await page.getByRole('button', { name: 'Actions of importer' }).click()
     await page.getByRole('menuitem', { name: 'Rotate…' }).click()
-    await page.getByLabel('The secret before stays valid for').selectOption('0')
+    await page.getByLabel('The previous secret stays valid for').selectOption('0')
     await page.getByRole('button', { name: 'Rotate key' }).click()
     const next = (await shown.textContent()) ?? ''
     await page.getByRole('button', { name: 'I have stored it' }).click()
@@ -80,7 +80,7 @@ journeys('programs', () => {
     ])
   })
 
-  test('an OAuth client is registered, changed, gets another secret and is revoked', async () => {
+  test('registers, edits and revokes an OAuth client, and replaces its secret', async () => {
     const { app, page } = dashboard
     await dashboard.open('/oauth-clients')
     await page.getByRole('button', { name: 'Register client' }).click()

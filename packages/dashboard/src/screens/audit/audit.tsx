@@ -39,9 +39,9 @@ export function AuditScreen() {
           />
         }
       >
-        What administrators did, and what was changed in audited tables.
+        Actions of administrators, and changes in audited tables.
       </PageHeader>
-      <Toolbar label="Filter of the audit log">
+      <Toolbar label="Audit log filter">
         <FilterField
           label="Action"
           placeholder="Action: webhooks.create"
@@ -65,7 +65,7 @@ export function AuditScreen() {
         />
         <FilterField
           label="Record"
-          placeholder="Key of the record"
+          placeholder="Record key"
           value={values.record_id ?? ''}
           onChange={(id) => set({ record_id: id })}
         />
@@ -85,7 +85,7 @@ export function AuditScreen() {
               rows={rows}
               rowKey={({ id }) => id}
               selectedKey={shownId ?? undefined}
-              empty={isFiltered ? 'No entry matches.' : 'Nothing is recorded yet.'}
+              empty={isFiltered ? 'No entries match.' : 'No entries yet.'}
               columns={[
                 { key: 'time', title: 'Time', cell: (entry) => <Time value={entry.timestamp} /> },
                 {

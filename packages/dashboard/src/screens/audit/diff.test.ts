@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { compareValues } from './diff.ts'
 
 describe('audit › values of a row', () => {
-  test('are compared as JSON, changed columns first', () => {
+  test('compares JSON values, changed columns first', () => {
     const old_values = { id: 1, tags: ['a'], title: 'x', note: null }
     expect(compareValues({ old_values, new_values: { ...old_values, title: 'y', note: 'null' } })).toEqual([
       { column: 'title', before: 'x', after: 'y', isChanged: true },
@@ -12,7 +12,7 @@ describe('audit › values of a row', () => {
     ])
   })
 
-  test('of a new row and of a deleted one stand on one side', () => {
+  test('has values on one side for a created and a deleted row', () => {
     expect(compareValues({ old_values: null, new_values: { __proto__x: 1 } })).toEqual([
       { column: '__proto__x', before: undefined, after: '1', isChanged: true },
     ])

@@ -2,13 +2,13 @@ import type { AuditEntry } from './api.ts'
 
 export interface ChangedValue {
   readonly column: string
-  /** As JSON; undefined: the row did not have the column. */
+  /** Value as JSON; undefined if the row did not have the column. */
   readonly before: string | undefined
   readonly after: string | undefined
   readonly isChanged: boolean
 }
 
-/** The columns of a row before and after, changed ones first. */
+/** Compares the columns of a row before and after a change, changed ones first. */
 export function compareValues({
   old_values: before,
   new_values: after,

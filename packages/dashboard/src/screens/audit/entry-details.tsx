@@ -6,7 +6,7 @@ import { RequestLink, RowLink, UserLink } from '../activity/links.tsx'
 import type { AuditEntry } from './api.ts'
 import { compareValues } from './diff.ts'
 
-/** One entry of the audit log: who, what, and the row before and after. */
+/** Shows an entry of the audit log: actor, action, and the row before and after. */
 export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
   const values = compareValues(entry)
   return (

@@ -14,7 +14,7 @@ export function BackfillDialog({ embedding: { name, model }, onClose }: Backfill
   const action = useAction(startBackfill, {
     invalidates: [['embeddings']],
     failure: 'view',
-    done: 'A job queues the rows.',
+    done: 'A job is queuing the rows.',
     onDone: onClose,
   })
   return (
@@ -27,12 +27,12 @@ export function BackfillDialog({ embedding: { name, model }, onClose }: Backfill
       onClose={onClose}
     >
       <p>
-        Rows without a vector are queued; all rows, when model, columns or template have changed since the
-        last backfill. {model} is asked for their texts.
+        Rows without a vector are queued. All rows are queued if the model, columns or template have changed
+        since the last backfill. Their texts are sent to {model}.
       </p>
       <Checkbox
-        label="Also rows that have a vector"
-        hint="The provider is asked for every text again, and may charge for it."
+        label="Include rows that have a vector"
+        hint="Every text is sent to the provider again, which may charge for it."
         checked={all}
         onChange={setAll}
       />

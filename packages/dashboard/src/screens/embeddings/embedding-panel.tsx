@@ -34,10 +34,10 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
   const { pending, failed, written, lastWrittenAt, lastError, failures } = embedding
   return (
     <>
-      {problem !== null && <Notice tone="danger">It is not kept current: {problem}.</Notice>}
+      {problem !== null && <Notice tone="danger">The vectors are not updated: {problem}.</Notice>}
       {problem === null && isOutdated && (
         <Notice tone="warning">
-          Existing rows were not queued since it was configured as it is; a backfill does that.
+          Existing rows have not been queued since the configuration changed. Start a backfill to queue them.
         </Notice>
       )}
       <p>
@@ -57,9 +57,9 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
               {table}
             </Link>,
           ],
-          ['Text of', columns.join(', ')],
+          ['Source columns', columns.join(', ')],
           ['Vector column', <code key="vector">{vectorColumn}</code>],
-          ['Model', model ?? 'none is configured'],
+          ['Model', model ?? 'not configured'],
           ['Provider', describeProvider(embedding)],
           ['Waiting', <Progress key="waiting" embedding={embedding} />],
           ['Failed', countOf(failed, 'row')],
@@ -70,13 +70,13 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
           [
             'Jobs',
             <Link key="jobs" href={jobsLink({ type: 'embedding_update' })}>
-              of updates
+              Update jobs
             </Link>,
           ],
         ]}
       />
       {failures.length > 0 && (
-        <Section title="Rows whose text the provider refuses">
+        <Section title="Rows refused by the provider">
           <DataTable
             caption="Rows that failed"
             rows={failures}
@@ -105,14 +105,14 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
         </Section>
       )}
       {pending > 0 && lastError !== null && (
-        <Notice tone="warning">Waiting rows are tried again while the provider fails.</Notice>
+        <Notice tone="warning">Waiting rows are retried while the provider fails.</Notice>
       )}
       {isStarting && <BackfillDialog embedding={embedding} onClose={() => setStarting(false)} />}
     </>
   )
 }
 
-/** How much of the last backfill is done, where it is known. */
+/** Renders the progress of the last backfill, if it is known. */
 function Progress({ embedding: { pending, failed, backfill } }: { readonly embedding: EmbeddingDetail }) {
   const rows = backfill?.rows ?? 0
   const done = rows - pending - failed
@@ -120,7 +120,7 @@ function Progress({ embedding: { pending, failed, backfill } }: { readonly embed
   return (
     <>
       {countOf(pending, 'row')}{' '}
-      <progress max={rows} value={done} aria-label="Rows of the backfill that are done" />
+      <progress max={rows} value={done} aria-label="Completed rows of the backfill" />
     </>
   )
 }

@@ -11,7 +11,7 @@ import { listEmbeddings } from './api.ts'
 import { EmbeddingPanel } from './embedding-panel.tsx'
 import { EmbeddingState } from './state.tsx'
 
-/** Counts follow the jobs. */
+/** Interval at which the counts follow the jobs, in milliseconds. */
 const refetchIntervalMs = 5_000
 
 const example = `[embeddings.article]
@@ -39,7 +39,7 @@ export function EmbeddingsScreen() {
           />
         }
       >
-        Vector columns that follow the text of their rows, as the configuration names them.
+        Configured vector columns, which Basalt updates when the text of a row changes.
       </PageHeader>
       <Loaded query={list}>
         {({ items }) => (
@@ -85,7 +85,7 @@ export function EmbeddingsScreen() {
 function NoneConfigured() {
   return (
     <>
-      <p>None is configured. In the configuration, with a provider that speaks the API of OpenAI:</p>
+      <p>No embeddings are configured. Add one with a provider that is compatible with the OpenAI API:</p>
       <Code label="Configuration">{example}</Code>
     </>
   )

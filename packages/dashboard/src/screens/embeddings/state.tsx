@@ -1,10 +1,10 @@
 import { Badge } from '../../ui/layout.tsx'
 import type { Embedding } from './api.ts'
 
-/** What a person has to know first. */
+/** Renders the most important state of an embedding. */
 export function EmbeddingState({ embedding }: { readonly embedding: Embedding }) {
   const { problem, provider, isOutdated, pending, failed, lastError } = embedding
-  if (problem !== null) return <Badge tone="danger">Not kept current</Badge>
+  if (problem !== null) return <Badge tone="danger">Not updated</Badge>
   if (provider?.breaker === 'open') return <Badge tone="danger">Provider unavailable</Badge>
   if (isOutdated) return <Badge tone="warning">Needs a backfill</Badge>
   if (pending > 0) return <Badge tone={lastError === null ? 'accent' : 'warning'}>In progress</Badge>
@@ -13,15 +13,15 @@ export function EmbeddingState({ embedding }: { readonly embedding: Embedding })
 }
 
 const breakers = {
-  closed: 'Asked at once',
-  open: 'Not asked for a while, after failures in a row',
-  'half-open': 'The next request tries it',
+  closed: 'Available',
+  open: 'Paused after repeated failures',
+  'half-open': 'Testing with the next request',
 } as const
 
-/** As the node that answers knows it. */
+/** Describes the provider as the responding node knows it. */
 export function describeProvider({ provider }: Embedding): string {
-  if (provider === null) return 'None is configured'
+  if (provider === null) return 'Not configured'
   const { name, breaker, retryInSeconds } = provider
-  const wait = breaker === 'open' ? `; tried again in ${retryInSeconds} s` : ''
+  const wait = breaker === 'open' ? `, retrying in ${retryInSeconds} s` : ''
   return `${name}: ${breakers[breaker]}${wait}`
 }

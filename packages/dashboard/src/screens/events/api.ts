@@ -6,11 +6,11 @@ export type ListedEvent = Item<'events.list'>
 export type Attempt = EventWebhook['attempts'][number]
 export type EventWebhook = EventDetail['webhooks'][number]
 
-/** What streams of a node were sent. */
-export type SentByNode = EventDetail['streams']['sent'][number]
+/** Streams of a node that received the event. */
+export type NodeDelivery = EventDetail['streams']['sent'][number]
 
-/** By the transaction of the event. */
-export type AddedJob = EventDetail['jobs'][number]
+/** Job that the transaction of the event added. */
+export type EventJob = EventDetail['jobs'][number]
 export type EventDetail = ApiResponse<'events.get'>
 
 export const listEvents = (filter: EventFilter, cursor: string | undefined, signal: AbortSignal) =>

@@ -12,11 +12,11 @@ import { Time } from '../../ui/time.tsx'
 import { StateBadge } from '../jobs/jobs.tsx'
 import { replayDelivery } from '../webhooks/api.ts'
 import { Outcome, TryDialog } from '../webhooks/trial.tsx'
-import { type AddedJob, type EventDetail as Detail, type EventWebhook, getEvent } from './api.ts'
+import { type EventDetail as Detail, type EventJob, type EventWebhook, getEvent } from './api.ts'
 import styles from './event-detail.module.css'
 import { Streams } from './event-streams.tsx'
 
-/** From the write down to each attempt. */
+/** Shows an event from the write to each delivery attempt. */
 export function EventDetail({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const query = useApi(['events', 'detail', id], (signal) => getEvent(id, signal), {
     refetchIntervalMs: 2000,
@@ -38,10 +38,8 @@ function Timeline({ event }: { readonly event: Detail }) {
           sql={`select * from basalt.outbox where id = ${id}`}
         />
       </Toolbar>
-      {!event.isInLog && (
-        <Notice>The log no longer has this change; its deliveries are kept for longer.</Notice>
-      )}
-      <ol className={styles.line} aria-label="What followed">
+      {!event.isInLog && <Notice>The change is no longer in the log. Its deliveries are kept longer.</Notice>}
+      <ol className={styles.line} aria-label="Timeline">
         <li>
           <h3>
             {action} <Link href={rowsLink(table)}>{table}</Link> {record}
@@ -53,7 +51,7 @@ function Timeline({ event }: { readonly event: Detail }) {
         </li>
         {event.isInLog && (
           <li>
-            <h3>Log of changes</h3>
+            <h3>Change log</h3>
             <p>
               Transaction <code>{event.transactionId}</code>.{' '}
               {event.consumers.map(({ name, hasTaken }) => (
@@ -67,7 +65,7 @@ function Timeline({ event }: { readonly event: Detail }) {
         {event.webhooks.length === 0 && (
           <li>
             <h3>Webhooks</h3>
-            <p>No webhook asked for it.</p>
+            <p>No webhook subscribes to it.</p>
           </li>
         )}
         {event.webhooks.map((webhook) => (
@@ -139,7 +137,7 @@ function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
   const [isTrying, setTrying] = useState(false)
   const replay = useAction(replayDelivery, {
     invalidates: [['events'], ['webhooks']],
-    done: ({ success }) => (success ? 'Delivered again.' : 'Sent again; the receiver did not accept it.'),
+    done: ({ success }) => (success ? 'Redelivered.' : 'Sent again. The receiver did not accept it.'),
   })
   const last = attempts.at(-1)
   return (
@@ -154,8 +152,8 @@ function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
             {attempt.error !== null && <p>{attempt.error}</p>}
             {attempt.responseBody !== null && attempt.responseBody !== '' && (
               <details>
-                <summary>Answer</summary>
-                <Code label="answer">{attempt.responseBody}</Code>
+                <summary>Response</summary>
+                <Code label="response">{attempt.responseBody}</Code>
               </details>
             )}
           </li>
@@ -169,10 +167,10 @@ function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
             isPending={replay.isPending}
             onClick={() => replay.run({ webhookId, id: last.id })}
           >
-            Deliver again
+            Redeliver
           </Button>{' '}
           <Button size="small" onClick={() => setTrying(true)}>
-            To another address…
+            Send to another URL…
           </Button>
         </p>
       )}
@@ -184,9 +182,9 @@ function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
 }
 
 function Next({ next }: { readonly next: NonNullable<EventWebhook['next']> }) {
-  if (!next.isWebhookEnabled) return <p>Waits: the webhook is disabled.</p>
+  if (!next.isWebhookEnabled) return <p>Waiting: the webhook is disabled.</p>
   if (next.isInFlight) return <p>An attempt is in flight.</p>
-  if (next.waitsForEarlier) return <p>Waits for an earlier event of the same record.</p>
+  if (next.waitsForEarlier) return <p>Waiting for an earlier event of the same record.</p>
   return (
     <p>
       Next attempt <Time value={next.dueAt} />.
@@ -194,14 +192,14 @@ function Next({ next }: { readonly next: NonNullable<EventWebhook['next']> }) {
   )
 }
 
-function Job({ job: { id, type, state, attempts, maxAttempts, lastError } }: { readonly job: AddedJob }) {
+function Job({ job: { id, type, state, attempts, maxAttempts, lastError } }: { readonly job: EventJob }) {
   return (
     <>
       <h3>
         Job <Link href={jobLink(id)}>{type}</Link> <StateBadge state={state} />
       </h3>
       <p>
-        Added by the same transaction; {attempts} of {maxAttempts} attempts.
+        Added in the same transaction. Attempts: {attempts} of {maxAttempts}.
         {lastError !== null && <> {lastError}</>}
       </p>
     </>

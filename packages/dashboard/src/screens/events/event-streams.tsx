@@ -1,10 +1,10 @@
 import { Link } from 'wouter'
 import { previewLink, userLink } from '../../links.ts'
 import { countOf } from '../../ui/format.ts'
-import type { EventDetail, SentByNode } from './api.ts'
+import type { EventDetail, NodeDelivery } from './api.ts'
 import styles from './event-detail.module.css'
 
-/** Which streams were sent the event. */
+/** Lists the streams that received the event. */
 export function Streams({ event: { streams, table, userId } }: { readonly event: EventDetail }) {
   const { isLogged, record, sent, nodes } = streams
   return (
@@ -13,18 +13,18 @@ export function Streams({ event: { streams, table, userId } }: { readonly event:
       {sent.length > 0 && (
         <ul className={styles.attempts} aria-label="Nodes">
           {sent.map((node, index) => (
-            // A node has several when a client has resumed later.
+            // A node is listed several times if a client resumed later.
             // biome-ignore lint/suspicious/noArrayIndexKey: rows are added at the end
-            <Sent key={index} sent={node} />
+            <NodeStreams key={index} sent={node} />
           ))}
         </ul>
       )}
       {sent.length > 0 && record === 'incomplete' && (
-        <p>A node had more to record than it does in a second: there may have been further streams.</p>
+        <p>A node exceeded its recording limit, so there may be further streams.</p>
       )}
       <p>
-        <Link href={previewLink({ tables: table, as: userId ?? 'admin' })}>Preview</Link> decides again what a
-        subscriber would be sent.
+        <Link href={previewLink({ tables: table, as: userId ?? 'admin' })}>Preview</Link> evaluates again what
+        a subscriber would receive.
         {nodes.length > 0 && <> {countOf(totalOf(nodes), 'stream')} of the table open now.</>}
       </p>
     </>
@@ -32,13 +32,15 @@ export function Streams({ event: { streams, table, userId } }: { readonly event:
 }
 
 function withoutRecord(isLogged: boolean, record: EventDetail['streams']['record']): string {
-  if (record === 'pending') return 'Nodes record within a second or two which streams were sent it.'
+  if (record === 'pending') return 'Nodes record the streams within two seconds.'
   if (record === 'incomplete')
-    return 'Not recorded: a node had more to record than it does in a second, or it is too long ago.'
-  return isLogged ? 'No stream of this table was open.' : 'No stream listened to this table when it happened.'
+    return 'Not recorded: a node exceeded its recording limit, or the event is too old.'
+  return isLogged
+    ? 'No stream of this table was open.'
+    : 'No stream was subscribed to this table at that time.'
 }
 
-function Sent({ sent: { node, sent, withheld, receivers } }: { readonly sent: SentByNode }) {
+function NodeStreams({ sent: { node, sent, withheld, receivers } }: { readonly sent: NodeDelivery }) {
   const others = sent - receivers.length
   return (
     <li>

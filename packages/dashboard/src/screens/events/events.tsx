@@ -52,7 +52,7 @@ export function EventsScreen() {
           />
         }
       >
-        Changes that had a listener, and what followed from each.
+        Changes with at least one listener, and the deliveries and jobs that followed.
       </PageHeader>
       <Toolbar label="Events">
         <FilterField label="Table" value={filter.table ?? ''} onChange={(text) => set('table', text)} />
@@ -88,7 +88,7 @@ export function EventsScreen() {
               rowKey={(event) => event.id}
               href={(event) => `/events/${event.id}${rest}`}
               selectedKey={params?.id}
-              empty="No such change in the log. It has changes that a webhook, a stream or an embedding listened to."
+              empty="No matching events. The log has the changes to which a webhook, a stream or an embedding subscribes."
               columns={[
                 {
                   key: 'what',
@@ -117,7 +117,7 @@ export function EventsScreen() {
             <SearchedTo list={list} />
             {keptSince !== null && (
               <p className={styles.kept}>
-                The log begins at <Time value={keptSince} />.
+                The log starts at <Time value={keptSince} />.
               </p>
             )}
           </>
@@ -153,7 +153,7 @@ function Moment({
   )
 }
 
-/** For a field in the browser's zone. */
+/** Formats a time for an input field, in the time zone of the browser. */
 function toLocal(instant: string): string {
   const time = new Date(instant)
   if (Number.isNaN(time.valueOf())) return ''

@@ -20,7 +20,7 @@ const setup = `
   create materialized view note_count as select count(*) as notes from note;
   revoke select on note_count from basalt_authenticated`
 
-journeys('what happened', () => {
+journeys('dashboard › events, webhooks, advisors, jobs and realtime', () => {
   let dashboard: Dashboard
   let receiver: Receiver
   let sql: Dashboard['app']['sql']
@@ -41,7 +41,7 @@ journeys('what happened', () => {
   })
   afterEach(() => dashboard.expectNoProblems())
 
-  test('a webhook is created, and its secret is shown once', async () => {
+  test('creates a webhook, and shows its secret once', async () => {
     const { page } = dashboard
     await dashboard.open('/webhooks')
     await page.getByRole('button', { name: 'New webhook' }).click()
@@ -61,22 +61,22 @@ journeys('what happened', () => {
     receiver.received.length = 0
   })
 
-  test('a write arrives as an event with its attempt, and is delivered again', async () => {
+  test('shows a write as an event with its attempt, and redelivers it', async () => {
     const { page } = dashboard
     await dashboard.open('/events?follow=true')
     await write(1, '<img src=x onerror=alert(1)>')
     await page.getByRole('link', { name: 'create note 1' }).click()
-    const line = page.getByRole('list', { name: 'What followed' })
+    const line = page.getByRole('list', { name: 'Timeline' })
     await line.getByText('Attempt 1').waitFor()
     await line.getByText('Delivered · 200').waitFor()
     await line.getByRole('link', { name: alice }).waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('events')
-    await line.getByRole('button', { name: 'Deliver again' }).click()
+    await line.getByRole('button', { name: 'Redeliver' }).click()
     await line.getByText('Attempt 2').waitFor()
     expect(receiver.received).toHaveLength(2)
     expect(receiver.received[0]?.raw).toEqual(receiver.received[1]?.raw)
-    await line.getByRole('button', { name: 'To another address…' }).click()
+    await line.getByRole('button', { name: 'Send to another URL…' }).click()
     await page.getByLabel('URL').fill('http://169.254.169.254/')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText('url: the address is not one that webhooks may be sent to').waitFor()
@@ -87,19 +87,19 @@ journeys('what happened', () => {
     ])
   })
 
-  test('a range of failed deliveries is delivered again', async () => {
+  test('redelivers a range of failed deliveries', async () => {
     const { page } = dashboard
     await sql('update basalt.webhook_deliveries set success = false')
     receiver.received.length = 0
     await dashboard.open('/webhooks')
     await page.getByRole('link', { name: receiver.url }).click()
-    await page.getByRole('button', { name: 'Deliver again…' }).click()
+    await page.getByRole('button', { name: 'Redeliver…' }).click()
     await page.getByText('1 event.').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Deliver again' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Redeliver' }).click()
     await expect.poll(() => receiver.received.length).toBe(1)
   })
 
-  test('a range that exceeds one request is continued where it ended', async () => {
+  test('continues a range that exceeds one request', async () => {
     const { page } = dashboard
     await sql(`insert into basalt.webhook_deliveries
         (webhook_id, event_id, event_action, event_table, log_id, success, attempt, duration_ms, request_body)
@@ -107,16 +107,16 @@ journeys('what happened', () => {
       from basalt.webhooks w, generate_series(1, 3) n`)
     receiver.received.length = 0
     const numbers = () => receiver.received.flatMap(({ json: { n } }) => n ?? []).sort()
-    await page.getByRole('button', { name: 'Deliver again…' }).click()
+    await page.getByRole('button', { name: 'Redeliver…' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Which').selectOption('delivered')
     await dialog.getByLabel('At a time').fill('2')
     await dialog.getByText('At least 2 events.').waitFor()
-    await dialog.getByRole('button', { name: 'Deliver again' }).click()
+    await dialog.getByRole('button', { name: 'Redeliver' }).click()
     await dialog.getByText('2 events queued.').waitFor()
     await dialog.getByText('2 events more.').waitFor()
     await dashboard.screenshot('webhooks-replay')
-    // Further attempts at the first ones make them no part of the rest.
+    // Further attempts at the first events do not add them to the rest.
     await dialog.getByRole('button', { name: 'Continue' }).click()
     await dialog.getByText('4 events queued.').waitFor()
     await dialog.getByText('0 events more.').waitFor()
@@ -126,7 +126,7 @@ journeys('what happened', () => {
     expect(receiver.received).toHaveLength(4)
   })
 
-  test('an event shows which streams were sent it and which jobs it added', async () => {
+  test('shows the streams and the jobs of an event', async () => {
     const { app, page } = dashboard
     const open = (user: string) =>
       openEventStream(app.url, 'tables=note', { token: userToken({ sub: user }) })
@@ -149,7 +149,7 @@ journeys('what happened', () => {
     expect(new URL(page.url()).pathname).toBe(`/admin/jobs/${job?.id}`)
   })
 
-  test('the statement of an advisor is shown, its advice is dismissed, and gone when it was applied', async () => {
+  test('shows the statement of an advice, dismisses it, and removes it once it was applied', async () => {
     const { page } = dashboard
     await dashboard.open('/advisors?query=public.plain')
     const statement = 'alter table "public"."plain" enable row level security;'
@@ -159,20 +159,20 @@ journeys('what happened', () => {
     await page.getByRole('button', { name: 'Dismiss…' }).click()
     await page.getByLabel('Reason').fill('everybody may')
     await page.getByRole('button', { name: 'Dismiss', exact: true }).click()
-    await page.getByText('Nothing to mend.').waitFor()
+    await page.getByText('No problems found.').waitFor()
     expect(await sql('select object, reason from basalt.advice_dismissals')).toEqual([
       { object: 'public.plain', reason: 'everybody may' },
     ])
     await page.getByLabel('Dismissed').click()
-    await page.getByRole('button', { name: 'Show again' }).click()
+    await page.getByRole('button', { name: 'Restore' }).click()
     await page.getByLabel('Dismissed').click()
     await page.getByText(statement).waitFor()
     await sql(statement)
-    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByRole('button', { name: 'Refresh' }).click()
     await page.getByText(statement).waitFor({ state: 'detached' })
   })
 
-  test('a job is added and canceled, a schedule is disabled, a view is registered and refreshed', async () => {
+  test('adds and cancels a job, disables a schedule, registers and refreshes a view', async () => {
     const { page } = dashboard
     await dashboard.open('/jobs')
     await page.getByRole('button', { name: 'Add a job' }).click()
@@ -216,7 +216,7 @@ journeys('what happened', () => {
     await dashboard.screenshot('matviews')
   })
 
-  test('the inspector shows a change to whom the policies let read it, and counts it to others', async () => {
+  test('shows a change in the inspector only if the policies allow it, and counts it otherwise', async () => {
     const { page } = dashboard
     await dashboard.open(`/realtime/inspector?tables=note&as=${alice}`)
     await page.getByRole('button', { name: 'Subscribe' }).click()

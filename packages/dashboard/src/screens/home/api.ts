@@ -2,7 +2,7 @@ import { get } from '../../api/request.ts'
 
 export const readServer = (signal: AbortSignal) => get<'overview.server'>('admin/server', {}, { signal })
 
-/** Tables and views that are served. */
+/** Counts the tables and views that the API serves. */
 export const countTables = async (signal: AbortSignal) =>
   (await get<'overview.tables'>('admin/tables', { limit: 1 }, { signal })).count
 
@@ -10,7 +10,7 @@ export const countJobs = (signal: AbortSignal) => get<'jobs.count'>('admin/jobs/
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Requests of yesterday and today, in UTC, as usage is counted. */
+/** Counts the requests of yesterday and today, in UTC days as the usage does. */
 export async function countRequests(signal: AbortSignal): Promise<number> {
   const today = new Date()
   const dayOf = (instant: Date) => instant.toISOString().slice(0, 10)

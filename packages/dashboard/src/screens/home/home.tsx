@@ -9,7 +9,7 @@ import { Time } from '../../ui/time.tsx'
 import { countJobs, countRequests, countTables, readServer } from './api.ts'
 import { Warnings } from './warnings.tsx'
 
-/** What this server is, and what asks for attention. */
+/** Shows the server and everything that needs attention. */
 export function HomeScreen() {
   const server = useApi(['server'], readServer)
   const tables = useApi(['tables', 'count'], countTables)
@@ -23,8 +23,8 @@ export function HomeScreen() {
           <>
             {!isAuthRequired && (
               <Notice tone="danger">
-                Authentication is off: every client may do everything. Set <code>auth.enabled</code> to turn
-                it on.
+                Authentication is off, so every client can do everything. Set <code>auth.enabled</code> to
+                enable it on.
               </Notice>
             )}
             <Section title="Server">
@@ -35,9 +35,9 @@ export function HomeScreen() {
                     'PostgreSQL',
                     `${database.version}, ${database.isEmbedded ? 'embedded' : 'external'}, database ${database.name}`,
                   ],
-                  ['Size of the database', formatBytes(database.sizeBytes)],
+                  ['Database size', formatBytes(database.sizeBytes)],
                   ['Database running since', <Time key="started" value={database.startedAt} />],
-                  ['Connections', `${database.connections} of at most ${database.maxConnections}`],
+                  ['Connections', `${database.connections} of ${database.maxConnections} connections`],
                 ]}
               />
             </Section>
@@ -66,11 +66,11 @@ export function HomeScreen() {
 function FirstSteps() {
   return (
     <>
-      <p>There is no table yet. A first one, which its owners alone can see:</p>
+      <p>There are no tables yet. This statement creates a table whose rows only their owners can see:</p>
       <Code label="First table">{firstTable}</Code>
       <p>
-        Run it in <Link href="/sql">SQL</Link>, or make a table in <Link href="/structure">Structure</Link>.
-        It is served at <code>/api/collections/note</code> at once.
+        Run it in <Link href="/sql">SQL</Link>, or create a table in <Link href="/structure">Structure</Link>.
+        The API serves it immediately at <code>/api/collections/note</code>.
       </p>
     </>
   )

@@ -10,17 +10,17 @@ import { tones } from '../advisors/tones.ts'
 const mostRules = 6
 const mostObjects = 5
 
-/** What the advisors found, without what was dismissed: errors first, one line for each kind. */
+/** Lists the advice that is not dismissed: errors first, one line for each kind. */
 export function Warnings() {
   const advice = useApi(['advisors'], listAdvice)
   return (
-    <Section title="Asks for attention" actions={<Link href="/advisors">All advisors</Link>}>
+    <Section title="Needs attention" actions={<Link href="/advisors">All advisors</Link>}>
       <Loaded query={advice}>
         {({ items }) => {
-          // They come with the errors first.
+          // The API returns errors first.
           const open = items.filter(({ severity, dismissal }) => dismissal === null && severity !== 'info')
           const groups = [...Map.groupBy(open, ({ rule }) => rule).values()]
-          if (groups.length === 0) return <p>The advisors have found no error and no warning.</p>
+          if (groups.length === 0) return <p>The advisors have found no errors or warnings.</p>
           return (
             <>
               <ul>

@@ -78,7 +78,7 @@ export function LogsScreen() {
               caption="Log entries"
               rows={withKeys(isLive ? merge(tail.entries, rows) : rows)}
               rowKey={({ key }) => key}
-              empty={isFiltered ? 'No entry matches.' : 'Nothing is logged yet.'}
+              empty={isFiltered ? 'No entries match.' : 'Nothing is logged yet.'}
               columns={[
                 { key: 'time', title: 'Time', cell: ({ entry }) => <Time value={entry.time} /> },
                 {

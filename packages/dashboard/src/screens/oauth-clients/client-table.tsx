@@ -60,7 +60,7 @@ export function ClientTable({ appId }: { readonly appId?: string }) {
 }
 
 export function ClientState({ client }: { readonly client: OAuthClient }) {
-  return client.revokedAt === null ? <Badge tone="ok">in force</Badge> : <Badge tone="danger">revoked</Badge>
+  return client.revokedAt === null ? <Badge tone="ok">active</Badge> : <Badge tone="danger">revoked</Badge>
 }
 
 const columns: readonly Column<OAuthClient>[] = [

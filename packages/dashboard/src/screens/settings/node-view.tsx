@@ -47,7 +47,7 @@ export function NodeView() {
                 ['Size', formatBytes(database.sizeBytes)],
                 [
                   'Connections of all clients',
-                  `${database.connections} of at most ${database.maxConnections}`,
+                  `${database.connections} of ${database.maxConnections} connections`,
                 ],
               ]}
             />

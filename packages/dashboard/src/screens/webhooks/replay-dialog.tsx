@@ -101,7 +101,7 @@ export function ReplayDialog({
               isPending={action.isPending}
               disabled={count.data === undefined || count.data.queued === 0}
             >
-              {reached === undefined ? 'Deliver again' : 'Continue'}
+              {reached === undefined ? 'Redeliver' : 'Continue'}
             </Button>
           )}
         </div>

@@ -37,7 +37,7 @@ export function TrialResult({ trial }: { readonly trial: Trial }) {
         <Outcome attempt={trial} /> {trial.error}
       </p>
       {trial.responseBody !== undefined && trial.responseBody !== '' && (
-        <Code label="answer">{trial.responseBody.slice(0, 2000)}</Code>
+        <Code label="response">{trial.responseBody.slice(0, 2000)}</Code>
       )}
     </Notice>
   )

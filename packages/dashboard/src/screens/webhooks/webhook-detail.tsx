@@ -58,7 +58,7 @@ export function WebhookDetail({
         <Button onClick={() => test.run(id)} isPending={test.isPending}>
           Send a test
         </Button>
-        <Button onClick={() => setOpened('replay')}>Deliver again…</Button>
+        <Button onClick={() => setOpened('replay')}>Redeliver…</Button>
         <Button onClick={() => setOpened('edit')}>Change</Button>
         <Button variant="danger" onClick={() => setOpened('delete')}>
           Delete
@@ -203,9 +203,9 @@ function DeliveryDetail({ delivery }: { readonly delivery: Delivery }) {
       actions={
         <Toolbar label="Delivery">
           <Button onClick={() => replay.run({ webhookId, id })} isPending={replay.isPending}>
-            Deliver again
+            Redeliver
           </Button>
-          <Button onClick={() => setTrying(true)}>To another address…</Button>
+          <Button onClick={() => setTrying(true)}>Send to another URL…</Button>
           <AsCode request={{ method: 'POST', path: `/api/webhooks/${webhookId}/deliveries/${id}/replay` }} />
         </Toolbar>
       }
@@ -219,7 +219,7 @@ function DeliveryDetail({ delivery }: { readonly delivery: Delivery }) {
       <h3>Request</h3>
       <Code label="request body">{requestBody}</Code>
       <h3>Answer</h3>
-      <Code label="answer">{responseBody ?? ''}</Code>
+      <Code label="response">{responseBody ?? ''}</Code>
       {isTrying && <TryDialog webhookId={webhookId} deliveryId={id} onClose={() => setTrying(false)} />}
     </Section>
   )

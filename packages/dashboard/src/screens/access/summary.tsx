@@ -1,9 +1,10 @@
+import { countOf } from '../../ui/format.ts'
 import styles from './access.module.css'
 import type { Explanation } from './api.ts'
 import { Mark } from './mark.tsx'
 
-/** The answer in a sentence, and what a request passes before the policies. */
-export function Answer({
+/** Renders the result as a sentence, and the checks that run before the policies. */
+export function Summary({
   explanation: { answer, gates, reads, rows },
 }: {
   readonly explanation: Explanation
@@ -24,8 +25,8 @@ export function Answer({
       ))}
       {disagreeing.length > 0 && (
         <p className={styles.sentence} data-denied>
-          The policies and the database do not agree about {disagreeing.length} of the rows: a definition has
-          changed since, or an expression depends on more than the row.
+          The policies and the database disagree about {countOf(disagreeing.length, 'row')}. Either a
+          definition has changed since then, or an expression depends on more than the row.
         </p>
       )}
       <details className={styles.gates} open={stopping.length > 0}>

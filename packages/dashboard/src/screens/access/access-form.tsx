@@ -3,28 +3,28 @@ import { useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Select, TextArea, TextField } from '../../ui/field.tsx'
 import styles from './access.module.css'
+import type { AccessQuery } from './access-query.ts'
 import { type Action, listTables } from './api.ts'
 import { CallerFields } from './caller-fields.tsx'
-import type { Question } from './question.ts'
 
-interface QuestionFormProps {
-  readonly question: Question
+interface AccessFormProps {
+  readonly query: AccessQuery
   readonly isPending: boolean
-  readonly onAsk: (question: Question) => void
+  readonly onSubmit: (query: AccessQuery) => void
 }
 
-/** Who, which rows, and what is done with them. */
-export function QuestionForm({ question, isPending, onAsk }: QuestionFormProps) {
-  const [draft, setDraft] = useState(question)
-  const change = (part: Partial<Question>) => setDraft({ ...draft, ...part })
+/** Renders the form: caller, rows and action. */
+export function AccessForm({ query, isPending, onSubmit }: AccessFormProps) {
+  const [draft, setDraft] = useState(query)
+  const change = (part: Partial<AccessQuery>) => setDraft({ ...draft, ...part })
   const writes = draft.action === 'insert' || draft.action === 'update'
   return (
     <form
-      className={styles.question}
-      aria-label="What to explain"
+      className={styles.query}
+      aria-label="Request to explain"
       onSubmit={(event) => {
         event.preventDefault()
-        onAsk({ ...draft, ids: draft.ids.filter((id) => id !== '') })
+        onSubmit({ ...draft, ids: draft.ids.filter((id) => id !== '') })
       }}
     >
       <CallerFields as={draft.as} onChange={(as) => change({ as })} />
@@ -43,15 +43,15 @@ export function QuestionForm({ question, isPending, onAsk }: QuestionFormProps) 
       {draft.action !== 'insert' && (
         <>
           <TextArea
-            label="Rows by key, one in a line"
+            label="Row keys, one per line"
             isCode
             rows={1}
-            placeholder="the first ones"
+            placeholder="the first rows"
             value={draft.ids.join('\n')}
             onChange={(text) => change({ ids: text === '' ? [] : text.split('\n') })}
           />
           <TextField
-            label="or by filter"
+            label="Or filter"
             isCode
             placeholder="status='open'"
             disabled={draft.ids.length > 0}
@@ -63,7 +63,7 @@ export function QuestionForm({ question, isPending, onAsk }: QuestionFormProps) 
       {writes && (
         <div className={styles.wide}>
           <TextArea
-            label={draft.action === 'insert' ? 'The record, as JSON' : 'What changes, as JSON'}
+            label={draft.action === 'insert' ? 'Record as JSON' : 'Changes as JSON'}
             isCode
             rows={3}
             placeholder={'{"name": "…"}'}

@@ -1,7 +1,7 @@
 import type { Action, As, ExplainRequest } from './api.ts'
 
-/** What is asked, as the address has it: `?as=user:ada@example.com&table=posts&id=4`. */
-export interface Question {
+/** Query of the screen, as in the URL: `?as=user:ada@example.com&table=posts&id=4`. */
+export interface AccessQuery {
   readonly as: As | undefined
   readonly table: string
   readonly action: Action
@@ -13,7 +13,7 @@ export interface Question {
 
 const actions: readonly Action[] = ['select', 'insert', 'update', 'delete']
 
-export function readQuestion(search: URLSearchParams): Question {
+export function parseAccessQuery(search: URLSearchParams): AccessQuery {
   const aal = search.get('aal') === 'aal2' ? ({ aal: 'aal2' } as const) : {}
   const as = readCaller(search.get('as') ?? '')
   return {
@@ -26,8 +26,8 @@ export function readQuestion(search: URLSearchParams): Question {
   }
 }
 
-/** The parts of the address; what is empty is left out. */
-export function writeQuestion({ as, table, action, ids, filter, values }: Question): URLSearchParams {
+/** Formats the URL parameters. Empty values are omitted. */
+export function formatAccessQuery({ as, table, action, ids, filter, values }: AccessQuery): URLSearchParams {
   const search = new URLSearchParams()
   if (as !== undefined) search.set('as', writeCaller(as))
   if (as?.aal === 'aal2') search.set('aal', 'aal2')
@@ -39,9 +39,9 @@ export function writeQuestion({ as, table, action, ids, filter, values }: Questi
   return search
 }
 
-/** Undefined as long as something is missing; a text says what is wrong. */
-export function toRequest(question: Question): ExplainRequest | string | undefined {
-  const { as, table, action, ids, filter, values } = question
+/** Returns the request, undefined while a field is missing, or a text that describes an error. */
+export function toRequest(query: AccessQuery): ExplainRequest | string | undefined {
+  const { as, table, action, ids, filter, values } = query
   if (as === undefined || table === '') return undefined
   const rows = {
     ...(ids.length === 0 ? {} : { ids }),
@@ -51,11 +51,11 @@ export function toRequest(question: Question): ExplainRequest | string | undefin
   try {
     return { as, table, action, ...rows, values: JSON.parse(values === '' ? '{}' : values) }
   } catch {
-    return 'The values are not JSON.'
+    return 'The values are not valid JSON.'
   }
 }
 
-/** `user:ID or address`, `key:ID`, `client:ID` with ` user` behind it, `anonymous`, `claims:user address`. */
+/** Parses `user:ID or email`, `key:ID`, `client:ID` with an optional ` user`, `anonymous`, or `claims:user email`. */
 function readCaller(text: string): As | undefined {
   if (text === 'anonymous') return { kind: 'anonymous' }
   const colon = text.indexOf(':')
