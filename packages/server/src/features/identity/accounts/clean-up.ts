@@ -4,9 +4,10 @@ import type { Queryable, SystemDatabase } from '../../../database/system-databas
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 
 /**
- * Housekeeping of accounts as jobs. Schedules name them whether or not auth is enabled.
+ * Defines jobs that clean up accounts. They exist whether or not auth is enabled, because schedules name
+ * them.
  *
- * @param anonymousDays after which an anonymous account that was not linked is removed
+ * @param anonymousDays age at which an unlinked anonymous account is removed
  */
 export function defineAccountHousekeeping(
   database: SystemDatabase,
@@ -22,9 +23,9 @@ export function defineAccountHousekeeping(
   )
 }
 
-/** Removes what has expired and counts for nothing. */
+/** Deletes expired rows that no limit or check still needs. */
 export async function deleteExpired(database: SystemDatabase): Promise<void> {
-  // A used one is remembered for longer than its message may be sent again.
+  // A used token is kept until its message can no longer be sent again.
   await deleteInBatches(database, 'mailed_tokens', sql`expires_at < now() - interval '1 day'`)
   await deleteInBatches(database, 'phone_codes', sql`expires_at < now() - interval '1 day'`)
   await deleteInBatches(database, 'pending_sign_ins', sql`expires_at < now()`)
@@ -34,15 +35,15 @@ export async function deleteExpired(database: SystemDatabase): Promise<void> {
   await deleteInBatches(database, 'ended_sessions', sql`tokens_expire_at < now() - interval '1 hour'`)
 }
 
-/** Removes sessions whose refresh token can no longer be used. */
+/** Deletes sessions whose refresh token has expired. */
 async function deleteExpiredSessions(database: Queryable): Promise<void> {
   await deleteInBatches(database, 'sessions', sql`expires_at < now()`)
 }
 
-/** Accounts that one statement removes: what belongs to them goes with them. */
+/** Maximum number of accounts that one statement removes. Their rows in other tables go with them. */
 const usersAtOnce = 500
 
-/** Removes anonymous accounts that were not linked, with all that belongs to them. */
+/** Removes unlinked anonymous accounts, with all that belongs to them. */
 export async function removeAnonymousUsers(database: Queryable, olderThanDays: number): Promise<number> {
   return await deleteInBatches(
     database,

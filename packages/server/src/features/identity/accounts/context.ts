@@ -11,16 +11,16 @@ import type { AccountConfig } from './config.ts'
 import type { AccountKeys } from './keys.ts'
 import type { EndedSessions } from './sessions/ended-sessions.ts'
 
-/** What accounts ask of the second factors. */
+/** Second factors as accounts use them. */
 export interface SecondFactors {
-  /** Whether the user has a factor that a sign-in must pass. */
+  /** Returns whether the user has a factor that a sign-in must pass. */
   isEnrolled(database: Queryable, userId: string): Promise<boolean>
 }
 
-/** What the use cases work with. */
+/** Dependencies of the use cases. */
 export interface AccountContext {
   readonly config: AccountConfig & SmsProviderConfig
-  /** As `config/development.ts` says. */
+  /** True in development, as `config/development.ts` defines it. */
   readonly isDevelopment: boolean
   readonly log: Logger
   readonly appName: string
@@ -35,6 +35,6 @@ export interface AccountContext {
   readonly sms: SmsProvider
   readonly endedSessions: EndedSessions
   readonly secondFactors: SecondFactors
-  /** Where mailed links lead; never made from a request's headers. */
+  /** Site that mailed links lead to. It never comes from a request's headers. */
   readonly siteUrl: () => string
 }

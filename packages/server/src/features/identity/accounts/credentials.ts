@@ -5,10 +5,10 @@ import { isCommonPassword } from '../passwords/index.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 
-/** Longest password; hashing more is useless. */
+/** Maximum length of a password. Hashing more is useless. */
 const longestPassword = 1024
 
-/** Member of a body that its use case requires by {@link requireText}, after other checks. */
+/** Declares an optional member of a body. Its use case requires it by {@link requireText}, after other checks. */
 export function text(
   description: string,
   maxLength: number,
@@ -17,22 +17,25 @@ export function text(
   return requiredByHandler(checkedByHandler(checkedLater, Type.String({ maxLength, description })))
 }
 
-/** Member of a body without which a request is refused before anything else. */
+/** Declares a member of a body that is required before any other check. */
 export function requiredText(name: string, description: string) {
   const missing = () => accountErrors.fieldRequired(name)
   return refusedWith({ missing }, Type.String({ minLength: 1, maxLength: 4096, description }))
 }
 
-export const email = text('One address.', 320, { format: 'email' })
-/** Bounded here only against what no password is: {@link requireNewPassword} refuses long ones with a message. */
-export const password = text('At least `auth.min_password_length` characters, 8 unless set.', 8192, {
+export const email = text('One email address.', 320, { format: 'email' })
+/**
+ * Password member. Its bound only excludes absurd input. {@link requireNewPassword} rejects long passwords
+ * with a message.
+ */
+export const password = text('At least `auth.min_password_length` characters, by default 8.', 8192, {
   minLength: 8,
 })
 
 export const credentials = Type.Object({ email, password })
 export type Credentials = Static<typeof credentials>
 
-/** @throws AppError field_required */
+/** Returns the text of a required field. @throws AppError field_required */
 export function requireText(value: string | undefined, field: string): string {
   if (value === undefined || value === '') throw accountErrors.fieldRequired(field)
   return value
@@ -46,8 +49,8 @@ export function requireEmail(value: string | undefined): string {
 }
 
 /**
- * Returns a password that a user may choose: counted in characters, nothing cut off, no rules of composition (NIST SP
- * 800-63B §3.1.1.2).
+ * Returns a password that a user may choose. It is counted in characters, never truncated, and has no
+ * composition rules (NIST SP 800-63B §3.1.1.2).
  *
  * @throws AppError field_required, password_too_short, password_too_long, common_password
  */
@@ -62,7 +65,7 @@ export async function requireNewPassword(
   if (length > longestPassword) throw accountErrors.passwordTooLong(longestPassword)
   if (config.refuse_common_passwords && (await isCommonPassword(password))) {
     if (!isDevelopment) throw accountErrors.commonPassword()
-    log.warn('accepted a common password: outside development it is refused')
+    log.warn('accepted a common password, which is rejected outside development')
   }
   return password
 }

@@ -110,7 +110,7 @@ const operations = [
   endImpersonation,
 ]
 
-/** People: how they sign up, sign in and stay signed in. */
+/** Makes the feature by which users sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {
   const { jobs } = context
   jobs.define(mailJob(context))
@@ -119,7 +119,7 @@ export function accounts(context: AccountContext): Feature {
     name: 'accounts',
     routes(app) {
       void app.register(async (scope) => {
-        // Responses with tokens are never cached, also where no token was sent.
+        // Responses with tokens are never cached, even when the request had no token.
         scope.addHook('onSend', async (_request, reply) => {
           void reply.header('cache-control', 'no-store')
         })

@@ -1,14 +1,17 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 
-/** Keys of one purpose each, made from `auth.jwt_secret`: what is signed for one is worth nothing for another. */
+/**
+ * Keys derived from `auth.jwt_secret`, one for each purpose. A signature made for one purpose is invalid for
+ * another.
+ */
 export interface AccountKeys {
-  /** Signs access tokens. */
+  /** Key that signs access tokens. */
   readonly access: string
-  /** Makes refresh tokens. */
+  /** Key that makes refresh tokens. */
   readonly refresh: Buffer
-  /** Makes the tokens of OAuth clients. */
+  /** Key that makes the tokens of OAuth clients. */
   readonly oauth: Buffer
-  /** Hashes short codes, which a plain hash would not hide. */
+  /** Key that hashes short codes, which a plain hash would not hide. */
   readonly codes: Buffer
 }
 
@@ -22,21 +25,21 @@ export function deriveKeys(secret: string): AccountKeys {
   }
 }
 
-/** What is stored of a short code, bound to what it is for. */
+/** Returns the stored form of a short code, bound to its purpose and subject. */
 export function hashCode(keys: AccountKeys, purpose: string, subject: string, code: string): Buffer {
   return createHmac('sha256', keys.codes)
     .update(JSON.stringify([purpose, subject, code]))
     .digest()
 }
 
-/** 256 bits that every attempt of a job makes again: a message that is sent twice carries the same secret. */
+/** Derives 256 bits, the same in every attempt of a job, so that a message sent twice carries the same secret. */
 export function deriveJobSecret(keys: AccountKeys, jobId: string): Buffer {
   return createHmac('sha256', keys.codes)
     .update(JSON.stringify(['job', jobId]))
     .digest()
 }
 
-/** The digits of a code that every attempt of a job makes again. */
+/** Derives the digits of a code, the same in every attempt of a job. */
 export function deriveJobCode(keys: AccountKeys, jobId: string, length: number): string {
   const number = deriveJobSecret(keys, jobId).readUIntBE(0, 6) % 10 ** length
   return String(number).padStart(length, '0')

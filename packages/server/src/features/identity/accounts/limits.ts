@@ -9,13 +9,16 @@ const quarter = 15 * 60
 
 type LimitSettings = Pick<AccountContext, 'config' | 'isDevelopment'>
 
-/** In development one person is all clients; elsewhere an address may be that of a whole school. */
+/**
+ * Factor for limits per client address in development, where one person is all clients. Elsewhere an address
+ * may be shared by a whole school.
+ */
 const developmentFactor = 100
 
-/** Attempts that no window reaches; `integer` of PostgreSQL. */
+/** Number of attempts that no window reaches, the maximum `integer` of PostgreSQL. */
 const unlimited = 2_147_483_647
 
-/** What callers may do how often; per account, address or number, on all nodes together. */
+/** Returns the limits of callers per account, address or number, over all nodes. */
 export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopment }: LimitSettings) {
   const perAddress = (attempts: number) => (isDevelopment ? attempts * developmentFactor : attempts)
   const limit = (name: string, attempts: number, windowSeconds: number): AttemptLimit => ({
@@ -27,11 +30,12 @@ export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopme
     /** Failed sign-ins to one account from one address. */
     signIn: limit('sign_in', limits.login_failures, quarter),
     /**
-     * Failed sign-ins to one account from all addresses it is not known at: wide enough that a stranger does not lock its
-     * owner out in passing, narrow enough that guessing is hopeless (NIST SP 800-63B §3.2.2).
+     * Failed sign-ins to one account from all addresses it is not known at. The limit is wide enough that a
+     * stranger does not lock the owner out in passing, and narrow enough that guessing is hopeless (NIST SP
+     * 800-63B §3.2.2).
      */
     signInToAccount: limit('sign_in_to_account', limits.login_failures_per_account, hour),
-    /** Addresses the account was signed in to from; here the failures of others do not count. */
+    /** Addresses that the account signed in from. Failures from other addresses do not count here. */
     knownAddress: limit('known_address', 1, 30 * 24 * hour),
     signInFromAddress: limit('sign_in_from_address', perAddress(limits.login_failures_per_address), quarter),
     register: limit('register', perAddress(limits.registrations_per_hour), hour),
@@ -39,7 +43,10 @@ export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopme
     mailTo: limit('mail_to', limits.mails_per_hour, hour),
     mailFromAddress: limit('mail_from_address', perAddress(limits.mail_requests_per_hour), hour),
     smsTo: limit('sms_to', limits.sms_per_hour, hour),
-    /** To enrol one number as a factor: apart, so that no stranger who asks for sign-in codes keeps its owner from it. */
+    /**
+     * Messages that enrol one number as a factor. They are counted apart, so that sign-in codes requested by a
+     * stranger do not block the owner.
+     */
     smsToEnroll: limit('sms_to_enroll', limits.sms_per_hour, hour),
     smsDaily: limit('sms_daily', sms_daily_limit === 0 ? unlimited : sms_daily_limit, 24 * hour),
     smsFromAddress: limit('sms_from_address', perAddress(limits.sms_requests_per_hour), hour),
@@ -47,13 +54,13 @@ export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopme
   }
 }
 
-/** What failed sign-ins to one account from one address are counted under. */
+/** Returns the key that counts failed sign-ins to one account from one address. */
 export function signInKey(email: string, address: string): string {
   return `${email} ${address}`
 }
 
 /**
- * What an address is remembered under that an account was signed in to from: for a month, so neither of them stands there
+ * Returns the key of an address that an account signed in from. It is stored for a month, so it holds neither
  * in plain text.
  */
 export function knownAddressKey(email: string, address: string): string {
@@ -61,8 +68,8 @@ export function knownAddressKey(email: string, address: string): string {
 }
 
 /**
- * Remembers where an account was signed in to from, so that failures from elsewhere do not keep its owner out there. Without
- * effect on the sign-in: the next one makes up for one that fails.
+ * Remembers an address that an account signed in from, so that failures from elsewhere do not lock its owner
+ * out there. A failure does not affect the sign-in: the next one makes up for it.
  */
 export async function rememberAddress(
   { throttle, ...settings }: LimitSettings & { readonly throttle: Throttle },
@@ -73,12 +80,12 @@ export async function rememberAddress(
   await throttle.attempt(knownAddress, knownAddressKey(email, address)).catch(() => undefined)
 }
 
-/** Counts an attempt. @throws AppError too_many_requests with Retry-After */
+/** Counts an attempt and rejects one beyond the limit. @throws AppError too_many_requests with Retry-After */
 export async function requireAttempt(throttle: Throttle, limit: AttemptLimit, key: string): Promise<void> {
   requireAllowed(await throttle.attempt(limit, key))
 }
 
-/** What an attempt counts against, and what a success does to the count. */
+/** Limits that an attempt counts against, with the effect of a success on the counts. */
 export interface CountedFailure {
   readonly limit: AttemptLimit
   readonly key: string
@@ -91,10 +98,11 @@ const wrongPasswords: readonly string[] = [
 ]
 
 /**
- * Makes an attempt at a password. It is counted before it is made, so that none slips through, and taken back unless the
- * password was wrong: what the server cannot answer, and right passwords that arrive together, lock no account.
+ * Runs an attempt at a password. The attempt is counted before it runs, so that none slips through, and
+ * released unless the password was wrong. Server faults and concurrent right passwords therefore lock no
+ * account.
  *
- * @throws AppError too_many_requests, and what the attempt throws
+ * @throws AppError too_many_requests, and the error of the attempt
  */
 export async function countFailures<Result>(
   throttle: Throttle,
@@ -111,7 +119,7 @@ export async function countFailures<Result>(
       return result
     } catch (error) {
       const isFailure = error instanceof AppError && wrongPasswords.includes(error.kind)
-      // A count that cannot be taken back now ends with its window.
+      // A count that cannot be released now ends with its window.
       if (!isFailure) await throttle.release(limit, key).catch(() => undefined)
       throw error
     }

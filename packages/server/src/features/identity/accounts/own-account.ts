@@ -21,7 +21,7 @@ import {
   UserObject,
 } from './users.ts'
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'bearer', tag: 'accounts' } as const
 
 export const me = operation({
@@ -41,7 +41,7 @@ export const deleteMe = operation({
   path: '/api/auth/me',
   summary: 'Delete the signed-in user',
   description:
-    'Sessions, tokens and codes go with it. With a second factor enrolled this takes an aal2 session.',
+    'Sessions, tokens and codes are deleted with the user. With a second factor enrolled, this requires an aal2 session.',
   success: noContent,
   async handle(context: AccountContext, { http }) {
     const { database, endedSessions } = context
@@ -89,7 +89,7 @@ export const changePassword = operation({
     const hash = await passwords.hash(password)
     const ended = await database.transaction(async (transaction) => {
       const current = await lockSelf(transaction, caller)
-      // Meanwhile another request may have set another password.
+      // Another request may have set a different password in the meantime.
       if (current.password_hash !== user.password_hash) throw accountErrors.wrongPassword()
       await requirePassedFactor(context, transaction, caller)
       await setPassword(transaction, user.id, hash)
@@ -101,7 +101,7 @@ export const changePassword = operation({
   },
 })
 
-/** Returns the caller as stored now; a deleted one is no longer signed in. @throws AppError invalid_token */
+/** Returns the caller as stored now. A deleted caller is no longer signed in. @throws AppError invalid_token */
 async function requireSelf({ database }: AccountContext, { userId }: UserIdentity): Promise<User> {
   const user = await findUserById(database, userId)
   if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
@@ -109,8 +109,8 @@ async function requireSelf({ database }: AccountContext, { userId }: UserIdentit
 }
 
 /**
- * Returns the caller's account, locked until the transaction ends, for what outlives the session: a node may accept its
- * tokens for a second after it has ended.
+ * Returns the caller's account, locked until the transaction ends. Callers that create something that
+ * outlives the session need the lock: a node may accept tokens for a second after their session ended.
  *
  * @throws AppError invalid_token
  */
@@ -126,7 +126,12 @@ export async function lockSelf(
   return user
 }
 
-/** Rejects a stolen session of the first factor alone, which must not take the account away. @throws AppError insufficient_aal */
+/**
+ * Rejects a session that passed only the first factor. If stolen, it must not be enough to take the account
+ * away.
+ *
+ * @throws AppError insufficient_aal
+ */
 export async function requirePassedFactor(
   { secondFactors }: AccountContext,
   database: Queryable,

@@ -5,12 +5,12 @@ import { endSessionsOf } from './sessions/sessions.ts'
 import { insertUser, lockUserByEmail, takeOverUnverified, type User } from './users.ts'
 
 /**
- * The account of a person who has proved to own the address, made when there is none. Of an account whose address was
- * never verified the sessions and tokens end, and all that {@link takeOverUnverified} takes.
+ * Returns the account of a person who proved to own the address, and creates it when there is none. If the
+ * address was never verified, the account's sessions and tokens end and {@link takeOverUnverified} clears it.
  *
  * @param email normalized
  * @param ended gets the sessions that have ended
- * @returns undefined when the account has been deleted meanwhile
+ * @returns undefined when the account has been deleted in the meantime
  */
 export async function findOrMakeOwner(
   { secondFactors }: AccountContext,
@@ -20,7 +20,7 @@ export async function findOrMakeOwner(
 ): Promise<User | undefined> {
   const made = await insertUser(database, { email, isEmailVerified: true })
   if (made !== undefined) return made
-  // Also an account that was registered with the address a moment ago.
+  // The account may also have been registered with the address a moment ago.
   const owner = await lockUserByEmail(database, email)
   if (owner === undefined || owner.email_verified_at !== null) return owner
   await voidMailedTokens(database, email, ['password_reset', 'email_verification'])

@@ -13,9 +13,9 @@ import { confirmPasswordReset } from './methods/password/password-reset.ts'
 import { clientOf } from './sessions/sessions.ts'
 
 /**
- * The pages behind mailed links. Each asks for one click before it uses the token up, because mail scanners and previews
- * open links too. They are forms, which work without a script; the one they have takes the token out of the address
- * bar, and keeps a second click from using the token again.
+ * Serves the pages behind mailed links. Each page requires one click before it consumes the token, because
+ * mail scanners and previews open links too. The pages are forms, which work without a script. Their script
+ * removes the token from the address bar and prevents a second click from using it again.
  */
 export function accountPages(app: HttpServer, context: AccountContext): void {
   void app.register(async (scope) => {
@@ -28,7 +28,7 @@ export function accountPages(app: HttpServer, context: AccountContext): void {
         (request, reply) => {
           const { token } = request.query
           const isWhole = typeof token === 'string' && token !== ''
-          return send(reply, context, page, isWhole ? page.ask(token) : incompleteLink)
+          return send(reply, context, page, isWhole ? page.renderForm(token) : incompleteLink)
         },
       )
       scope.post<{ Body: URLSearchParams | undefined }>(
@@ -40,7 +40,7 @@ export function accountPages(app: HttpServer, context: AccountContext): void {
             return send(reply, context, page, await page.submit(form, request))
           } catch (thrown) {
             const error = thrown instanceof AppError ? thrown : translateDatabaseFailure(thrown)
-            // A fault of ours: logged and answered as everywhere.
+            // A server fault is logged and reported as everywhere else.
             if (error === undefined || error.status === 500) throw thrown
             void reply.code(error.status).headers(error.extras.headers ?? {})
             return send(reply, context, page, explain(error, page, form.get('token') ?? ''))
@@ -54,12 +54,12 @@ export function accountPages(app: HttpServer, context: AccountContext): void {
 interface MailedPage {
   readonly path: string
   readonly title: string
-  /** HTML that asks for the click; with what was wrong the last time. */
-  readonly ask: (token: string, problem?: string) => string
-  /** Does what the link is for and says so in HTML. @throws AppError */
+  /** Returns the HTML form, with the problem of the previous attempt. */
+  readonly renderForm: (token: string, problem?: string) => string
+  /** Performs the action of the link and returns HTML that confirms it. @throws AppError */
   readonly submit: (form: URLSearchParams, request: FastifyRequest) => Promise<string>
-  /** The error of a token that was used or has expired. */
-  readonly spent: string
+  /** Slug of the error for a used or expired token. */
+  readonly expiredKind: string
 }
 
 const hideToken = 'history.replaceState(null, "", location.pathname)'
@@ -85,19 +85,19 @@ function send(
 const incompleteLink =
   '<p id="say" role="status">This link is not complete. Open it as it stands in the mail.</p>'
 
-const spentLink = `<p id="say" role="alert">This link does not work any more: it was used already, has expired, or a newer one was sent.
+const expiredLink = `<p id="say" role="alert">This link does not work any more: it was used already, has expired, or a newer one was sent.
 Ask for another one in the application.</p>`
 
-function explain(error: AppError, { ask, spent }: MailedPage, token: string): string {
+function explain(error: AppError, { renderForm, expiredKind }: MailedPage, token: string): string {
   if (token === '') return incompleteLink
-  if (error.kind === spent) return spentLink
+  if (error.kind === expiredKind) return expiredLink
   const { 'retry-after': seconds } = error.extras.headers ?? {}
   if (error.status === 429)
-    return ask(token, `Too many attempts. Try again in ${inMinutes(Number(seconds ?? 60))}.`)
+    return renderForm(token, `Too many attempts. Try again in ${inMinutes(Number(seconds ?? 60))}.`)
   if (error.status >= 500 || error.status === 409) {
-    return ask(token, 'The server cannot do this right now. Try again in a moment.')
+    return renderForm(token, 'The server cannot do this right now. Try again in a moment.')
   }
-  return ask(token, `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`)
+  return renderForm(token, `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`)
 }
 
 function inMinutes(seconds: number): string {
@@ -109,14 +109,14 @@ interface FormParts {
   readonly path: string
   readonly token: string
   readonly button: string
-  readonly say: string
+  readonly text: string
   readonly problem?: string | undefined
-  /** HTML of what is asked for. */
+  /** HTML of the form's input fields. */
   readonly fields?: string
 }
 
-function form({ path, token, button, say, problem, fields = '' }: FormParts): string {
-  return `<p id="say" role="status">${say}</p>
+function form({ path, token, button, text, problem, fields = '' }: FormParts): string {
+  return `<p id="say" role="status">${text}</p>
 ${problem === undefined ? '' : `<p id="problem" class="bad" role="alert">${escapeHtml(problem)}</p>`}
 <form id="form" method="post" action="${path}">
 <input type="hidden" name="token" value="${escapeHtml(token)}">
@@ -124,12 +124,12 @@ ${fields}<p><button>${button}</button></p>
 </form>`
 }
 
-function done({ config }: AccountContext, say: string): string {
+function done({ config }: AccountContext, text: string): string {
   const back =
     config.site_url === ''
       ? '<p class="soft">You can close this page and go back to the application.</p>'
       : `<p><a class="button" id="back" href="${escapeHtml(config.site_url)}">Back to the application</a></p>`
-  return `<p id="say" role="status">${say}</p>\n${back}`
+  return `<p id="say" role="status">${text}</p>\n${back}`
 }
 
 function verifyPage(context: AccountContext): MailedPage {
@@ -137,17 +137,17 @@ function verifyPage(context: AccountContext): MailedPage {
   return {
     path,
     title: 'Verify your email',
-    spent: 'invalid_verification_token',
-    ask: (token, problem) =>
+    expiredKind: 'invalid_verification_token',
+    renderForm: (token, problem) =>
       form({
         path,
         token,
         problem,
         button: 'This is my address',
-        say: 'An account was made with this address. If it was you, confirm that the address is yours.',
+        text: 'An account was made with this address. If it was you, confirm that the address is yours.',
       }),
-    async submit(given) {
-      await verifyEmail(context, given.get('token') ?? '')
+    async submit(form) {
+      await verifyEmail(context, form.get('token') ?? '')
       return done(context, 'Your email is verified.')
     },
   }
@@ -158,20 +158,20 @@ function resetPage(context: AccountContext): MailedPage {
   return {
     path,
     title: 'Choose a new password',
-    spent: 'invalid_reset_token',
-    ask: (token, problem) =>
+    expiredKind: 'invalid_reset_token',
+    renderForm: (token, problem) =>
       form({
         path,
         token,
         problem,
         button: 'Set password',
-        say: 'You will be signed out everywhere else.',
+        text: 'You will be signed out everywhere else.',
         fields: `<p><label for="password">New password</label>
 <input id="password" name="password" type="password" autocomplete="new-password" required maxlength="1024"></p>
 `,
       }),
-    async submit(given, request) {
-      const body = { token: given.get('token') ?? undefined, password: given.get('password') ?? undefined }
+    async submit(form, request) {
+      const body = { token: form.get('token') ?? undefined, password: form.get('password') ?? undefined }
       await confirmPasswordReset(context, body, addressKey(request))
       return done(context, 'Your password is set. Sign in with it in the application.')
     },
@@ -179,9 +179,10 @@ function resetPage(context: AccountContext): MailedPage {
 }
 
 /**
- * A session has to reach the application, and a page of ours can hand it to none: the tokens would be in an address or
- * in front of a person. So the link leads on to the application, unused. Only in development, where there may be no
- * application yet, the page signs in itself and offers the tokens to the developer.
+ * Makes the page of a sign-in link. A page of the server cannot hand a session to the application: the tokens
+ * would appear in an address or on the screen. So the link leads on to the application, unused. In
+ * development there may be no application yet. There the page signs in itself and shows the tokens to the
+ * developer.
  */
 function magicLinkPage(context: AccountContext): MailedPage {
   const path = '/auth/magic-link'
@@ -189,14 +190,14 @@ function magicLinkPage(context: AccountContext): MailedPage {
   return {
     path,
     title: 'Sign in',
-    spent: 'invalid_magic_link_token',
-    ask(token, problem) {
+    expiredKind: 'invalid_magic_link_token',
+    renderForm(token, problem) {
       if (config.site_url !== '') return leadOn(config.site_url, path, token)
       if (!isDevelopment) return noApplication
-      return form({ path, token, problem, button: 'Sign in', say: 'This link signs you in once.' })
+      return form({ path, token, problem, button: 'Sign in', text: 'This link signs you in once.' })
     },
-    async submit(given, request) {
-      const token = given.get('token') ?? ''
+    async submit(form, request) {
+      const token = form.get('token') ?? ''
       if (config.site_url !== '') return leadOn(config.site_url, path, token)
       if (!isDevelopment) return noApplication
       const answer = await confirmMagicLink(context, token, undefined, clientOf(request))

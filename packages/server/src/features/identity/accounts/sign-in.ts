@@ -16,15 +16,15 @@ import {
 } from './sessions/sessions.ts'
 import { describeUser, markEmailVerified, type User, UserObject } from './users.ts'
 
-/** What signs a user in: the first factor, or both. */
+/** Authentication method of a sign-in: the first factor, or one of both. */
 export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn' | 'oauth'
 
-/** Session that has begun. */
+/** New session. */
 export const Authentication = component(
   'Authentication',
   Type.Object({
     token: Type.String({ description: 'Access token, a JWT.' }),
-    refreshToken: Type.String({ description: 'Opaque; replaced at every refresh.' }),
+    refreshToken: Type.String({ description: 'Opaque token, replaced at every refresh.' }),
     user: UserObject,
   }),
 )
@@ -35,7 +35,9 @@ export const PendingAuthentication = component(
   'PendingAuthentication',
   Type.Object({
     mfa_pending: Type.Literal(true),
-    mfa_token: Type.String({ description: 'For the endpoints of the second factor; lasts five minutes.' }),
+    mfa_token: Type.String({
+      description: 'Token for the endpoints of the second factor. It is valid for five minutes.',
+    }),
   }),
 )
 export type PendingAuthentication = Answered<typeof PendingAuthentication>
@@ -43,7 +45,7 @@ export type PendingAuthentication = Answered<typeof PendingAuthentication>
 /** Response to a first factor. */
 export const AuthenticationOrPending = Type.Union([Authentication, PendingAuthentication])
 
-/** Response to new credentials: an address that has to be verified cannot be signed in with before. */
+/** Response to new credentials. An unverified address that must be verified gets no session. */
 export const AuthenticationOrUnverified = Type.Union([
   Authentication,
   component('UnverifiedAccount', Type.Object({ user: UserObject, message: Type.String() })),
@@ -63,19 +65,20 @@ export interface SessionTokens {
   readonly amr: readonly string[]
 }
 
-/** What verifies a second factor. */
+/** Method of a second factor. */
 export type SecondMethod = 'totp' | 'email' | 'sms' | 'webauthn' | 'backup_code'
 
-/** The first factor of a sign-in link. */
+/** First factor of a sign-in link. */
 const mailMethod: AuthenticationMethod = 'otp'
 
-/** How long a sign-in waits for its second factor. */
+/** Seconds for which a sign-in waits for its second factor. */
 const pendingSeconds = 300
 
 /**
- * Continues after a first factor that has passed: to a session, or to the second factor of a user who has one.
+ * Continues after a first factor has passed: starts a session, or waits for the second factor of a user who
+ * has one.
  *
- * @returns undefined when the user has meanwhile been deleted or disabled, or has another password
+ * @returns undefined when the user has been deleted or disabled, or has another password
  * @throws AppError email_not_verified
  */
 export async function finishFirstFactor(
@@ -84,7 +87,10 @@ export async function finishFirstFactor(
   user: User,
   method: AuthenticationMethod,
   client: Client,
-  /** Whether the factor proves the address of the user, which is verified at the latest when the second factor has passed. */
+  /**
+   * True if the factor proves the address of the user. The address is verified at the latest when the second
+   * factor passes.
+   */
   provesEmail = method === mailMethod,
 ): Promise<Authentication | PendingAuthentication | undefined> {
   const { secondFactors, keys, clock } = context
@@ -114,12 +120,17 @@ export async function finishFirstFactor(
   }
 }
 
-/** The password hash that a sign-in by password was checked against. */
+/** Returns the password hash that a sign-in by password was checked against. */
 function checkedPassword({ password_hash }: User, method: AuthenticationMethod): { passwordHash?: string } {
   return method === 'password' && password_hash !== null ? { passwordHash: password_hash } : {}
 }
 
-/** Starts a session by a first factor alone. @returns undefined as {@link finishFirstFactor} @throws AppError email_not_verified */
+/**
+ * Starts a session by a first factor alone.
+ *
+ * @returns undefined as in {@link finishFirstFactor}
+ * @throws AppError email_not_verified
+ */
 export async function startSession(
   context: AccountContext,
   database: Queryable,
@@ -132,7 +143,8 @@ export async function startSession(
 }
 
 /**
- * Completes a sign-in that waited for its second factor. Call it in the transaction that uses the factor up.
+ * Completes a sign-in that waited for its second factor. It must run in the transaction that consumes the
+ * factor.
  *
  * @returns undefined when the sign-in no longer waits
  * @throws AppError email_not_verified
@@ -147,7 +159,7 @@ export async function finishSecondFactor(
   const found = await findPendingSignIn(database, pending)
   if (found === undefined) return undefined
   const session = { aal: 'aal2', amr: [found.method, method] } as const
-  // The address was proved and the factor passed: both belong to this user.
+  // The sign-in proved the address and passed the factor, so both belong to this user.
   const provesEmail = found.proves_email || found.method === mailMethod
   const isProven = provesEmail && found.email !== null && found.email_verified_at === null
   const user = isProven ? await markEmailVerified(database, found.id, found.email) : found
@@ -174,23 +186,26 @@ async function start(
 }
 
 /**
- * Whether the user has to verify the address before signing in. A user without an address has nothing to verify, and a
- * disabled one does not sign in anyway.
+ * Returns whether the user must verify the address before signing in. A user without an address has nothing
+ * to verify, and a disabled user does not sign in anyway.
  */
 export function isUnverified({ config }: Pick<AccountContext, 'config'>, user: User): boolean {
   const { email, email_verified_at, disabled_at } = user
   return config.require_verified_email && email !== null && email_verified_at === null && disabled_at === null
 }
 
-/** The token is made after the statement that stores when it expires, which may wait for a lock. */
+/**
+ * Seconds added to the stored expiry of a token. The token is signed after the statement that stores it,
+ * which may wait for a lock.
+ */
 const statementSeconds = 60
 
-/** When an access token has expired that is about to be made. */
+/** Returns the latest expiry of the access token that is signed next. */
 export function tokenExpiryOf({ clock, config }: Pick<AccountContext, 'clock' | 'config'>): Date {
   return new Date(clock.now().getTime() + (config.token_duration + statementSeconds) * 1000)
 }
 
-/** What access tokens say of the user, whatever the session. */
+/** Returns the claims about the user, which are the same for every session. */
 export function claimsOf(user: User) {
   return {
     sub: user.id,
@@ -200,7 +215,7 @@ export function claimsOf(user: User) {
   }
 }
 
-/** Tokens for a session at one of its generations. */
+/** Makes tokens for a session at one of its generations. */
 export function respond(context: AccountContext, user: User, tokens: SessionTokens): Authentication {
   const { config, keys, clock } = context
   const { sessionId, generation, aal, amr } = tokens

@@ -7,7 +7,7 @@ import { isUuid } from '../../../lib/uuid.ts'
 import { revokeApiKeysOf } from '../api-keys/index.ts'
 import { accountErrors } from './errors.ts'
 
-/** A row of `basalt.users`. */
+/** Row of `basalt.users`. */
 export interface User {
   readonly id: string
   readonly email: string | null
@@ -30,7 +30,7 @@ export const UserObject = component(
   'User',
   Type.Object({
     id: Type.String({ format: 'uuid' }),
-    email: Type.String({ description: 'Empty when there is none.' }),
+    email: Type.String({ description: 'Empty if there is none.' }),
     emailVerified: Type.Boolean(),
     phone: Type.Optional(Type.String({ description: 'E.164.' })),
     is_anonymous: Type.Boolean(),
@@ -59,7 +59,7 @@ export async function findUserById(database: Queryable, id: string): Promise<Use
   return await database.maybeOne<User>(sql`select ${userColumns} from basalt.users where id = ${id}`)
 }
 
-/** @throws AppError user_not_found */
+/** Returns a user. @throws AppError user_not_found */
 export async function requireUser(database: Queryable, id: string): Promise<User> {
   const user = await findUserById(database, id)
   if (user === undefined) throw accountErrors.userNotFound()
@@ -67,8 +67,8 @@ export async function requireUser(database: Queryable, id: string): Promise<User
 }
 
 /**
- * The user, locked until the transaction ends. A change of an account takes this lock first and its tokens and
- * sessions after it: in one order they cannot deadlock.
+ * Returns the user, locked until the transaction ends. A change of an account takes this lock first, then
+ * those of its tokens and sessions. One order prevents deadlocks.
  */
 export async function lockUser(database: Queryable, id: string): Promise<User | undefined> {
   if (!isUuid(id)) return undefined
@@ -77,19 +77,19 @@ export async function lockUser(database: Queryable, id: string): Promise<User | 
   )
 }
 
-/** As {@link lockUser}. @param email normalized */
+/** Returns the user with this address, locked as by {@link lockUser}. @param email normalized */
 export async function lockUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
   return await database.maybeOne<User>(
     sql`select ${userColumns} from basalt.users where email = ${email} for update`,
   )
 }
 
-/** @param email normalized */
+/** Returns the user with this address. @param email normalized */
 export async function findUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
   return await database.maybeOne<User>(sql`select ${userColumns} from basalt.users where email = ${email}`)
 }
 
-/** As {@link lockUser}. @param phone E.164 */
+/** Returns the user with this phone, locked as by {@link lockUser}. @param phone E.164 */
 export async function lockUserByPhone(database: Queryable, phone: string): Promise<User | undefined> {
   return await database.maybeOne<User>(
     sql`select ${userColumns} from basalt.users where phone = ${phone} for update`,
@@ -104,7 +104,10 @@ export interface NewUser {
   readonly isAnonymous?: boolean
 }
 
-/** Undefined when the email or phone is already taken. Of several at once one succeeds. */
+/**
+ * Inserts a user. Returns undefined when the email or phone already exists. Of several concurrent calls one
+ * succeeds.
+ */
 export async function insertUser(database: Queryable, user: NewUser): Promise<User | undefined> {
   return await database.maybeOne<User>(sql`
     insert into basalt.users (email, email_verified_at, phone, password_hash, is_anonymous)
@@ -119,7 +122,7 @@ export async function setPassword(database: Queryable, userId: string, hash: str
     update basalt.users set password_hash = ${hash}, updated_at = now() where id = ${userId}`)
 }
 
-/** Puts a hash in the place of exactly the one it was made from. */
+/** Replaces a password hash, if it is still the one that the new hash was made from. */
 export async function upgradePasswordHash(
   database: Queryable,
   userId: string,
@@ -130,7 +133,7 @@ export async function upgradePasswordHash(
     update basalt.users set password_hash = ${to} where id = ${userId} and password_hash = ${from}`)
 }
 
-/** Undefined when the user is gone or has another address. */
+/** Marks the address as verified. Returns undefined when the user is deleted or has another address. */
 export async function markEmailVerified(
   database: Queryable,
   userId: string,
@@ -143,10 +146,10 @@ export async function markEmailVerified(
 }
 
 /**
- * The owner of an address signs in to an account that was registered with it but never verified: its password, phone,
- * API keys, identities at providers, push devices and consents to OAuth clients go, which may be those of a stranger
- * (pre-hijacking). Second factors stay, and while there is one the address is not yet verified: a stranger's passkey would
- * open an account with a verified address.
+ * Clears an account that was registered with an address but never verified, when the owner of the address
+ * signs in. A stranger may have registered it (pre-hijacking), so its password, phone, API keys, provider
+ * identities, push devices and OAuth consents are deleted. Second factors stay. While there is one, the
+ * address is not verified yet: a stranger's passkey would open an account with a verified address.
  */
 export async function takeOverUnverified(
   database: Queryable,
@@ -164,12 +167,16 @@ export async function takeOverUnverified(
       email_verified_at = case when not ${hasFactor}::bool then now() end
     where id = ${userId} and email_verified_at is null
     returning ${userColumns}`)
-  // With them codes and tokens. Last: transactions change the version of API keys before that of OAuth tokens.
+  // Codes and tokens go with the consents. This is last because transactions change the version of API keys before
+  // that of OAuth tokens.
   await database.count(sql`delete from basalt.oauth_consents where user_id = ${userId}`)
   return user
 }
 
-/** Makes an anonymous user one whom a provider signs in. Undefined when the account is not anonymous or already linked. */
+/**
+ * Marks an anonymous user as one that a provider signs in. Returns undefined when the account is not
+ * anonymous or already linked.
+ */
 export async function markLinked(database: Queryable, userId: string): Promise<User | undefined> {
   return await database.maybeOne<User>(sql`
     update basalt.users set is_anonymous = false, linked_at = now(), updated_at = now()
@@ -178,7 +185,7 @@ export async function markLinked(database: Queryable, userId: string): Promise<U
 }
 
 /**
- * Makes an anonymous user one with credentials.
+ * Gives an anonymous user an email and a password.
  *
  * @returns undefined when the account is not anonymous or already linked
  * @throws AppError email_of_another
@@ -199,11 +206,11 @@ export async function linkEmail(
 }
 
 /**
- * Sessions, tokens and codes go with the user.
+ * Deletes a user with all sessions, tokens and codes.
  *
  * @param database a transaction
  * @param refuse makes the error when rows of this table keep the user
- * @throws what `refuse` makes
+ * @throws the error that `refuse` makes
  */
 export async function deleteUser(
   database: Queryable,

@@ -15,8 +15,9 @@ import { AdminUser, getListedUser } from './listed-user.ts'
 import { administration, userParams } from './user-id.ts'
 
 /**
- * Changes the members that are given. Another address voids links and codes mailed to the one before; tokens that state
- * what is no longer true end with their sessions. An anonymous user with an address or a phone is one with credentials.
+ * Changes the given members of a user. A new address voids links and codes mailed to the previous one. Tokens
+ * that state outdated facts end with their sessions. An anonymous user who gets an address or a phone is no
+ * longer anonymous.
  */
 export const changeUser = operation({
   ...administration,
@@ -25,22 +26,22 @@ export const changeUser = operation({
   path: '/api/admin/users/:id',
   summary: 'Change the address or phone of a user',
   description:
-    'Another address is unverified unless `emailVerified` is true. Sessions end with the address they name, and with its ' +
-    'verification.',
+    'A new address is unverified unless `emailVerified` is true. Sessions end when the address that their ' +
+    'tokens name changes or loses its verification.',
   params: userParams,
   body: Type.Object({
     email: Type.Optional(email),
     emailVerified: Type.Optional(Type.Boolean()),
-    phone: Type.Optional(nullable(phone, { description: 'null: none.' })),
+    phone: Type.Optional(nullable(phone, { description: 'null removes it.' })),
   }),
   success: ok(AdminUser),
   async handle(context: AccountContext, { params: { id }, body, origin }) {
-    const given = body.email === undefined ? undefined : requireEmail(body.email)
+    const newEmail = body.email === undefined ? undefined : requireEmail(body.email)
     const phone = body.phone == null ? body.phone : requirePhone(context, body.phone)
     const ended = await context.database.transaction(async (transaction) => {
       const user = await lockUser(transaction, id)
       if (user === undefined) throw accountErrors.userNotFound()
-      const email = given ?? user.email
+      const email = newEmail ?? user.email
       if (email === null && body.emailVerified === true) throw accountErrors.userWithoutEmail()
       const isMoved = email !== user.email
       const wasVerified = user.email_verified_at !== null

@@ -3,7 +3,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { hasSearchIndexes, mostMatches, newestReadShort, type UserSearch } from './search-users.ts'
 
-/** Counts all users that match, or so many of them as a bounded search reads. @param known matches found for the page */
+/** Counts all matching users, or as many of them as a bounded search reads. @param known matches found for the page */
 export async function countUsers(
   database: Queryable,
   search: UserSearch | undefined,
@@ -23,7 +23,10 @@ export async function countUsers(
   return await countOrEstimate(database, sql`from basalt.users u where ${matching}`)
 }
 
-/** Counts few matches; the planner estimates many. Those of a short text are counted among the newest users. */
+/**
+ * Counts few matches exactly and lets the planner estimate many. A short text is counted among the newest
+ * users only.
+ */
 async function countMatches(
   database: Queryable,
   { matches, expected, found }: UserSearch,

@@ -25,8 +25,8 @@ export const createUser = operation({
   path: '/api/admin/users',
   summary: 'Create a user',
   description:
-    'Takes an email or a phone. With `invite` a link to choose a password is mailed, which proves the address; without, the account can be signed in to ' +
-    'by what it is given.',
+    'Requires an email or a phone. With `invite`, the user gets a mail with a link to choose a password, ' +
+    'which proves the address. Without it, the account can sign in at once.',
   body: Type.Object({
     email: Type.Optional(email),
     phone: Type.Optional(phone),
@@ -36,8 +36,8 @@ export const createUser = operation({
         Type.String({ maxLength: 8192, description: 'At least `auth.min_password_length` characters.' }),
       ),
     ),
-    emailVerified: Type.Optional(Type.Boolean({ description: 'Whether the address counts as verified.' })),
-    invite: Type.Optional(Type.Boolean({ description: 'Not together with the others but `email`.' })),
+    emailVerified: Type.Optional(Type.Boolean({ description: 'True if the address counts as verified.' })),
+    invite: Type.Optional(Type.Boolean({ description: 'Only `email` can be set together with this.' })),
   }),
   success: created(AdminUser),
   async handle(context: AccountContext, { body, origin }) {
@@ -48,7 +48,8 @@ export const createUser = operation({
     }
     if (invite && body.email === undefined) throw accountErrors.invalidNewUser('email is required to invite')
     for (const name of ['password', 'phone'] as const) {
-      // The person who accepts the invitation owns the address; what was set before could be another's.
+      // The person who accepts the invitation owns the address. A password or phone that was set before may belong to
+      // a different person.
       if (invite && body[name] !== undefined) {
         throw accountErrors.invalidNewUser(`${name} cannot be set together with an invitation`)
       }
@@ -93,7 +94,7 @@ export const createUser = operation({
   },
 })
 
-/** Returns the number as E.164 writes it. @throws AppError invalid_user_phone */
+/** Returns the number in E.164 form. @throws AppError invalid_user_phone */
 export function requirePhone({ config }: Pick<AccountContext, 'config'>, text: string): string {
   const phone = parsePhone(text.trim(), parseTestNumbers(config.sms_test_phone_numbers))
   if (phone === undefined) throw accountErrors.invalidUserPhone()

@@ -8,11 +8,11 @@ import type { AccountContext } from '../context.ts'
 import { requireUser } from '../users.ts'
 import { administration, userParams } from './user-id.ts'
 
-/** More rows than this are not counted. */
+/** Maximum number of rows that are counted in a table. */
 const mostRows = 10_000
-/** For one table: a column without an index may be that of a large one. */
+/** Time limit for one table. Its column may have no index. */
 const countTimeoutMs = 1000
-/** For all of them; what is left is not counted. */
+/** Time limit for all tables. The remaining ones are not counted. */
 const previewTimeoutMs = 5000
 const mostReferences = 500
 
@@ -25,7 +25,7 @@ interface ForeignKey {
   readonly schema: string
   readonly name: string
   readonly columns: readonly string[]
-  /** Columns of the user that they reference. */
+  /** User columns that the key references. */
   readonly referenced: readonly string[]
   readonly action: Preview['further'][number]['action']
   readonly [column: string]: unknown
@@ -36,20 +36,20 @@ const action = choice(['cascade', 'set null', 'set default', 'restrict', 'no act
 const Preview = Type.Object({
   references: Type.Array(
     Type.Object({
-      table: Type.String({ description: 'With its schema.' }),
+      table: Type.String({ description: 'Name of the table, with its schema.' }),
       columns: Type.Array(Type.String()),
       action,
       rows: nullable(Type.Integer(), {
-        description: 'null: not counted within a second. At most 10,001, which stands for more than 10,000.',
+        description: 'null if counting took more than a second. 10,001 means more than 10,000.',
       }),
     }),
     { description: 'Rows that reference the user by foreign key.' },
   ),
   further: Type.Array(Type.Object({ table: Type.String(), references: Type.String(), action }), {
-    description: 'Tables whose rows reference rows that would be deleted; not counted.',
+    description: 'Tables whose rows reference rows that would be deleted. Their rows are not counted.',
   }),
   files: Type.Object({ count: Type.Integer(), bytes: Type.Number() }),
-  blockedBy: Type.Array(Type.String(), { description: 'Tables whose rows have to be removed first.' }),
+  blockedBy: Type.Array(Type.String(), { description: 'Tables whose rows must be removed first.' }),
 })
 type Preview = Answered<typeof Preview>
 
@@ -58,7 +58,7 @@ export const previewDeletion = operation({
   id: 'users.previewDeletion',
   method: 'GET',
   path: '/api/admin/users/:id/deletion',
-  summary: 'Preview what deleting a user would delete, change or be refused by',
+  summary: 'Preview what deleting a user would delete, change or be blocked by',
   params: userParams,
   success: ok(Preview),
   async handle({ database }: AccountContext, { params: { id } }) {
@@ -110,7 +110,7 @@ async function listForeignKeys(database: SystemDatabase): Promise<ForeignKey[]> 
     limit ${mostReferences}`)
 }
 
-/** Null when it took too long. */
+/** Counts the rows that reference the user. Returns null when the count exceeds its time limit. */
 async function countRows(database: SystemDatabase, key: ForeignKey, userId: string): Promise<number | null> {
   const matches = key.columns.map(
     (column, index) => sql`t.${sql.id(column)} = u.${sql.id(key.referenced[index] ?? 'id')}`,
@@ -134,7 +134,7 @@ async function countRows(database: SystemDatabase, key: ForeignKey, userId: stri
   }
 }
 
-/** Foreign keys that lead to tables whose rows would be deleted, however far. */
+/** Lists foreign keys to tables whose rows would be deleted, directly or through other tables. */
 async function listFurther(database: SystemDatabase, tables: readonly string[]): Promise<Preview['further']> {
   return await database.many<Preview['further'][number]>(sql`
     with recursive named as (

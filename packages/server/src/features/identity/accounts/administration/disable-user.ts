@@ -7,7 +7,7 @@ import { changeAndEndSessions } from './end-sessions.ts'
 import { AdminUser, getListedUser } from './listed-user.ts'
 import { administration, userParams } from './user-id.ts'
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = {
   ...administration,
   method: 'POST',
@@ -19,7 +19,7 @@ export const disableUser = operation({
   ...common,
   id: 'users.disable',
   path: '/api/admin/users/:id/disable',
-  summary: 'Lock a user out: sessions end, sign-in is refused',
+  summary: "Disable a user, which ends the user's sessions and rejects sign-ins",
   async handle(context: AccountContext, { params: { id }, origin }) {
     await changeAndEndSessions(context, id, { action: 'users.disable', origin }, (transaction) =>
       transaction.count(sql`
@@ -34,7 +34,7 @@ export const enableUser = operation({
   ...common,
   id: 'users.enable',
   path: '/api/admin/users/:id/enable',
-  summary: 'Let a disabled user sign in again',
+  summary: 'Enable a disabled user',
   async handle({ database }: AccountContext, { params: { id }, origin }) {
     await requireUser(database, id)
     await database.transaction(async (transaction) => {

@@ -58,7 +58,7 @@ export const endUserSessions = operation({
     changeAndEndSessions(context, params.id, { action: 'users.end_sessions', origin }),
 })
 
-/** Changes the user and ends all sessions, with the audit row, in one transaction. @throws AppError user_not_found */
+/** Changes the user, ends all sessions and writes the audit row in one transaction. @throws AppError user_not_found */
 export async function changeAndEndSessions(
   { database, endedSessions }: AccountContext,
   id: string,
@@ -67,7 +67,7 @@ export async function changeAndEndSessions(
 ): Promise<void> {
   await requireUser(database, id)
   const ended = await database.transaction(async (transaction) => {
-    // A sign-in that is in flight holds the row: its session ends too, or never begins.
+    // A sign-in in flight holds a lock on the row. Its session therefore ends too, or never begins.
     await lockUser(transaction, id)
     await change?.(transaction)
     const sessions = await endSessionsOf(transaction, id)

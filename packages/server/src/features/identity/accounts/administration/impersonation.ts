@@ -17,7 +17,7 @@ import { lockUser } from '../users.ts'
 import { AdminUser, getListedUser } from './listed-user.ts'
 import { administration, userParams } from './user-id.ts'
 
-/** Long enough to look into a complaint, short enough to be forgotten about. */
+/** Maximum length of an impersonation: long enough to examine a complaint, short enough to forget about. */
 const mostSeconds = 15 * 60
 const actor = 'admin'
 const mostListed = 1000
@@ -30,7 +30,7 @@ const Impersonation = component(
   Type.Object({
     id: Type.String({ format: 'uuid' }),
     userId: Type.String({ format: 'uuid' }),
-    email: Type.String({ description: 'Empty when the user has none.' }),
+    email: Type.String({ description: 'Email of the user. Empty if the user has none.' }),
     impersonatedBy: Type.String(),
     reason: Type.String(),
     aal,
@@ -41,8 +41,8 @@ const Impersonation = component(
 type Impersonation = Answered<typeof Impersonation>
 
 /**
- * Starts a session in which an administrator acts as the user: without a refresh token, and marked in its row and in its
- * access token. It ends with the administrator's own session.
+ * Starts a session in which an administrator acts as the user. It has no refresh token, is marked in its row
+ * and in its access token, and ends with the administrator's own session.
  */
 export const impersonate = operation({
   ...administration,
@@ -51,17 +51,17 @@ export const impersonate = operation({
   path: '/api/admin/users/:id/impersonate',
   summary: 'Act as a user for fifteen minutes',
   description:
-    'The token opens data and files as the user would see them, never the account, and cannot be refreshed. It has the claim ' +
-    '`act` (RFC 8693 §4.1).',
+    'The token gives access to data and files as the user would see them, never to the account. It cannot be ' +
+    'refreshed. It has the claim `act` (RFC 8693 §4.1).',
   params: userParams,
   body: Type.Object({
-    reason: text('Kept in the audit.', 500, { pattern: textForm }),
+    reason: text('Reason, which the audit log stores.', 500, { pattern: textForm }),
     aal: Type.Optional(aal),
   }),
   success: created(
     Type.Object({
       id: Type.String({ format: 'uuid' }),
-      token: Type.String({ description: 'Access token, a JWT; shown this once.' }),
+      token: Type.String({ description: 'Access token, a JWT. It is shown only once.' }),
       expiresAt: timestamp,
       user: AdminUser,
     }),
@@ -110,7 +110,7 @@ export const impersonate = operation({
       act: { sub: actor },
       jti: randomBytes(16).toString('hex'),
     }
-    // At the same instant, so that the token ends when the answer and the audit say.
+    // One instant for all three, so that the token ends when the response and the audit row say.
     const at = { now: () => begunAt }
     const token = signAccessToken(claims, lifetimeSeconds, { secret: keys.access, clock: at })
     return { id, token, expiresAt, user: await getListedUser(database, params.id) }
@@ -122,7 +122,7 @@ export const listImpersonations = operation({
   id: 'impersonations.list',
   method: 'GET',
   path: '/api/admin/impersonations',
-  summary: 'List impersonations in force, the newest first',
+  summary: 'List active impersonations, the newest first',
   success: ok(Type.Object({ items: Type.Array(Impersonation) })),
   async handle({ database }: AccountContext) {
     const items = await database.many<Impersonation>(sql`
@@ -158,10 +158,10 @@ export const endImpersonation = operation({
 })
 
 /**
- * Locks the administrator's session until the transaction ends: a sign-out at the same time waits, and ends what was begun,
- * or comes first, and this fails.
+ * Locks the administrator's session until the transaction ends. A concurrent sign-out either waits and ends
+ * the new session, or comes first and makes this call fail.
  *
- * @returns how many seconds to act in
+ * @returns how many seconds the impersonation may last
  */
 async function holdAdministrator(transaction: Queryable, sessionId: string): Promise<number> {
   const held = await transaction.maybeOne<{ seconds: number }>(sql`

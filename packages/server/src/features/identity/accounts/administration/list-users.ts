@@ -28,7 +28,7 @@ import { administration } from './user-id.ts'
 
 const totals = ['exact', 'estimated'] as const
 
-/** Parameter that {@link readFlag} reads. */
+/** Declares a parameter that {@link readFlag} reads. */
 function flag(description: string) {
   return Type.Optional(checkedByHandler({ type: 'boolean' }, Type.String({ description })))
 }
@@ -40,18 +40,18 @@ const listQuery = Type.Object({
       { format: 'cursor', minLength: 1 },
       Type.String({
         maxLength: 100,
-        description: '`nextCursor` of the page before; nothing is counted then.',
+        description: '`nextCursor` of the previous page. Totals are not counted for later pages.',
       }),
     ),
   ),
-  skipTotal: flag('True: totals are not counted, and are -1.'),
+  skipTotal: flag('True if totals are not needed. They are then -1.'),
   total: Type.Optional(
     checkedByHandler(
       { enum: totals },
       Type.String({
         default: 'exact',
         description:
-          '`estimated`: beyond 100,000 users the total is an estimate of PostgreSQL, which costs no count.',
+          '`estimated`: PostgreSQL estimates a total of more than 100,000 users, without the cost of a count.',
       }),
     ),
   ),
@@ -62,10 +62,10 @@ const listQuery = Type.Object({
         'Part of an email, of a phone number or of the name at a provider, or an id. Fewer than three characters are searched among the newest 20,000 users.',
     }),
   ),
-  disabled: flag('Only users who are disabled, or who are not.'),
-  anonymous: flag('Only anonymous users, or others.'),
-  verified: flag('Only users whose email is verified, or is not.'),
-  factor: flag('Only users with a second factor, or without.'),
+  disabled: flag('Only users who are disabled, or only those who are not.'),
+  anonymous: flag('Only anonymous users, or only others.'),
+  verified: flag('Only users whose email is verified, or only those whose email is not.'),
+  factor: flag('Only users with a second factor, or only those without.'),
   provider: Type.Optional(
     Type.String({ maxLength: 100, description: 'Only users who are linked to this sign-in provider.' }),
   ),
@@ -83,22 +83,24 @@ export const listUsers = operation({
       items: Type.Array(AdminUser),
       page: Type.Integer(),
       perPage: Type.Integer(),
-      totalItems: Type.Integer({ description: 'Of a search with more than 10,000 matches an estimate.' }),
+      totalItems: Type.Integer({ description: 'An estimate when a search has more than 10,000 matches.' }),
       isTotalEstimated: Type.Optional(
-        Type.Boolean({ description: 'True: `totalItems` and `totalPages` are estimates.' }),
+        Type.Boolean({ description: 'True if `totalItems` and `totalPages` are estimates.' }),
       ),
       totalPages: Type.Integer(),
-      nextCursor: Type.Optional(Type.String({ description: 'Where there are more.' })),
+      nextCursor: Type.Optional(
+        Type.String({ description: 'Cursor of the next page. Missing on the last page.' }),
+      ),
       isSearchComplete: Type.Optional(
         Type.Boolean({
           description:
-            'False: not every user was considered. The page is sorted from 10,000 matches of more, or ends at `searchedTo`.',
+            'False if the search did not consider every user. It sorted 10,000 of more matches, or ended at `searchedTo`.',
         }),
       ),
       searchedTo: Type.Optional({
         ...timestamp,
         description:
-          'When the oldest user that a bounded search has read was made; `nextCursor` continues there.',
+          'Creation time of the oldest user that a bounded search has read. `nextCursor` continues there.',
       }),
     }),
   ),
@@ -136,19 +138,19 @@ export const listUsers = operation({
 
 interface FoundUsers {
   readonly rows: readonly ListedUser[]
-  /** False when users may match that were not read. */
+  /** False if there may be matching users that were not read. */
   readonly isComplete?: boolean
-  /** When the oldest user that was read was made, where that ended the search. */
+  /** Creation time of the oldest user that was read, if the search ended there. */
   readonly searchedTo?: Date
-  /** Cursor that continues behind it. */
+  /** Cursor that continues after the page. */
   readonly next?: string
-  /** Matches that the index has found, at most one more than are sorted. */
+  /** Matches that the index has found. It counts at most one more than are sorted. */
   readonly count?: number
 }
 
 /**
- * Finds the newest users that match. Those of a common text are among the newest users; those of any other are found by
- * index, which must not sort every match of a common one.
+ * Finds the newest matching users. A common text is found among the newest users. Any other text is found by
+ * index, because sorting every match of a common one would be expensive.
  */
 async function searchUsers(
   database: Queryable,
@@ -157,7 +159,7 @@ async function searchUsers(
   range: PageRange,
 ): Promise<FoundUsers> {
   const isIndexed = found !== undefined && (await hasSearchIndexes(database))
-  // Without the indexes every user is read, as long as they are being built.
+  // While the indexes are being built, the search reads every user.
   if (found !== undefined && !isIndexed) {
     return { rows: await selectUsers(database, pageOf(sql`${condition} and ${matches}`, range)) }
   }
@@ -194,7 +196,7 @@ function readFilter({ provider, ...query }: Static<typeof listQuery>): Sql {
     conditions.push(sql`u.email_verified_at is ${verified ? sql`not null` : sql`null`}`)
   }
   if (factor !== undefined) {
-    // As a condition of its own, which PostgreSQL can begin with.
+    // A condition of its own, which PostgreSQL can begin with.
     conditions.push(sql`${factor ? sql.empty : sql`not`} exists (
       select from basalt.mfa_factors f where f.user_id = u.id and f.confirmed_at is not null)`)
   }
@@ -209,7 +211,7 @@ function readFlag(name: string, text: string | undefined): boolean | undefined {
   return text === undefined ? undefined : readChoice(name, text, ['true', 'false']) === 'true'
 }
 
-/** Continues after a position of the order. @throws AppError invalid_list_parameter */
+/** Returns the condition that continues after a position in the order. @throws AppError invalid_list_parameter */
 function readCursor(cursor: string): Sql {
   const { microseconds, id } = readTimePosition(cursor)
   const at = sql`('epoch'::timestamptz + ${microseconds}::bigint * interval '1 microsecond')`

@@ -9,7 +9,7 @@ import { accountErrors } from '../errors.ts'
 import { describeUser, type User, UserObject, userColumns } from '../users.ts'
 import { administration, userParams } from './user-id.ts'
 
-/** User as the administrator sees it. */
+/** User in responses to administrators. */
 export const AdminUser = component(
   'AdminUser',
   extended(
@@ -19,14 +19,14 @@ export const AdminUser = component(
       lastActiveAt: nullable(timestamp),
       hasPassword: Type.Boolean(),
       factors: Type.Array(choice(['totp', 'email', 'sms', 'webauthn'])),
-      providers: Type.Array(Type.String(), { description: 'Sign-in providers that are linked.' }),
+      providers: Type.Array(Type.String(), { description: 'Linked sign-in providers.' }),
     }),
   ),
 )
 export type AdminUser = Answered<typeof AdminUser>
 
 export interface ListedUser extends User, Pick<AdminUser, 'lastActiveAt' | 'factors' | 'providers'> {
-  /** When it was made, in microseconds since 1970. */
+  /** Creation time in microseconds since 1970. */
   readonly position: string
 }
 
@@ -42,14 +42,14 @@ export function describeListed(user: ListedUser): AdminUser {
   }
 }
 
-/** @throws AppError user_not_found */
+/** Returns a user with details. @throws AppError user_not_found */
 export async function getListedUser(database: Queryable, id: string): Promise<AdminUser> {
   const [user] = await selectUsers(database, pageOf(sql`u.id = ${id}`, { limit: 1, offset: 0 }))
   if (user === undefined) throw accountErrors.userNotFound()
   return describeListed(user)
 }
 
-/** Microseconds since 1970. */
+/** Creation time in microseconds since 1970. */
 export const position = sql`(extract(epoch from u.created_at) * 1000000)::bigint::text`
 
 export function positionOf({ id, position: microseconds }: Pick<ListedUser, 'id' | 'position'>): string {
@@ -61,7 +61,7 @@ export interface PageRange {
   readonly offset: number
 }
 
-/** Selects users `u` of a source that match, the newest first. */
+/** Selects matching users `u` of a source, the newest first. */
 export function pageOf(matching: Sql, { limit, offset }: PageRange, source: Sql = sql`basalt.users`): Sql {
   return sql`
     select ${userColumns} from ${source} u
@@ -70,7 +70,7 @@ export function pageOf(matching: Sql, { limit, offset }: PageRange, source: Sql 
     limit ${limit} offset ${offset}`
 }
 
-/** Reads details of users for those of the page alone. */
+/** Reads users with details, which are looked up for this page only. */
 export async function selectUsers(database: Queryable, page: Sql): Promise<ListedUser[]> {
   return await database.many<ListedUser>(sql`
     select ${userColumns}, ${position} as position,

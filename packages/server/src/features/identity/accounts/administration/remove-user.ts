@@ -12,7 +12,7 @@ export const removeUser = operation({
   method: 'DELETE',
   path: '/api/admin/users/:id',
   summary: 'Delete a user',
-  description: 'Sessions, tokens and codes go with it.',
+  description: 'Sessions, tokens and codes are deleted with the user.',
   params: userParams,
   success: noContent,
   async handle({ database, endedSessions }: AccountContext, { params: { id }, origin }) {

@@ -2,24 +2,24 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 
-/** Matches that the index may find; of more, some are sorted. */
+/** Maximum number of matches that the index finds. Of more matches only some are sorted. */
 export const mostMatches = 10_000
-/** Newest users that are read for a page before the index is. */
+/** Number of newest users that are read for a page before the index is used. */
 export const newestRead = 2000
-/** Newest users that are read for a text without a trigram. */
+/** Number of newest users that are read for a text without a trigram. */
 export const newestReadShort = 20_000
 
-/** A text that users are searched for. */
+/** Text that users are searched for. */
 export interface UserSearch {
   /** Condition on a user `u`. */
   readonly matches: Sql
-  /** Condition that the statistics of a user `u` say most of. */
+  /** Condition on a user `u` whose number of matches the planner estimates best. */
   readonly expected: Sql
-  /** Ids of the users `u` that match and meet another condition, by index; undefined without a trigram. */
+  /** Ids of the users `u` that match and meet another condition, by index. Undefined for a text without a trigram. */
   readonly found: ((condition: Sql) => Sql) | undefined
 }
 
-/** Returns undefined for an empty text. */
+/** Parses a search text. Returns undefined for an empty one. */
 export function parseUserSearch(search: string): UserSearch | undefined {
   const text = search.trim().toLowerCase()
   if (text === '') return undefined
@@ -54,14 +54,17 @@ export function parseUserSearch(search: string): UserSearch | undefined {
   }
 }
 
-/** Trigrams that a text which contains this one has for certain: other letters may be in another case there. */
+/** Returns the trigrams that every text containing this one has, whatever the case of its letters. */
 function trigramsOf(text: string): string[] {
   const letters = Array.from(text)
   const trigrams = letters.slice(2).map((_, index) => letters.slice(index, index + 3).join(''))
   return [...new Set(trigrams)].filter((trigram) => /^[\x20-\x7e]{3}$/.test(trigram))
 }
 
-/** Returns whether the indexes of {@link UserSearch.found} are there: those of large tables are built behind an upgrade. */
+/**
+ * Returns whether the indexes of {@link UserSearch.found} exist. Large tables get theirs in the background
+ * after an upgrade.
+ */
 export async function hasSearchIndexes(database: Queryable): Promise<boolean> {
   const { count } = await database.one<{ count: number }>(sql`
     select count(*)::int as count from pg_index

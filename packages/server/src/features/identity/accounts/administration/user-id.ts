@@ -5,15 +5,15 @@ import { Type } from '../../../../lib/type.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { accountErrors } from '../errors.ts'
 
-/** Part of the description of every operation on users. */
+/** Members that every description of an operation on users shares. */
 export const administration = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 
 /** Parameter of the paths below `/api/admin/users/:id`. */
 export const userParams = Type.Object({ id: refusedWith({ invalid: accountErrors.invalidUserId }, uuid) })
 
 /**
- * Answers a malformed id of a user alike, whichever feature a route below `/api/admin/users/` is of. Stands before all of
- * them, with accounts switched off, too.
+ * Rejects a malformed user id with the same error in every feature that has a route below
+ * `/api/admin/users/`. It is registered before all of them, and also when accounts are disabled.
  */
 export const userIds: Feature = {
   name: 'user-ids',

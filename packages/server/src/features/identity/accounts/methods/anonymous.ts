@@ -45,7 +45,7 @@ export const linkEmail = operation({
   path: '/api/auth/link/email',
   summary: 'Give an anonymous account an email and a password',
   description:
-    'The id of the user stays. With `auth.require_verified_email` there are no tokens before the address is verified.',
+    'The user keeps its id. With `auth.require_verified_email` the response has no tokens until the address is verified.',
   body: credentials,
   success: ok(AuthenticationOrUnverified),
   async handle(context: AccountContext, { body, http, origin: { address } }) {

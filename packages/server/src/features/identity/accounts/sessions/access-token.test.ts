@@ -12,7 +12,7 @@ const seconds = Math.floor(now.getTime() / 1000)
 const clock = { now: () => now }
 const keys = { secret: testSecret, clock }
 
-/** A fresh verifier each time, so that nothing is remembered. */
+/** Verifies a token with a new verifier, which has nothing cached. */
 function verify(token: string): Verdict {
   const verdict = createAccessTokenVerifier(keys).verify(token)
   if (verdict instanceof Promise) throw new Error('access tokens are verified without waiting')
@@ -34,7 +34,7 @@ const valid = forgeJwt({ payload: claims })
 const [head = '', body = '', signature = ''] = valid.split('.')
 const refused: Verdict = { refusal: 'invalid' }
 
-describe('a token of ours', () => {
+describe('access tokens › valid tokens', () => {
   test('becomes the identity of its claims', () => {
     const { iat, exp: _, ...made } = { ...claims, aal: 'aal2' as const }
     expect(verify(signAccessToken(made, 900, keys))).toEqual({
@@ -61,7 +61,7 @@ describe('a token of ours', () => {
     })
   })
 
-  test('has the header and the claims of the interface', () => {
+  test('has the documented header and claims', () => {
     const token = signAccessToken(
       { sub: alice, email: '', email_verified: false, aal: 'aal1', amr: ['anonymous'], is_anonymous: true },
       900,
@@ -81,13 +81,13 @@ describe('a token of ours', () => {
     })
   })
 
-  test('without the optional claims is a first-factor token of no session', () => {
+  test('without optional claims is a first-factor token without a session', () => {
     expect(verify(forgeJwt({ payload: { sub: alice, exp: seconds + 1 } }))).toMatchObject({
       identity: { email: '', aal: 'aal1', amr: [], isAnonymous: false, sessionId: undefined },
     })
   })
 
-  test('whose second factor is due is pending', () => {
+  test('with a due second factor is pending', () => {
     const { sub, email } = claims
     for (const [jti, pendingId] of [
       ['7b0b1c1e-0000-4000-8000-000000000000', '7b0b1c1e-0000-4000-8000-000000000000'],
@@ -101,25 +101,25 @@ describe('a token of ours', () => {
   })
 
   test.each([
-    ['an issuer that is us', { iss: 'basalt' }],
-    ['an audience that is us', { aud: 'basalt' }],
-    ['several audiences and us among them', { aud: ['other', 'basalt'] }],
-    ['a fractional end', { exp: seconds + 0.9 }],
-    ['a beginning within the leeway', { nbf: seconds + 30, iat: seconds + 30 }],
-    ['claims we do not know', { jti: 'x', custom_claims: { a: 1 }, tenantId: null }],
-  ])('may have %s', (_what, more) => {
+    ['the own issuer', { iss: 'basalt' }],
+    ['the own audience', { aud: 'basalt' }],
+    ['several audiences including the own', { aud: ['other', 'basalt'] }],
+    ['a fractional expiry', { exp: seconds + 0.9 }],
+    ['a start within the leeway', { nbf: seconds + 30, iat: seconds + 30 }],
+    ['unknown claims', { jti: 'x', custom_claims: { a: 1 }, tenantId: null }],
+  ])('accepts %s', (_what, more) => {
     expect(verify(forgeJwt({ payload: { ...claims, ...more } }))).toHaveProperty('identity')
   })
 
-  test.each(['JWT', 'jwt', 'at+jwt', 'AT+JWT'])('may be of type %s', (typ) => {
+  test.each(['JWT', 'jwt', 'at+jwt', 'AT+JWT'])('accepts the type %s', (typ) => {
     expect(verify(forgeJwt({ header: { alg: 'HS256', typ }, payload: claims }))).toHaveProperty('identity')
   })
 
-  test('may lack a type', () => {
+  test('accepts a missing type', () => {
     expect(verify(forgeJwt({ header: { alg: 'HS256' }, payload: claims }))).toHaveProperty('identity')
   })
 
-  test('names a key in vain: the key is ours to choose', () => {
+  test('ignores keys and key ids in the header', () => {
     const jwk = { kty: 'oct', k: base64Url('attacker-attacker-attacker-attacker') }
     const header = {
       alg: 'HS256',
@@ -136,8 +136,8 @@ describe('a token of ours', () => {
   })
 })
 
-describe('the algorithm (RFC 8725 §3.1, §3.2)', () => {
-  test.each(['none', 'None', 'NONE', 'nOnE', 'none ', '', 'HS0'])('"%s" is refused, signed or not', (alg) => {
+describe('access tokens › the algorithm (RFC 8725 §3.1, §3.2)', () => {
+  test.each(['none', 'None', 'NONE', 'nOnE', 'none ', '', 'HS0'])('rejects "%s", signed or not', (alg) => {
     const unsigned = `${base64Url({ alg, typ: 'JWT' })}.${body}`
     for (const token of [`${unsigned}.`, unsigned, `${unsigned}.${signature}`])
       expect(verify(token)).toEqual(refused)
@@ -154,7 +154,7 @@ describe('the algorithm (RFC 8725 §3.1, §3.2)', () => {
     ['ES256', 'sha256'],
     ['EdDSA', 'sha256'],
     ['HS1', 'sha1'],
-  ])('%s is refused although the HMAC is right', (alg, hash) => {
+  ])('rejects %s although the HMAC is right', (alg, hash) => {
     expect(verify(forgeJwt({ header: { alg, typ: 'JWT' }, payload: claims, hash }))).toEqual(refused)
   })
 
@@ -163,17 +163,17 @@ describe('the algorithm (RFC 8725 §3.1, §3.2)', () => {
     ['null', { alg: null }],
     ['a list', { alg: ['HS256'] }],
     ['a number', { alg: 256 }],
-    ['under another name', { ALG: 'HS256' }],
-  ])('%s is refused', (_what, header) => {
+    ['named ALG', { ALG: 'HS256' }],
+  ])('rejects an algorithm that is %s', (_what, header) => {
     expect(verify(forgeJwt({ header, payload: claims }))).toEqual(refused)
   })
 
-  test('a longer HMAC under the name of ours is refused', () => {
+  test('rejects a longer HMAC under the name HS256', () => {
     expect(verify(forgeJwt({ payload: claims, hash: 'sha512' }))).toEqual(refused)
     expect(verify(forgeJwt({ payload: claims, hash: 'sha1' }))).toEqual(refused)
   })
 
-  test('key confusion: a signature by an RSA key, or an HMAC with the text of a public one', () => {
+  test('rejects key confusion: a signature by an RSA key, or an HMAC with the text of a public key', () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
     const signed = `${base64Url({ alg: 'RS256', typ: 'JWT' })}.${body}`
@@ -184,7 +184,7 @@ describe('the algorithm (RFC 8725 §3.1, §3.2)', () => {
   })
 })
 
-describe('the header', () => {
+describe('access tokens › the header', () => {
   test.each([
     ['with crit', { alg: 'HS256', crit: ['exp'] }],
     ['with an empty crit', { alg: 'HS256', crit: [] }],
@@ -197,48 +197,48 @@ describe('the header', () => {
     ['that is a list', ['HS256']],
     ['that is a text', '"HS256"'],
     ['that is null', 'null'],
-    ['that is no JSON', '{alg:HS256}'],
+    ['that is not JSON', '{alg:HS256}'],
     ['that is empty', '""'],
-  ])('%s is refused', (_what, header) => {
+  ])('rejects a header %s', (_what, header) => {
     expect(verify(forgeJwt({ header, payload: claims }))).toEqual(refused)
   })
 })
 
-describe('the times', () => {
+describe('access tokens › exp, nbf and iat', () => {
   const without = (name: string) => Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name))
   test.each([
-    ['no end', without('exp')],
-    ['an end that is a text', { ...claims, exp: String(seconds + 900) }],
-    ['an end that is a list', { ...claims, exp: [seconds + 900] }],
-    ['an end that is an object', { ...claims, exp: { valueOf: seconds + 900 } }],
-    ['an end that is true', { ...claims, exp: true }],
-    ['an end that is null', { ...claims, exp: null }],
-    ['an end at zero', { ...claims, exp: 0 }],
-    ['a negative end', { ...claims, exp: -(seconds + 900) }],
-    ['an end just reached', { ...claims, exp: now.getTime() / 1000 }],
-    ['an end a moment ago: there is no leeway', { ...claims, exp: seconds }],
-    ['an end in words', { ...claims, exp: '2099-01-01T00:00:00Z' }],
-    ['a beginning ahead', { ...claims, nbf: seconds + 61 }],
-    ['a beginning in words', { ...claims, nbf: '2020-01-01' }],
-    ['a beginning that is null', { ...claims, nbf: null }],
-    ['an issue ahead', { ...claims, iat: seconds + 61 }],
-    ['an issue in words', { ...claims, iat: 'now' }],
-  ])('with %s it is refused', (_what, payload) => {
+    ['a missing expiry', without('exp')],
+    ['an expiry that is a text', { ...claims, exp: String(seconds + 900) }],
+    ['an expiry that is a list', { ...claims, exp: [seconds + 900] }],
+    ['an expiry that is an object', { ...claims, exp: { valueOf: seconds + 900 } }],
+    ['an expiry that is true', { ...claims, exp: true }],
+    ['an expiry that is null', { ...claims, exp: null }],
+    ['an expiry at zero', { ...claims, exp: 0 }],
+    ['a negative expiry', { ...claims, exp: -(seconds + 900) }],
+    ['an expiry that is now', { ...claims, exp: now.getTime() / 1000 }],
+    ['an expiry a moment ago, without leeway', { ...claims, exp: seconds }],
+    ['an expiry in words', { ...claims, exp: '2099-01-01T00:00:00Z' }],
+    ['a start in the future', { ...claims, nbf: seconds + 61 }],
+    ['a start in words', { ...claims, nbf: '2020-01-01' }],
+    ['a start that is null', { ...claims, nbf: null }],
+    ['an issue time in the future', { ...claims, iat: seconds + 61 }],
+    ['an issue time in words', { ...claims, iat: 'now' }],
+  ])('rejects %s', (_what, payload) => {
     expect(verify(forgeJwt({ payload }))).toEqual(refused)
   })
 
-  test.each(['1e999', '-1e999'])('an end of %s is refused', (exp) => {
+  test.each(['1e999', '-1e999'])('rejects an expiry of %s', (exp) => {
     expect(verify(forgeJwt({ payload: `{"sub":"${alice}","exp":${exp}}` }))).toEqual(refused)
   })
 
-  test('of a repeated claim the last counts, as for every JSON reader here', () => {
+  test('uses the last of a repeated claim, as every JSON parser here does', () => {
     const payload = (first: number, last: number) => `{"sub":"${alice}","exp":${first},"exp":${last}}`
     expect(verify(forgeJwt({ payload: payload(seconds + 900, seconds - 1) }))).toEqual(refused)
     expect(verify(forgeJwt({ payload: payload(seconds - 1, seconds + 900) }))).toHaveProperty('identity')
   })
 })
 
-describe('the claims', () => {
+describe('access tokens › the claims', () => {
   test.each([
     ['of another issuer', { iss: 'https://evil.example' }],
     ['of an issuer that is a list', { iss: ['basalt'] }],
@@ -248,10 +248,10 @@ describe('the claims', () => {
     ['for audience null', { aud: null }],
     ['without a subject', { sub: undefined }],
     ['of an empty user', { sub: '' }],
-    ['of a user that is no uuid', { sub: 'alice' }],
-    ['of a uuid in capitals', { sub: alice.toUpperCase() }],
-    ['of a uuid with more behind it', { sub: `${alice}' or true` }],
-    ['of a uuid and a line end', { sub: `${alice}\n` }],
+    ['of a user that is not a UUID', { sub: 'alice' }],
+    ['of a UUID in capitals', { sub: alice.toUpperCase() }],
+    ['of a UUID followed by text', { sub: `${alice}' or true` }],
+    ['of a UUID followed by a line end', { sub: `${alice}\n` }],
     ['of a user that is a number', { sub: 1 }],
     ['of a user that is a list', { sub: [alice] }],
     ['of the level aal3', { aal: 'aal3' }],
@@ -261,17 +261,17 @@ describe('the claims', () => {
     ['of a level null', { aal: null }],
     ['of methods that are a text', { amr: 'password' }],
     ['of methods that are numbers', { amr: [1] }],
-    ['of an anonymity in words', { is_anonymous: 'false' }],
-    ['of a due factor in words', { mfa_pending: 'false' }],
-    ['of a due factor that is 0', { mfa_pending: 0 }],
-    ['of an email that is no text', { email: { $ne: '' } }],
+    ['of is_anonymous in words', { is_anonymous: 'false' }],
+    ['of mfa_pending in words', { mfa_pending: 'false' }],
+    ['of mfa_pending 0', { mfa_pending: 0 }],
+    ['of an email that is not text', { email: { $ne: '' } }],
     ['of an email with a zero byte', { email: 'a\0b' }],
     ['of an email that is too long', { email: 'x'.repeat(1025) }],
-    ['of a session that is no text', { sid: 1 }],
-    ['of a session that is no uuid', { sid: 'one' }],
-    ['of an email that is verified by a text', { email_verified: 'true' }],
+    ['of a session that is not text', { sid: 1 }],
+    ['of a session that is not a UUID', { sid: 'one' }],
+    ['of email_verified as text', { email_verified: 'true' }],
     ['of a session with a zero byte', { sid: '\0' }],
-  ])('%s are refused', (_what, more) => {
+  ])('rejects claims %s', (_what, more) => {
     expect(verify(forgeJwt({ payload: { ...claims, ...more } }))).toEqual(refused)
   })
 
@@ -282,20 +282,20 @@ describe('the claims', () => {
     ['a text', '"sub"'],
     ['a number', '1'],
     ['null', 'null'],
-    ['no JSON', '{sub:1}'],
-    ['nothing', '""'],
+    ['not JSON', '{sub:1}'],
+    ['an empty string', '""'],
     ['not UTF-8', `{"sub":"${alice}","exp":${seconds + 900},"email":"\ud800"`],
-  ])('that are %s are refused', (_what, payload) => {
+  ])('rejects claims that are %s', (_what, payload) => {
     expect(verify(forgeJwt({ payload }))).toEqual(refused)
   })
 
-  test('named __proto__ are not read', () => {
+  test('ignores a claim named __proto__', () => {
     const payload = `{"__proto__":{"sub":"${alice}","exp":${seconds + 900}}}`
     expect(verify(forgeJwt({ payload }))).toEqual(refused)
   })
 })
 
-describe('the form', () => {
+describe('access tokens › the form', () => {
   test.each([
     ['empty', ''],
     ['dots', '..'],
@@ -324,17 +324,17 @@ describe('the form', () => {
     ['of a megabyte', `${head}.${base64Url({ ...claims, email: 'x'.repeat(750_000) })}.${signature}`],
     ['as a JSON serialization', JSON.stringify({ protected: head, payload: body, signature })],
     ['of other letters', 'токен.токен.токен'],
-  ])('%s is refused', (_what, token) => {
+  ])('rejects a token that is %s', (_what, token) => {
     expect(verify(token)).toEqual(refused)
   })
 
-  test('a signed token of more than 16 KiB is refused', () => {
+  test('rejects a signed token of more than 16 KiB', () => {
     const sized = (length: number) => forgeJwt({ payload: { ...claims, note: 'x'.repeat(length) } })
     expect(verify(sized(11_000))).toHaveProperty('identity')
     expect(verify(sized(13_000))).toEqual(refused)
   })
 
-  test('the unused bits of the last character must be zero: one token has one spelling', () => {
+  test('rejects nonzero unused bits in the last character, so that one token has one spelling', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const last = alphabet.indexOf(signature.at(-1) ?? '')
     // 32 bytes leave two bits of the 43rd character unused.
@@ -345,7 +345,7 @@ describe('the form', () => {
     }
   })
 
-  test('any other character anywhere is refused', () => {
+  test('rejects any replaced character', () => {
     fc.assert(
       fc.property(
         fc.nat(valid.length - 1),
@@ -359,14 +359,14 @@ describe('the form', () => {
     )
   })
 
-  test('any one character more, less or moved is refused', () => {
+  test('rejects any added, removed or moved character', () => {
     for (let at = 0; at < valid.length; at += 1) {
       expect(verify(valid.slice(0, at) + valid.slice(at + 1))).toEqual(refused)
       expect(verify(`${valid.slice(0, at)}A${valid.slice(at)}`)).toEqual(refused)
     }
   })
 
-  test('no text makes it throw', () => {
+  test('never throws for a random text', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.base64String(), fc.json().map(base64Url))), (parts) => {
         expect(verify(parts.join('.'))).toEqual(refused)
@@ -374,7 +374,7 @@ describe('the form', () => {
     )
   })
 
-  test('no signed claims make it throw', () => {
+  test('never throws for random signed claims', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -390,8 +390,8 @@ describe('the form', () => {
   })
 })
 
-describe('what was verified is remembered', () => {
-  test('never beyond its end', () => {
+describe('access tokens › the verification cache', () => {
+  test('rejects a cached token after its expiry', () => {
     let time = now.getTime()
     const verifier = createAccessTokenVerifier({ secret: testSecret, clock: { now: () => new Date(time) } })
     const first = verifier.verify(valid)
@@ -405,7 +405,7 @@ describe('what was verified is remembered', () => {
     expect(verifier.verify(valid)).toEqual(refused)
   })
 
-  test('only when it is valid: a token of tomorrow is refused today and accepted tomorrow', () => {
+  test('caches only valid tokens: a token of tomorrow is rejected today and accepted tomorrow', () => {
     let time = now.getTime()
     const verifier = createAccessTokenVerifier({ secret: testSecret, clock: { now: () => new Date(time) } })
     const token = forgeJwt({ payload: { ...claims, nbf: seconds + 86_400, exp: seconds + 90_000 } })
@@ -414,7 +414,7 @@ describe('what was verified is remembered', () => {
     expect(verifier.verify(token)).toHaveProperty('identity')
   })
 
-  test('of every connection that a node holds open, and forgotten ones are verified again', () => {
+  test('holds the tokens of all connections of a node, and verifies evicted ones again', () => {
     const tokens = Array.from({ length: 5100 }, (_, index) =>
       forgeJwt({ payload: { ...claims, jti: index } }),
     )

@@ -10,22 +10,22 @@ import { isObject, type JsonObject, parseJson } from '../../../../lib/json.ts'
 import { Lru } from '../../../../lib/lru.ts'
 
 /**
- * Access tokens: JWT, HS256. Verified by hand because
- * it is on the path of every request; each guard below names the attack of RFC 8725 it refuses.
+ * Claims of an access token, a JWT signed with HS256. It is verified by hand because every request does so.
+ * Each guard below names the RFC 8725 attack that it prevents.
  */
 
 export interface AccessTokenClaims {
-  /** User id, a uuid in lower case. */
+  /** User id, a UUID in lower case. */
   readonly sub: string
   readonly email: string
   readonly email_verified: boolean
   readonly aal: 'aal1' | 'aal2'
   readonly amr: readonly string[]
   readonly is_anonymous: boolean
-  /** Session id; absent from tokens that an operator made. */
+  /** Session id. Tokens that an operator made have none. */
   readonly sid?: string
   readonly jti?: string
-  /** Who acts as the user (RFC 8693 §4.1). */
+  /** Actor, the administrator who acts as the user (RFC 8693 §4.1). */
   readonly act?: { readonly sub: string }
 }
 
@@ -34,10 +34,10 @@ export interface PendingTokenClaims {
   readonly sub: string
   readonly email: string
   readonly aal: 'aal1'
-  /** The first factor. */
+  /** First factor of the sign-in. */
   readonly amr: readonly string[]
   readonly mfa_pending: true
-  /** The sign-in that waits to be completed. */
+  /** Id of the pending sign-in. */
   readonly jti: string
 }
 
@@ -46,11 +46,11 @@ export interface AccessTokenKeys {
   readonly clock: Clock
 }
 
-/** Longest token that is looked at. */
+/** Maximum length of a token. */
 const lengthLimit = 16_384
-/** Clock difference between nodes that is forgiven for `nbf` and `iat`; never for `exp`. */
+/** Tolerated clock difference between nodes for `nbf` and `iat`. It never applies to `exp`. */
 const leewaySeconds = 60
-/** Tokens whose verification is remembered at least; a client sends the same one for a quarter of an hour. */
+/** Minimum number of tokens whose verification is cached. A client sends the same token for a quarter of an hour. */
 const leastRemembered = 5000
 
 interface Remembered {
@@ -59,10 +59,11 @@ interface Remembered {
 }
 
 /**
- * Recognizes every token that no other verifier does; ask it last.
+ * Creates a verifier that recognizes every token unknown to the other verifiers. It must therefore be the
+ * last one.
  *
- * @param connections that a node holds at most. Twice as many tokens are remembered: streams verify theirs twice a second
- *   and before each event, one after the other, and of more than are remembered none would be found again.
+ * @param connections maximum of one node. Twice as many tokens are cached: streams verify theirs in turn,
+ * twice a second and before each event. A smaller cache would evict every token before its next use.
  */
 export function createAccessTokenVerifier(keys: AccessTokenKeys, connections = 0): TokenVerifier {
   const remembered = new Lru<string, Remembered>(Math.max(leastRemembered, 2 * connections))
@@ -81,7 +82,7 @@ export function createAccessTokenVerifier(keys: AccessTokenKeys, connections = 0
   }
 }
 
-/** @param lifetimeSeconds from the clock's now */
+/** Signs an access token. @param lifetimeSeconds from the clock's current time */
 export function signAccessToken(
   claims: AccessTokenClaims | PendingTokenClaims,
   lifetimeSeconds: number,
@@ -101,19 +102,19 @@ interface Claims {
 }
 
 function verifyToken(token: string, secret: string, nowSeconds: number): Claims | undefined {
-  // Unbounded input would be hashed in full.
+  // A longer input would be hashed in full.
   if (token.length > lengthLimit) return undefined
-  // Exactly three parts of unpadded base64url, each with one spelling only (RFC 7515 §3.1).
+  // A token has exactly three parts of unpadded base64url, each with one spelling only (RFC 7515 §3.1).
   const [head, body, signature, ...rest] = token.split('.')
   if (head === undefined || body === undefined || signature === undefined || rest.length > 0) return undefined
   if (![head, body, signature].every(isCanonicalBase64Url)) return undefined
-  // The algorithm is ours to choose, not the token's (§3.1, §3.2): `none`, RS256 with our key as a public key and
-  // keys or key ids that the token brings (`jwk`, `jku`, `x5u`, `kid`, §3.10) have no say.
+  // The server chooses the algorithm, not the token (§3.1, §3.2). This excludes `none`, RS256 with the secret as a
+  // public key, and keys or key ids in the token (`jwk`, `jku`, `x5u`, `kid`, §3.10).
   const header = decode(head)
   if (header === undefined || header.alg !== 'HS256') return undefined
-  // Extensions we do not know must be refused (RFC 7515 §4.1.11).
+  // Unknown extensions must be rejected (RFC 7515 §4.1.11).
   if ('crit' in header) return undefined
-  // A token of another type (§3.11, §3.12) signed with the same key is not an access token.
+  // A token of another type (§3.11, §3.12) is not an access token, even if the same key signed it.
   const type = header.typ
   if (type !== undefined && (typeof type !== 'string' || !acceptedTypes.has(type.toLowerCase())))
     return undefined
@@ -127,7 +128,10 @@ function verifyToken(token: string, secret: string, nowSeconds: number): Claims 
 
 const acceptedTypes = new Set(['jwt', 'at+jwt'])
 
-/** A token without an end is refused; so is one that is not valid yet, or that claims to come from the future. */
+/**
+ * Returns whether a token is valid now. It rejects tokens that never expire, are not valid yet, or were
+ * issued in the future.
+ */
 function isInForce(claims: Readonly<Record<string, unknown>>, now: number): claims is Claims {
   const { exp, nbf, iat } = claims
   if (typeof exp !== 'number' || !Number.isFinite(exp) || exp <= now) return false
@@ -135,7 +139,10 @@ function isInForce(claims: Readonly<Record<string, unknown>>, now: number): clai
   return iat === undefined || (typeof iat === 'number' && iat <= now + leewaySeconds)
 }
 
-/** Our tokens name neither issuer nor audience; one that names another is meant for another service (§3.8, §3.9). */
+/**
+ * Returns whether a token is meant for this service. Its own tokens name neither issuer nor audience, so a
+ * token that names one is meant for another service (§3.8, §3.9).
+ */
 function isForUs({ iss, aud }: Readonly<Record<string, unknown>>): boolean {
   return (iss === undefined || iss === 'basalt') && (aud === undefined || [aud].flat().includes('basalt'))
 }
@@ -145,13 +152,13 @@ function judge(claims: Claims): Verdict {
   const { is_anonymous = false, mfa_pending = false, iat, act } = claims
   if (typeof mfa_pending !== 'boolean') return refuse
   if (mfa_pending) return judgePending(claims)
-  // Policies compare it with uuid columns, and as text with how Postgres prints those.
+  // Policies compare the id with uuid columns, and as text with the form that PostgreSQL prints.
   if (!isText(sub) || !uuid.test(sub) || !isText(email)) return refuse
   if (sid !== undefined && (!isText(sid) || !uuid.test(sid))) return refuse
   if ((aal !== 'aal1' && aal !== 'aal2') || typeof is_anonymous !== 'boolean') return refuse
   if (typeof email_verified !== 'boolean') return refuse
   if (!Array.isArray(amr) || !amr.every(isText)) return refuse
-  // One who acts for another is known, and can be stopped by ending the session.
+  // An impersonator must be identifiable, and ending the session must stop it.
   const impersonator = act === undefined ? undefined : readActor(act)
   if (act !== undefined && (impersonator === undefined || sid === undefined)) return refuse
   const identity: UserIdentity = {
@@ -178,13 +185,13 @@ function judge(claims: Claims): Verdict {
   return { identity }
 }
 
-/** Who acts (RFC 8693 §4.1). */
+/** Returns the actor of the claim `act` (RFC 8693 §4.1). */
 function readActor(act: unknown): string | undefined {
   const sub = typeof act === 'object' && act !== null && 'sub' in act ? act.sub : undefined
   return isText(sub) && sub !== '' ? sub : undefined
 }
 
-/** A token that opens nothing but the second factor; it has no session. */
+/** Judges a token that is valid only for the second factor and has no session. */
 function judgePending({ sub, email = '', jti }: Claims): Verdict {
   if (!isText(sub) || !uuid.test(sub) || !isText(email)) return refuse
   return { refusal: 'pending', pending: { userId: sub, email, pendingId: isText(jti) ? jti : '' } }
@@ -192,7 +199,7 @@ function judgePending({ sub, email = '', jti }: Claims): Verdict {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** What can stand in a setting of Postgres. */
+/** Returns whether the value can be stored in a PostgreSQL setting. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 1024 && !value.includes('\0')
 }

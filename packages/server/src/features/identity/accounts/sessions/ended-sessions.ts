@@ -11,11 +11,14 @@ import type { Clock } from '../../../../lib/clock.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 
 const topic = 'ended_sessions'
-/** Without news for so long, sessions are looked up one by one: a node that is cut off must not believe old tokens. */
+/**
+ * Age of the last successful read after which sessions are checked one by one. A node that is cut off must
+ * not accept old tokens.
+ */
 const staleMs = 900
-/** Kept in memory beyond the last token by this node's clock, which may be set back. */
+/** Time that entries stay in memory after their last token expired. This node's clock may be set back. */
 const slackMs = 600_000
-/** How often what has expired is looked for. */
+/** Interval between removals of expired entries. */
 const sweepMs = 60_000
 
 interface Ended {
@@ -23,14 +26,14 @@ interface Ended {
   readonly tokensExpireAtMs: number
 }
 
-/** The sessions that have ended, and users deleted or disabled, while access tokens of theirs may still be valid. */
+/** Ended sessions, and deleted or disabled users, whose access tokens may still be valid. */
 export class EndedSessions {
   readonly #database: SystemDatabase
   readonly #clock: Clock
   readonly #notifications: Notifications
   readonly #handle: WatchHandle
   readonly #ended = new Map<string, Ended>()
-  /** Transactions before this one were all seen. */
+  /** Transaction number before which every transaction has been read. */
   #seenBefore = '0'
   #sweptAt = performance.now()
 
@@ -40,38 +43,44 @@ export class EndedSessions {
     this.#notifications = notifications
     this.#handle = notifications.watch({
       topic,
-      version: () => this.#news(),
+      version: () => this.#newEntries(),
       onChange: (version) => this.#remember(version),
     })
   }
 
-  /** Whether the token's session has ended; of a token without one, whether its user has since it was made. */
+  /**
+   * Returns whether the token's session has ended. For a token without a session, returns whether its user
+   * ended after it was issued.
+   */
   has(owner: TokenOwner): boolean {
     const { sessionId } = owner
     return sessionId === undefined ? this.#hasUserOf(owner) : this.#ended.has(sessionId)
   }
 
   /**
-   * Whether the database has to be asked. SQL that disables a user leaves the rows of the sessions, which may be of one who
-   * is enabled again.
+   * Returns whether the database must be queried. SQL that disables a user leaves the session rows, which also
+   * matter if the user is enabled again.
    */
-  mustAsk(owner: TokenOwner): boolean {
+  needsQuery(owner: TokenOwner): boolean {
     return performance.now() - this.#handle.currentAt >= staleMs || this.#hasUserOf(owner)
   }
 
-  /** Whether the user was deleted or disabled since the token was made. */
+  /** Returns whether the user was deleted or disabled after the token was issued. */
   #hasUserOf({ userId, issuedAt }: TokenOwner): boolean {
     const ended = this.#ended.get(userId)
     return ended !== undefined && (issuedAt ?? 0) * 1000 <= ended.endedAtMs
   }
 
-  /** After the commit: in force on this node at once; the others follow by reading, as this one does for how long. */
+  /**
+   * Adds a session after the commit. It applies on this node at once. Other nodes read it later, and this node
+   * then reads how long it must be kept.
+   */
   add(sessionId: string): void {
     this.#ended.set(sessionId, { endedAtMs: 0, tokensExpireAtMs: Number.POSITIVE_INFINITY })
     this.#notifications.announce(topic)
   }
 
-  /** Whether the token may still be used, by the database. */
+  /** Queries the database whether the token is still valid. */
   async isAlive({ sessionId, userId, issuedAt }: TokenOwner): Promise<boolean> {
     if (sessionId === undefined) {
       const ended = await this.#database.maybeOne(sql`
@@ -86,7 +95,7 @@ export class EndedSessions {
     return found !== undefined
   }
 
-  /** Whether the sign-in still waits for its second factor. */
+  /** Queries the database whether the sign-in still waits for its second factor. */
   async isPending({ userId, pendingId }: PendingIdentity): Promise<boolean> {
     if (!isUuid(pendingId)) return false
     const found = await this.#database.maybeOne(sql`
@@ -95,10 +104,13 @@ export class EndedSessions {
     return found !== undefined
   }
 
-  /** What is new is the version itself: a second statement would be one transaction more for every look that finds some. */
-  #news(): Sql {
-    // A transaction that is still open may have a smaller number than one that has committed: read again from the
-    // oldest that was open last time.
+  /**
+   * Selects new entries, which double as the version. A second statement would be one more transaction for each
+   * poll that finds entries.
+   */
+  #newEntries(): Sql {
+    // An open transaction may have a smaller number than a committed one. Reading therefore starts at the oldest
+    // transaction that was open last time.
     return sql`select jsonb_build_array(
       pg_snapshot_xmin(pg_current_snapshot())::text,
       coalesce((select jsonb_agg(jsonb_build_array(session_id,
@@ -116,7 +128,7 @@ export class EndedSessions {
     if (performance.now() - this.#sweptAt >= sweepMs) this.sweep()
   }
 
-  /** Forgets those whose last token has expired. */
+  /** Removes entries whose last token has expired. */
   sweep(): void {
     this.#sweptAt = performance.now()
     const before = this.#clock.now().getTime() - slackMs
@@ -126,25 +138,25 @@ export class EndedSessions {
   }
 }
 
-/** Id, when it ended, when its last token expires; in milliseconds since 1970. */
+/** Id, time of the end and expiry of the last token, both in milliseconds since 1970. */
 type EndedRow = readonly [string, number, number]
 
 type TokenOwner = Pick<UserIdentity, 'sessionId' | 'userId' | 'issuedAt'>
 
 /**
- * Refuses tokens whose session has ended, without a query while this node is up to date. A token for the second factor is
- * rare, and looked up each time.
+ * Rejects tokens of ended sessions, without a query while this node is up to date. Tokens for the second
+ * factor are rare, and each is checked by a query.
  */
 export function refuseEndedSessions(verifier: TokenVerifier, ended: EndedSessions): TokenVerifier {
   const check = (verdict: Verdict): Verdict | Promise<Verdict> => {
     const orRefuse = (isAlive: boolean) => (isAlive ? verdict : refuse)
     if ('pending' in verdict && verdict.pending !== undefined) {
-      return ended.isPending(verdict.pending).then((isPending) => (isPending ? verdict : over))
+      return ended.isPending(verdict.pending).then((isPending) => (isPending ? verdict : notPending))
     }
     if (!('identity' in verdict) || verdict.identity.kind !== 'user') return verdict
     const { identity } = verdict
     if (ended.has(identity)) return refuse
-    return ended.mustAsk(identity) ? ended.isAlive(identity).then(orRefuse) : verdict
+    return ended.needsQuery(identity) ? ended.isAlive(identity).then(orRefuse) : verdict
   }
   return {
     recognizes: (token) => verifier.recognizes(token),
@@ -156,5 +168,5 @@ export function refuseEndedSessions(verifier: TokenVerifier, ended: EndedSession
 }
 
 const refuse: Verdict = { refusal: 'invalid' }
-/** A sign-in that waits no longer. */
-const over: Verdict = { refusal: 'pending', pending: undefined }
+/** Verdict on a sign-in that no longer waits. */
+const notPending: Verdict = { refusal: 'pending', pending: undefined }

@@ -2,13 +2,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { openToken, sealToken } from '../../../../lib/tokens.ts'
 
 /**
- * Refresh tokens: the session's id, the number of the rotation, and a MAC of both. Every node can tell a token it never
- * issued without asking the database, knows an old token of a session from a forged one, and makes the same successor
- * that another node made. Nothing that could be used as a token is stored.
+ * Content of a refresh token: session id, rotation number, and a MAC of both. Without a query, every node
+ * rejects tokens that were never issued, tells an old token from a forged one, and derives the same successor
+ * as other nodes. Nothing stored could be used as a token.
  */
 export interface RefreshTokenContent {
   readonly sessionId: string
-  /** 1 for the token of the sign-in. */
+  /** Rotation number, 1 for the token of the sign-in. */
   readonly generation: number
 }
 
@@ -22,7 +22,7 @@ export function createRefreshToken(content: RefreshTokenContent, key: Buffer): s
   return sealToken(prefix, Buffer.concat([head, mac(head, key)]).toString('base64url'))
 }
 
-/** Undefined when no server with this key made the token. */
+/** Parses a refresh token. Returns undefined when no server with this key made it. */
 export function readRefreshToken(token: string, key: Buffer): RefreshTokenContent | undefined {
   const content = openToken(prefix, token)
   if (content === undefined) return undefined

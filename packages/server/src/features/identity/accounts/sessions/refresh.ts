@@ -20,7 +20,7 @@ export interface RefreshContext extends AccountContext {
 
 export const refreshToken = requiredText(
   'refreshToken',
-  'As the latest sign-in or refresh of the session responded.',
+  'Refresh token from the latest sign-in or refresh of the session.',
 )
 
 export const refresh = operation({
@@ -31,7 +31,7 @@ export const refresh = operation({
   path: '/api/auth/refresh',
   summary: 'Get new tokens for a session',
   description:
-    'The refresh token is replaced; the level of assurance stays. Sent again within ten seconds, the token gets the same successor; later it ends the session.',
+    'Replaces the refresh token and keeps the assurance level. The old token gets the same successor for ten seconds. A later use ends the session.',
   body: Type.Object({ refreshToken }),
   success: ok(Authentication),
   async handle(context: RefreshContext, { body, http }) {
@@ -41,7 +41,7 @@ export const refresh = operation({
     const { sessionId, generation } = content
     const session = await rotations.renew({ sessionId, generation, client: clientOf(http) })
     if (session === undefined) {
-      // First: a session that may not be used yet keeps its refresh token.
+      // This check comes first: a session that may not be used yet keeps its refresh token.
       if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
         throw accountErrors.emailNotVerified()
       }
@@ -53,7 +53,7 @@ export const refresh = operation({
   },
 })
 
-/** Rotates the sessions that this node refreshes. */
+/** Creates the queue that rotates the sessions of this node. */
 export function createRotationQueue(context: AccountContext): RotationQueue {
   const { database, config } = context
   const renewal = () => ({

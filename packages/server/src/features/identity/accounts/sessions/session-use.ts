@@ -16,7 +16,8 @@ export const logOut = operation({
   method: 'POST',
   path: '/api/auth/logout',
   summary: 'End the session of a refresh token',
-  description: 'A replaced token ends it, too. The response does not say whether there was such a session.',
+  description:
+    'A replaced token also ends its session. The response does not reveal whether there was such a session.',
   body: Type.Object({ refreshToken }),
   success: noContent,
   async handle({ database, keys, endedSessions }: AccountContext, { body }) {
@@ -26,7 +27,7 @@ export const logOut = operation({
   },
 })
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'bearer', tag: 'accounts' } as const
 
 export const listOwnSessions = operation({

@@ -6,12 +6,12 @@ import { Type } from '../../../../lib/type.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { type User, userColumns } from '../users.ts'
 
-/** A replay of a refresh token within this time of its rotation answers the same successor. */
+/** Grace period in which a replayed refresh token gets the same successor. */
 const graceSeconds = 10
-/** Rotations whose time is kept; more than a client makes within the grace. */
+/** Number of rotations whose time is kept. A client makes fewer within the grace period. */
 const rememberedRotations = 16
 
-/** Client that a session remembers, for its user to recognize it by. */
+/** Client of a session, stored so that the user recognizes it. */
 export interface Client {
   readonly userAgent: string
   readonly ipAddress: string
@@ -27,16 +27,16 @@ export interface SessionStart {
   readonly aal: 'aal1' | 'aal2'
   readonly amr: readonly string[]
   readonly lifetimeSeconds: number
-  /** When the access token expires that the session begins with. */
+  /** Expiry of the first access token of the session. */
   readonly tokenExpiresAt: Date
   readonly client: Client
-  /** The password hash that the sign-in was checked against. */
+  /** Password hash that the sign-in was checked against. */
   readonly passwordHash?: string
 }
 
 /**
- * The user, unless disabled or with another password than was checked. What replaces a password ends the sessions after
- * it; the lock puts what is inserted before that or refuses it.
+ * Selects the user unless the user is disabled or the password hash has changed since the check. A password
+ * change ends sessions after it. The lock orders a concurrent insert before the change, or makes it fail.
  */
 function signedIn(userId: string, passwordHash: string | null): Sql {
   return sql`(
@@ -47,7 +47,10 @@ function signedIn(userId: string, passwordHash: string | null): Sql {
   ) as signed_in`
 }
 
-/** Undefined when the user is deleted or disabled, or the password has been replaced since it was checked. */
+/**
+ * Inserts a session. Returns undefined when the user is deleted or disabled, or the password has been
+ * replaced since it was checked.
+ */
 export async function insertSession(
   database: Queryable,
   start: SessionStart,
@@ -63,15 +66,15 @@ export async function insertSession(
 
 export interface PendingStart {
   readonly userId: string
-  /** The first factor. */
+  /** First factor of the sign-in. */
   readonly method: string
-  /** Whether it proves the address of the user. */
+  /** True if the factor proves the address of the user. */
   readonly provesEmail: boolean
   readonly lifetimeSeconds: number
   readonly passwordHash?: string
 }
 
-/** A sign-in that waits for the second factor; refused as a session is. */
+/** Inserts a sign-in that waits for the second factor, under the same conditions as a session. */
 export async function insertPendingSignIn(
   database: Queryable,
   pending: PendingStart,
@@ -84,13 +87,16 @@ export async function insertPendingSignIn(
     returning id`)
 }
 
-/** The user and first factor of a sign-in that still waits; locked, so that ending it also ends what comes of it. */
+/**
+ * Finds a pending sign-in with its user and first factor, and locks it. Ending the sign-in therefore also
+ * ends the session that results from it.
+ */
 export async function findPendingSignIn(
   database: Queryable,
   { userId, pendingId }: { userId: string; pendingId: string },
 ): Promise<(User & { readonly method: string; readonly proves_email: boolean }) | undefined> {
   if (!isUuid(userId) || !isUuid(pendingId)) return undefined
-  // The user first: the end of a sign-in locks them in this order too.
+  // The user is locked first. Ending a sign-in takes its locks in the same order.
   const user = await database.maybeOne<User>(sql`
     select ${userColumns} from basalt.users
     where id = ${userId} and disabled_at is null
@@ -102,7 +108,7 @@ export async function findPendingSignIn(
   return user === undefined || pending === undefined ? undefined : { ...user, ...pending }
 }
 
-/** A session with its user, as a refresh needs them. */
+/** Session with its user, as a refresh needs it. */
 export interface RefreshedSession extends User {
   readonly session_id: string
   readonly generation: number
@@ -110,21 +116,21 @@ export interface RefreshedSession extends User {
   readonly amr: string[]
 }
 
-/** How a refresh prolongs a session. */
+/** Parameters by which a refresh prolongs a session. */
 export interface Renewal {
   readonly lifetimeSeconds: number
-  /** When the new access token expires. */
+  /** Expiry of the new access token. */
   readonly tokenExpiresAt: Date
-  /** Whether a user with an unverified address is refused. */
+  /** True if users with an unverified address are rejected. */
   readonly requiresVerifiedEmail: boolean
 }
 
-/** When the rotation that replaced this generation happened; null when it is not remembered. */
+/** Returns the time of the rotation that replaced a generation, or null when it is no longer kept. */
 function rotationOf(generation: number) {
   return sql`s.rotations[cardinality(s.rotations) - (s.generation - ${generation}::int) + 1]`
 }
 
-/** A session at one of its generations, and who refreshes it. */
+/** Refresh of a session at one of its generations, by a client. */
 export interface Rotation {
   readonly sessionId: string
   readonly generation: number
@@ -135,7 +141,7 @@ const refreshedColumns = sql`
   u.id, u.email, u.email_verified_at, u.phone, u.password_hash, u.is_anonymous, u.linked_at, u.disabled_at,
   u.created_at, u.updated_at, s.id as session_id, s.generation, s.aal, s.amr`
 
-/** Whether a user `u` may refresh. */
+/** Builds the condition under which a user `u` may refresh. */
 function isAdmitted({ requiresVerifiedEmail }: Pick<Renewal, 'requiresVerifiedEmail'>) {
   return sql`u.disabled_at is null
     and not (${requiresVerifiedEmail}::bool and u.email is not null and u.email_verified_at is null)`
@@ -145,8 +151,8 @@ const rotationsWithNow = sql`
   (s.rotations || now())[greatest(1, cardinality(s.rotations) + 2 - ${sql.integer(rememberedRotations)}):]`
 
 /**
- * Takes those of the sessions that are at their generation to the next one, with one commit. Answers only those: a
- * session that another transaction has locked is passed over, so that no refresh waits for another user's.
+ * Rotates all sessions that are at their generation, with one commit, and returns only those. It skips
+ * sessions locked by another transaction, so that no refresh waits for another user's.
  */
 export async function rotateSessions(
   database: Queryable,
@@ -182,9 +188,10 @@ export async function rotateSessions(
 }
 
 /**
- * Takes a session at this generation to its next one, and answers a session whose generation was replaced within the
- * grace period as it is. Undefined for any other. Of several refreshes at once one rotates: the others wait for its row
- * lock, and PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level).
+ * Rotates a session that is at this generation. Within the grace period of a replaced generation, returns the
+ * session unchanged. Returns undefined for any other generation. Of several concurrent refreshes one rotates:
+ * the others wait for its row lock, and PostgreSQL evaluates the statement again on the updated row
+ * (PostgreSQL, Read Committed Isolation Level).
  */
 export async function renewSession(
   database: Queryable,
@@ -211,7 +218,7 @@ export async function renewSession(
     returning ${refreshedColumns}`)
 }
 
-/** The address of the session's user while it still has to be verified. */
+/** Returns the address of the session's user if it still has to be verified. */
 export async function findUnverifiedEmail(
   database: Queryable,
   sessionId: string,
@@ -222,7 +229,7 @@ export async function findUnverifiedEmail(
   return row?.email
 }
 
-/** Ends the session when an old token of it is replayed: it is in two hands, and one of them stole it. */
+/** Ends the session when an old token of it is replayed: two parties have it, and one of them stole it. */
 export async function endReplayedSession(
   database: Queryable,
   sessionId: string,
@@ -234,7 +241,7 @@ export async function endReplayedSession(
   return ended > 0
 }
 
-/** Session as its user sees it. */
+/** Session in responses to its user. */
 export const Session = component(
   'Session',
   Type.Object({
@@ -244,12 +251,14 @@ export const Session = component(
     created_at: timestamp,
     last_active_at: timestamp,
     current: Type.Boolean({ description: 'True for the session of this request.' }),
-    impersonated_by: Type.Optional(Type.String({ description: 'Administrator who acts as the user in it.' })),
+    impersonated_by: Type.Optional(
+      Type.String({ description: 'Administrator who acts as the user in this session.' }),
+    ),
   }),
 )
 export type Session = Answered<typeof Session>
 
-/** Returns the sessions that are alive, the latest activity first. */
+/** Lists the active sessions, the latest activity first. */
 export async function listSessions(
   database: Queryable,
   userId: string,
@@ -267,7 +276,7 @@ export async function listSessions(
   return sessions.map((session) => ({ ...session, impersonated_by: session.impersonated_by ?? undefined }))
 }
 
-/** The owner of a session. */
+/** Returns the owner of a session. */
 export async function findSessionOwner(database: Queryable, id: string): Promise<string | undefined> {
   const row = await database.maybeOne<{ user_id: string }>(
     sql`select user_id from basalt.sessions where id = ${id} and expires_at > now()`,
@@ -275,7 +284,7 @@ export async function findSessionOwner(database: Queryable, id: string): Promise
   return row?.user_id
 }
 
-/** Ends a session with what was made in it, also when it has expired before. */
+/** Ends a session, with everything that was created in it. Expired sessions end the same way. */
 export async function endSession(database: Queryable, id: string): Promise<boolean> {
   const ended = await database.count(sql`delete from basalt.sessions where id = ${id}`)
   await database.one(sql`select basalt.end_derived_of_sessions(array[${id}::uuid]) is null as done`)
@@ -283,9 +292,10 @@ export async function endSession(database: Queryable, id: string): Promise<boole
 }
 
 /**
- * Ends the sessions of a user, all or all but one, with what was made in them and in those before, and sign-ins that wait.
+ * Ends all sessions of a user, or all but one, with everything created in them and in earlier ones. Pending
+ * sign-ins end too.
  *
- * @returns the ids of those that ended
+ * @returns the ids of the ended sessions
  */
 export async function endSessionsOf(
   database: Queryable,

@@ -26,7 +26,7 @@ const audit = (action: string) =>
   )
 const userNotFound = { code: 404, message: 'user not found', error: 'user_not_found' }
 
-describe('auth settings', () => {
+describe('/api/admin/auth-settings', () => {
   const configured = {
     magic_link_enabled: true,
     sms_enabled: true,
@@ -37,19 +37,19 @@ describe('auth settings', () => {
   }
   const closed = Object.fromEntries(Object.keys(configured).map((name) => [name, false]))
 
-  test('begin as configured', async () => {
+  test('returns the configured settings at first', async () => {
     const response = await call('GET', 'auth-settings')
     expect([response.status, response.json]).toEqual([200, configured])
     expect((await call('GET', 'auth-settings/')).json).toEqual(configured)
   })
 
-  test.each(['PATCH', 'PUT'])('%s replaces all, on every node, for good', async (method) => {
+  test.each(['PATCH', 'PUT'])('%s replaces all settings on every node, permanently', async (method) => {
     const response = await call(method, 'auth-settings', { body: { anonymous_auth_enabled: true } })
     expect([response.status, response.json]).toEqual([200, { ...closed, anonymous_auth_enabled: true }])
     expect((await accounts.post('sms', { phone: '+12025550100' })).status).toBe(404)
-    const asked = { body: { email: 'a@example.com' } }
+    const linkRequest = { body: { email: 'a@example.com' } }
     await expect
-      .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status)
+      .poll(async () => (await other.request('POST', '/api/auth/magic-link', linkRequest)).status)
       .toBe(404)
     expect((await other.request('POST', '/api/auth/anonymous')).status).toBe(201)
     await using late = await createTestApp({ database: accounts.app.database })
@@ -59,11 +59,11 @@ describe('auth settings', () => {
     ])
     await call(method, 'auth-settings', { body: configured })
     await expect
-      .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status)
+      .poll(async () => (await other.request('POST', '/api/auth/magic-link', linkRequest)).status)
       .toBe(200)
   })
 
-  test('of two changes on two nodes the last one committed is in force on both, however late the other is answered', async () => {
+  test('applies the last committed of two changes on both nodes, however late the other response is', async () => {
     const url = new URL(accounts.app.database.url)
     await using proxy = await createTcpProxy(Number(url.port))
     url.port = String(proxy.port)
@@ -84,12 +84,12 @@ describe('auth settings', () => {
     await call('PATCH', 'auth-settings', { body: configured })
   })
 
-  test.each([{ sms_enabled: 'yes' }, { sms_enabled: 1 }, [], 'text'])('refuses %j', async (body) => {
+  test.each([{ sms_enabled: 'yes' }, { sms_enabled: 1 }, [], 'text'])('rejects %j', async (body) => {
     expect((await call('PATCH', 'auth-settings', { body })).status).toBe(400)
     expect((await call('GET', 'auth-settings')).json).toEqual(configured)
   })
 
-  test('are for administrators', async () => {
+  test('rejects callers who are not administrators', async () => {
     const { token } = await accounts.register()
     for (const method of ['GET', 'PATCH', 'PUT']) {
       for (const wrong of [undefined, 'nonsense', token]) {
@@ -100,8 +100,8 @@ describe('auth settings', () => {
   })
 })
 
-describe('users', () => {
-  test('are listed, the newest first, and found', async () => {
+describe('/api/admin/users', () => {
+  test('lists users, the newest first, and finds them', async () => {
     const first = (await accounts.register('find.me_100%@example.com')).user
     const second = (await accounts.register()).user
     const listed = await call('GET', 'users?perPage=2')
@@ -132,7 +132,7 @@ describe('users', () => {
     ...['page=%201', 'page=99999999999999999999', 'page=null', 'page=%5B1%5D'],
     ...['perPage=true', 'perPage=false', 'perPage=', 'perPage=1e1', 'perPage=2.0'],
     ...['perPage=2&perPage=2', 'search=a&search=b'],
-  ])('list refuses %s, naming it', async (query) => {
+  ])('rejects %s and names the parameter', async (query) => {
     const response = await call('GET', `users?${query}`)
     expect([response.status, response.json.message]).toEqual([
       400,
@@ -143,11 +143,11 @@ describe('users', () => {
   test.each([
     ['page=0&perPage=0', { page: 1, perPage: 1 }],
     ['page=-1&perPage=101', { page: 1, perPage: 100 }],
-  ])('list with %s has a page within bounds', async (query, expected) => {
+  ])('limits %s to a page within bounds', async (query, expected) => {
     expect((await call('GET', `users?${query}`)).json).toMatchObject(expected)
   })
 
-  test('one is shown with its sessions', async () => {
+  test('returns one user with sessions', async () => {
     const { user } = await accounts.register()
     expect((await call('GET', `users/${user.id}`)).json).toEqual({
       ...user,
@@ -161,7 +161,7 @@ describe('users', () => {
     expect(sessions.json).toEqual([expect.objectContaining({ ip_address: '127.0.0.1', current: false })])
   })
 
-  test('one is disabled and enabled', async () => {
+  test('disables and enables a user', async () => {
     const { user, token, refreshToken } = await accounts.register()
     expect((await call('POST', `users/${user.id}/disable`)).json).toMatchObject({
       id: user.id,
@@ -181,21 +181,21 @@ describe('users', () => {
     expect((await accounts.post('login', { email: user.email, password: goodPassword })).status).toBe(200)
   })
 
-  test("one's sessions are ended", async () => {
+  test('ends all sessions of a user', async () => {
     const { user, token } = await accounts.register()
     expect((await call('DELETE', `users/${user.id}/sessions`)).status).toBe(204)
     await expect.poll(async () => (await other.request('GET', '/api/auth/me', { token })).status).toBe(401)
     expect((await accounts.post('login', { email: user.email, password: goodPassword })).status).toBe(200)
   })
 
-  test("one's sessions end with a sign-in that is in flight", async () => {
+  test('ends the session of a sign-in in flight too', async () => {
     const { user } = await accounts.register()
     for (const [method, path] of [
       ['DELETE', 'sessions'],
       ['POST', 'disable'],
     ] as const) {
       await using signIn = await openTransaction(accounts.app.database)
-      // As a sign-in does it: the user shared, then the session.
+      // The same order as in a sign-in: a shared lock on the user, then the session.
       await signIn.sql('select 1 from basalt.users where id = $1 for share', [user.id])
       await signIn.sql(
         `insert into basalt.sessions (user_id, aal, amr, expires_at)
@@ -218,7 +218,7 @@ describe('users', () => {
     }
   })
 
-  test("one's sessions end while ten requests sign in and refresh on two nodes, and none survives", async () => {
+  test('leaves no session when ten requests sign in and refresh on two nodes meanwhile', async () => {
     const { user, refreshToken } = await accounts.register()
     const body = { email: user.email, password: goodPassword }
     const nodes = [accounts.app, other]
@@ -232,7 +232,7 @@ describe('users', () => {
     for (const response of await Promise.all(ended)) expect(response.status).toBe(204)
     const answers = [...(await Promise.all(signIns)), ...(await refreshed)]
     for (const { status } of answers) expect([200, 401]).toContain(status)
-    // What began before the last end is gone, what began after it works: nothing in between.
+    // Sessions from before the last end are gone and later ones work, without exception.
     expect((await call('DELETE', `users/${user.id}/sessions`)).status).toBe(204)
     for (const { json } of answers.filter(({ status }) => status === 200)) {
       for (const node of nodes) {
@@ -243,7 +243,7 @@ describe('users', () => {
     }
   })
 
-  test('one is deleted', async () => {
+  test('deletes a user', async () => {
     const { user, token } = await accounts.register()
     expect((await call('DELETE', `users/${user.id}`)).status).toBe(204)
     await expect.poll(async () => (await other.request('GET', '/api/auth/me', { token })).status).toBe(401)
@@ -258,7 +258,7 @@ describe('users', () => {
     ['DELETE', '/sessions'],
     ['POST', '/disable'],
     ['POST', '/enable'],
-  ])('%s %s of an unknown user is 404, and only for administrators', async (method, suffix) => {
+  ])('%s %s returns 404 for an unknown user, and only to administrators', async (method, suffix) => {
     const of = async (id: string) => envelope(await call(method, `users/${encodeURIComponent(id)}${suffix}`))
     expect(await of('7b0b1c1e-0000-4000-8000-000000000000')).toEqual(userNotFound)
     const malformed = { code: 400, message: 'invalid user id format', error: 'invalid_user_id' }

@@ -4,13 +4,13 @@ import { createAccountsApp, goodPassword } from '../../../../../test/accounts.ts
 import { notes } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestResponse } from '../../../../../test/test-app.ts'
 
-// Two hundred sign-ins take their time on a busy machine.
+// Two hundred sign-ins are slow on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
-test('a storm of sign-ins from one address is let in, while health and data are answered', async () => {
+test('accounts › accepts a storm of sign-ins from one address while health and data requests succeed', async () => {
   await using accounts = await createAccountsApp({
     setup: notes,
-    // As it comes.
+    // The default limit.
     config: { 'auth.limits.login_failures_per_address': '100' },
   })
   const { app } = accounts
@@ -44,8 +44,8 @@ test('a storm of sign-ins from one address is let in, while health and data are 
   expect(sessions).toEqual({ count: 200 })
 })
 
-describe('without auth', () => {
-  test('there are no accounts, and the data is open', async () => {
+describe('accounts › without auth', () => {
+  test('has no account endpoints and opens the data', async () => {
     await using app = await createTestApp({ config: { 'auth.enabled': 'false' }, setup: notes })
     await app.sql("insert into note (owner_id, body) values (gen_random_uuid(), 'of somebody')")
     const paths = [

@@ -40,36 +40,39 @@ beforeAll(async () => {
 afterAll(async () => nodes[Symbol.asyncDispose]())
 
 const proof = createProof()
-const ask = (method: string, path: string, token: string, body?: unknown) =>
+const send = (method: string, path: string, token: string, body?: unknown) =>
   nodes.second.app.request(method, `/api/auth/${path}`, { token, body })
 const rowsOf = async (table: string, { user }: SignedIn) =>
   await nodes.sql(`select to_jsonb(t) - 'last_used_at' as row from basalt.${table} t where user_id = $1`, [
     user.id,
   ])
 
-/** Requests whose effect outlives the session, each with the table it changes; what they need is made first. */
+/**
+ * Requests whose effect outlives the session, each with the table that it changes. Each one first creates
+ * what it needs.
+ */
 const requests: Record<
   string,
-  readonly [string, (session: SignedIn) => Promise<() => ReturnType<typeof ask>>]
+  readonly [string, (session: SignedIn) => Promise<() => ReturnType<typeof send>>]
 > = {
   'make an API key': [
     'api_keys',
     async ({ token }) =>
       () =>
-        ask('POST', 'api-keys', token, { name: 'key' }),
+        send('POST', 'api-keys', token, { name: 'key' }),
   ],
   'replace the secret of an API key': [
     'api_keys',
     async ({ token }) => {
-      const { apiKey } = (await ask('POST', 'api-keys', token, { name: 'key' })).json
-      return () => ask('POST', `api-keys/${apiKey.id}/rotate`, token)
+      const { apiKey } = (await send('POST', 'api-keys', token, { name: 'key' })).json
+      return () => send('POST', `api-keys/${apiKey.id}/rotate`, token)
     },
   ],
   'let a program in': [
     'oauth_consents',
     async ({ token }) => {
       const body = { decision: 'approve', ...askWith(client, proof) }
-      return () => ask('POST', 'authorize/consent', token, body)
+      return () => send('POST', 'authorize/consent', token, body)
     },
   ],
   'give a program a code': [
@@ -77,40 +80,40 @@ const requests: Record<
     async ({ token }) => {
       await approveClient(nodes.first.app, token, client, proof)
       const query = new URLSearchParams(Object.entries(askWith(client, proof)))
-      return () => ask('GET', `authorize?${query}`, token)
+      return () => send('GET', `authorize?${query}`, token)
     },
   ],
   'begin to enrol an app': [
     'mfa_factors',
     async ({ token }) => {
-      const [factor] = (await ask('GET', 'mfa/factors', token)).json.factors
-      await ask('DELETE', `mfa/factors/${factor.id}`, token)
-      return () => ask('POST', 'mfa/totp/enroll', token)
+      const [factor] = (await send('GET', 'mfa/factors', token)).json.factors
+      await send('DELETE', `mfa/factors/${factor.id}`, token)
+      return () => send('POST', 'mfa/totp/enroll', token)
     },
   ],
   'begin to enrol a phone': [
     'mfa_factors',
     async ({ token }) =>
       () =>
-        ask('POST', 'mfa/sms/enroll', token, { phone: '+12025550123' }),
+        send('POST', 'mfa/sms/enroll', token, { phone: '+12025550123' }),
   ],
   'begin to enrol a passkey': [
     'mfa_challenges',
     async ({ token }) =>
       () =>
-        ask('POST', 'mfa/webauthn/enroll', token),
+        send('POST', 'mfa/webauthn/enroll', token),
   ],
   'make backup codes': [
     'mfa_backup_codes',
     async ({ token }) =>
       () =>
-        ask('POST', 'mfa/backup/generate', token),
+        send('POST', 'mfa/backup/generate', token),
   ],
   'remove a factor': [
     'mfa_factors',
     async ({ token }) => {
-      const [factor] = (await ask('GET', 'mfa/factors', token)).json.factors
-      return () => ask('DELETE', `mfa/factors/${factor.id}`, token)
+      const [factor] = (await send('GET', 'mfa/factors', token)).json.factors
+      return () => send('DELETE', `mfa/factors/${factor.id}`, token)
     },
   ],
   'remove a passkey': [
@@ -119,15 +122,15 @@ const requests: Record<
       for (let count = 0; count < 2; count += 1) {
         expect((await enroll(nodes.first, token, newAuthenticator())).status).toBe(200)
       }
-      const [passkey] = (await ask('GET', 'mfa/webauthn/credentials', token)).json.credentials
-      return () => ask('DELETE', `mfa/webauthn/credentials/${passkey.credential_id}`, token)
+      const [passkey] = (await send('GET', 'mfa/webauthn/credentials', token)).json.credentials
+      return () => send('DELETE', `mfa/webauthn/credentials/${passkey.credential_id}`, token)
     },
   ],
   'remove all passkeys': [
     'passkeys',
     async ({ token }) => {
       expect((await enroll(nodes.first, token, newAuthenticator())).status).toBe(200)
-      return () => ask('DELETE', 'mfa/webauthn', token)
+      return () => send('DELETE', 'mfa/webauthn', token)
     },
   ],
   'unlink a provider': [
@@ -137,7 +140,7 @@ const requests: Record<
         `insert into basalt.social_identities (provider, subject, user_id, is_proven) values ('github', $1::text, $1::uuid, true)`,
         [user.id],
       )
-      return () => ask('DELETE', 'link/oauth', token, { provider: 'github' })
+      return () => send('DELETE', 'link/oauth', token, { provider: 'github' })
     },
   ],
   'register a device': [
@@ -151,62 +154,65 @@ const requests: Record<
     'mfa_factors',
     async ({ token }) =>
       () =>
-        ask('DELETE', 'me', token),
+        send('DELETE', 'me', token),
   ],
 }
 
-/** Sends the request while another transaction holds the user and ends the session. */
-async function askAsSessionEnds(session: SignedIn, request: () => ReturnType<typeof ask>) {
-  // A mail to the user would wait too.
+/** Sends the request while another transaction locks the user and ends the session. */
+async function sendAsSessionEnds(session: SignedIn, request: () => ReturnType<typeof send>) {
+  // A pending mail to the user would wait too.
   await waitForJobs(nodes)
   await using ending = await openTransaction(nodes.database)
   await ending.sql('select from basalt.users where id = $1 for update', [session.user.id])
-  const answer = request()
+  const response = request()
   await ending.waitForBlocked()
   await ending.sql('delete from basalt.sessions where id = $1', [claimsOf(session.token).sid])
   await ending.commit()
-  return envelope(await answer)
+  return envelope(await response)
 }
 
 const invalidToken = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
 
 test.each(Object.entries(requests))(
-  'a session that ends before the request is done does not %s',
+  'accounts › a session that ends before the request completes does not %s',
   async (_name, [table, prepare]) => {
     const session = await aal2Session(nodes.first, await totpUser(nodes.first))
     const request = await prepare(session)
     const before = await rowsOf(table, session)
-    expect(await askAsSessionEnds(session, request)).toEqual(invalidToken)
+    expect(await sendAsSessionEnds(session, request)).toEqual(invalidToken)
     expect(await rowsOf(table, session)).toEqual(before)
   },
 )
 
-test.each<[string, (session: SignedIn, email: string) => Promise<() => ReturnType<typeof ask>>]>([
+test.each<[string, (session: SignedIn, email: string) => Promise<() => ReturnType<typeof send>>]>([
   [
     'an address and a password',
     async ({ token }, email) =>
       () =>
-        ask('POST', 'link/email', token, { email, password: goodPassword }),
+        send('POST', 'link/email', token, { email, password: goodPassword }),
   ],
   [
     'an address by a mailed link',
     async ({ token }, email) => {
       const link = await mailedToken(nodes.first, 'magic-link', email)
-      return () => ask('POST', 'magic-link/confirm', token, { token: link })
+      return () => send('POST', 'magic-link/confirm', token, { token: link })
     },
   ],
-])('an anonymous session that ends before the request is done does not link %s', async (_name, prepare) => {
-  const session: SignedIn = (await nodes.first.post('anonymous')).json
-  const email = newEmail()
-  const request = await prepare(session, email)
-  expect(await askAsSessionEnds(session, request)).toEqual(invalidToken)
-  expect(
-    await nodes.sql('select email, is_anonymous from basalt.users where id = $1', [session.user.id]),
-  ).toEqual([{ email: null, is_anonymous: true }])
-})
+])(
+  'accounts › an anonymous session that ends before the request completes does not link %s',
+  async (_name, prepare) => {
+    const session: SignedIn = (await nodes.first.post('anonymous')).json
+    const email = newEmail()
+    const request = await prepare(session, email)
+    expect(await sendAsSessionEnds(session, request)).toEqual(invalidToken)
+    expect(
+      await nodes.sql('select email, is_anonymous from basalt.users where id = $1', [session.user.id]),
+    ).toEqual([{ email: null, is_anonymous: true }])
+  },
+)
 
 test.each(['totp', 'email', 'webauthn'])(
-  'a user who is deleted before the %s challenge of a sign-in is made gets none',
+  'accounts › a user who is deleted before the %s challenge of a sign-in gets no challenge',
   async (method) => {
     const user = await totpUser(nodes.first)
     const { token } = await aal2Session(nodes.first, user)
@@ -223,11 +229,11 @@ test.each(['totp', 'email', 'webauthn'])(
     await waitForJobs(nodes)
     await using deletion = await openTransaction(nodes.database)
     await deletion.sql('select from basalt.users where id = $1 for update', [user.user.id])
-    const answer = ask('POST', `mfa/${method}/challenge`, pending)
+    const response = send('POST', `mfa/${method}/challenge`, pending)
     await deletion.waitForBlocked()
     await deletion.sql('delete from basalt.users where id = $1', [user.user.id])
     await deletion.commit()
-    expect(envelope(await answer)).toEqual({
+    expect(envelope(await response)).toEqual({
       code: 401,
       message: 'no MFA challenge pending',
       error: 'no_pending_mfa',

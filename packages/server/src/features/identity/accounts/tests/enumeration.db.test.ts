@@ -4,7 +4,7 @@ import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from '../
 import { openReceiver, type Receiver } from '../../../../../test/mail-receiver.ts'
 import type { TestResponse } from '../../../../../test/test-app.ts'
 
-/** A mail server that takes its time: a request that waited for it would show. */
+/** Mail server that responds slowly, so that a request that waits for it would show. */
 let receiver: Receiver
 let accounts: AccountsApp
 beforeAll(async () => {
@@ -25,13 +25,13 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
 })
 
-// Hashing hundreds of passwords takes its time on a busy machine.
+// Hashing hundreds of passwords is slow on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
-type Ask = () => Promise<TestResponse>
+type SendRequest = () => Promise<TestResponse>
 const rounds = 20
 
-/** What a caller can see of a response, but for its time. */
+/** Returns everything that a caller sees of a response, except its duration. */
 function visible({ status, text, headers }: TestResponse): string {
   const own = ['date', 'x-request-id', 'connection', 'keep-alive']
   const rest = [...headers].filter(([name]) => !own.includes(name))
@@ -39,37 +39,40 @@ function visible({ status, text, headers }: TestResponse): string {
 }
 
 interface Comparison {
-  /** What was answered, without repetitions. */
-  readonly answers: ReadonlySet<string>
-  /** The slowest median over the fastest. */
+  /** Distinct responses. */
+  readonly responses: ReadonlySet<string>
+  /** Ratio of the slowest median to the fastest. */
   readonly ratio: number
 }
 
-/** Asks each in turn, again and again, so that whatever else the machine does meets all alike. */
-async function compare(asks: readonly Ask[]): Promise<Comparison> {
-  const times = asks.map((): number[] => [])
-  const answers = new Set<string>()
-  for (const ask of asks) await ask()
+/** Sends each request in turn, again and again, so that other load on the machine affects all alike. */
+async function compare(requests: readonly SendRequest[]): Promise<Comparison> {
+  const times = requests.map((): number[] => [])
+  const responses = new Set<string>()
+  for (const send of requests) await send()
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, ask] of asks.entries()) {
+    for (const [index, send] of requests.entries()) {
       const begunAt = performance.now()
-      const response = await ask()
+      const response = await send()
       times[index]?.push(performance.now() - begunAt)
-      answers.add(visible(response))
+      responses.add(visible(response))
     }
   }
   const medians = times.map((each) => each.sort((a, b) => a - b)[rounds / 2] ?? 0)
-  return { answers, ratio: Math.max(...medians) / Math.min(...medians) }
+  return { responses, ratio: Math.max(...medians) / Math.min(...medians) }
 }
 
-/** Work that only one of the cases does, such as a hash or a mail, is ten times all the rest and more. */
+/**
+ * Tolerated ratio. Work that only one case does, such as a hash or a mail, takes at least ten times as long
+ * as the rest.
+ */
 const band = 3
 
-async function expectAlike(asks: readonly Ask[]): Promise<TestResponse> {
-  const { answers, ratio } = await compare(asks)
-  expect([...answers]).toHaveLength(1)
+async function expectAlike(requests: readonly SendRequest[]): Promise<TestResponse> {
+  const { responses, ratio } = await compare(requests)
+  expect([...responses]).toHaveLength(1)
   expect(ratio).toBeLessThan(band)
-  const [answer] = answers
+  const [answer] = responses
   return JSON.parse(answer ?? '')
 }
 
@@ -79,39 +82,39 @@ const users = async (change: string, password?: string) => {
   return user.email
 }
 
-describe('login answers alike', () => {
-  test('unknown address, wrong password and disabled account', async () => {
+describe('POST /api/auth/login › account enumeration', () => {
+  test('responds alike to an unknown address, a wrong password and a disabled account', async () => {
     const cases: readonly [string, string][] = [
       [newEmail(), goodPassword],
       [await users('email_verified_at = now()', goodPassword), 'a wrong password'],
       [await users('disabled_at = now()', goodPassword), goodPassword],
     ]
-    const asks = cases.map(
+    const requests = cases.map(
       ([email, password]) =>
         () =>
           accounts.post('login', { email, password }),
     )
-    expect(await expectAlike(asks)).toMatchObject({ status: 401 })
+    expect(await expectAlike(requests)).toMatchObject({ status: 401 })
   })
 })
 
-describe('register takes as long', () => {
-  test('for an address that is taken, which it has to say', async () => {
-    const taken = await users('email_verified_at = now()')
-    const { answers, ratio } = await compare([
-      () => accounts.post('register', { email: taken, password: goodPassword }),
+describe('POST /api/auth/register › account enumeration', () => {
+  test('takes equally long for an existing address, which it must report', async () => {
+    const existing = await users('email_verified_at = now()')
+    const { responses, ratio } = await compare([
+      () => accounts.post('register', { email: existing, password: goodPassword }),
       async () => {
         const response = await accounts.post('register', { email: newEmail(), password: goodPassword })
         return { ...response, text: '', headers: new Headers() }
       },
     ])
-    expect([...answers].map((answer) => JSON.parse(answer).status).sort()).toEqual([201, 409])
+    expect([...responses].map((answer) => JSON.parse(answer).status).sort()).toEqual([201, 409])
     expect(ratio).toBeLessThan(band)
   })
 })
 
-describe.each(['password-reset', 'magic-link'])('%s answers alike', (path) => {
-  test('whether there is an account, and of what kind', async () => {
+describe.each(['password-reset', 'magic-link'])('POST /api/auth/%s › account enumeration', (path) => {
+  test('responds alike for every kind of account and for none', async () => {
     const emails = [
       newEmail(),
       await users('email_verified_at = now()', goodPassword),
@@ -124,7 +127,7 @@ describe.each(['password-reset', 'magic-link'])('%s answers alike', (path) => {
   })
 })
 
-describe('SMS sign-in answers alike', () => {
+describe('POST /api/auth/sms › account enumeration', () => {
   const [known, unknown, disabled] = ['+12025550170', '+12025550171', '+12025550172']
   beforeAll(async () => {
     await accounts.app.sql('insert into basalt.users (phone, disabled_at) values ($1, null), ($2, now())', [
@@ -133,25 +136,25 @@ describe('SMS sign-in answers alike', () => {
     ])
   })
 
-  test('whether the number has an account', async () => {
-    const asks = [known, unknown, disabled].map((phone) => () => accounts.post('sms', { phone }))
-    expect(await expectAlike(asks)).toMatchObject({ status: 200 })
+  test('responds alike whether or not the number has an account', async () => {
+    const requests = [known, unknown, disabled].map((phone) => () => accounts.post('sms', { phone }))
+    expect(await expectAlike(requests)).toMatchObject({ status: 200 })
   })
 
-  test('a number that gets nothing, and a text that is none', async () => {
-    const answers = new Set<string>()
+  test('responds alike to a number without messages and to a text that is not a number', async () => {
+    const responses = new Set<string>()
     for (const phone of [known, '+4915112345678', '+1', 'not a number', '\u0000', '+١٢٠٢٥٥٥٠١٧٠']) {
-      answers.add(visible(await accounts.post('sms', { phone })))
+      responses.add(visible(await accounts.post('sms', { phone })))
     }
-    expect([...answers]).toHaveLength(1)
+    expect([...responses]).toHaveLength(1)
   })
 
-  test('a wrong code, whether one was sent or not', async () => {
-    const asks = [known, unknown, '+12025550179', 'not a number'].map(
+  test('responds alike to a wrong code, whether or not a code was sent', async () => {
+    const requests = [known, unknown, '+12025550179', 'not a number'].map(
       (phone) => () => accounts.post('sms/confirm', { phone, code: '000000' }),
     )
-    const answers = new Set<string>()
-    for (const ask of asks) answers.add(visible(await ask()))
-    expect([...answers].map((answer) => JSON.parse(answer).status)).toEqual([401])
+    const responses = new Set<string>()
+    for (const send of requests) responses.add(visible(await send()))
+    expect([...responses].map((answer) => JSON.parse(answer).status)).toEqual([401])
   })
 })

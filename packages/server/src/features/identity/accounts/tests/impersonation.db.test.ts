@@ -46,7 +46,7 @@ const audit = (action: string) =>
   )
 const lasting = { timeout: 15_000 }
 
-test('impersonation › a marked token of the user, listed, and audited with the reason', async () => {
+test('impersonation › returns a marked token of the user, is listed, and is audited with the reason', async () => {
   const { user } = await accounts.register()
   const made = await call('POST', `users/${user.id}/impersonate`, { reason: '  <b>ticket</b> 17 ' })
   expect([made.status, made.json]).toEqual([
@@ -115,7 +115,7 @@ test('impersonation › reads and writes as the user, and every record of it nam
   expect(lines.some((line) => JSON.parse(line).impersonatedBy === 'admin')).toBe(true)
 })
 
-test('impersonation › never reaches the account, nor lets a program in', async () => {
+test('impersonation › cannot reach the account or consent to an OAuth client', async () => {
   const { user } = await accounts.register()
   const { token, id } = await impersonate(user.id, { reason: 'x', aal: 'aal2' })
   const refusal = {
@@ -137,7 +137,7 @@ test('impersonation › never reaches the account, nor lets a program in', async
     expect(envelope(await app.request(method, `/api/auth/${path}`, { token, body }))).toEqual(refusal)
   }
   expect(envelope(await app.request('GET', '/api/admin/users', { token }))).toEqual(refusal)
-  // The page that lets programs in knows its visitor by a cookie.
+  // The consent page recognizes its visitor by a cookie.
   const appId = '00000000-0000-0000-0000-000000000000'
   const redirect = 'https://client.example/callback'
   const settings = { appId, name: 'C', redirectUris: [redirect], scopes: ['*'], clientType: 'public' }
@@ -164,37 +164,37 @@ test('impersonation › never reaches the account, nor lets a program in', async
     })
   await decide(token)
   expect(await app.sql('select 1 from basalt.oauth_consents where user_id = $1', [user.id])).toEqual([])
-  // Nor by an access token of their own: the cookie of the page is no access token.
+  // The cookie of the page is not an access token, so the user's own access token does not work either.
   const own = await accounts.register()
   await decide(own.token)
   expect(await app.sql('select 1 from basalt.oauth_consents where user_id = $1', [own.user.id])).toEqual([])
   expect((await call('DELETE', `impersonations/${id}`)).status).toBe(204)
 })
 
-test('impersonation › is seen and ended by the user', async () => {
+test('impersonation › is visible to the user, who can end it', async () => {
   const { user, token } = await accounts.register()
   const acting = await impersonate(user.id)
   const sessions = (await app.request('GET', '/api/auth/sessions', { token })).json
   expect(sessions).toHaveLength(2)
   expect(sessions).toContainEqual(expect.objectContaining({ id: acting.id, impersonated_by: 'admin' }))
   expect((await app.request('DELETE', `/api/auth/sessions/${acting.id}`, { token })).status).toBe(204)
-  const look = async () =>
+  const readStatus = async () =>
     (await other.request('GET', '/api/collections/memo', { token: acting.token })).status
-  await expect.poll(look, lasting).toBe(401)
+  await expect.poll(readStatus, lasting).toBe(401)
 })
 
-test('impersonation › ends on every node when it is ended, once', async () => {
+test('impersonation › ends once, on every node', async () => {
   const { user } = await accounts.register()
   const { id, token } = await impersonate(user.id)
-  const look = async () => (await other.request('GET', '/api/collections/memo', { token })).status
-  expect(await look()).toBe(200)
+  const readStatus = async () => (await other.request('GET', '/api/collections/memo', { token })).status
+  expect(await readStatus()).toBe(200)
   const ended = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
       call('DELETE', `impersonations/${id}`, undefined, index % 2 ? other : app),
     ),
   )
   expect(ended.map(({ status }) => status).toSorted()).toEqual([204, ...Array(9).fill(404)])
-  await expect.poll(look, lasting).toBe(401)
+  await expect.poll(readStatus, lasting).toBe(401)
   expect(await audit('users.end_impersonation')).toMatchObject([
     { target: user.id, detail: { sessionId: id } },
   ])
@@ -210,7 +210,7 @@ test('impersonation › ends on every node when it is ended, once', async () => 
   expect((await call('DELETE', `impersonations/${session.id}`)).status).toBe(404)
 })
 
-/** A session of the administrator apart from the one of the file. */
+/** Signs in an administrator with a session apart from the one of the file. */
 async function signInApart() {
   const { token } = (await app.request('POST', '/api/admin/auth', { body: { password: testAdminPassword } }))
     .json
@@ -225,22 +225,22 @@ async function signInApart() {
 const statusOn = async (node: TestApp, token: string) =>
   (await node.request('GET', '/api/collections/memo', { token })).status
 
-test('impersonation › ends on every node with the session of the administrator, and with no other one', async () => {
+test('impersonation › ends on every node with the session of its administrator, and with no other session', async () => {
   const [first, second] = [await signInApart(), await signInApart()]
   const ended = (await first.impersonate()).json.token
-  const kept = (await second.impersonate()).json.token
+  const unaffected = (await second.impersonate()).json.token
   expect([await statusOn(app, ended), await statusOn(other, ended)]).toEqual([200, 200])
   expect((await first.signOut()).status).toBe(204)
   for (const node of [app, other]) await expect.poll(() => statusOn(node, ended), lasting).toBe(401)
-  expect(await statusOn(app, kept)).toBe(200)
-  // As a new password ends all of them.
+  expect(await statusOn(app, unaffected)).toBe(200)
+  // A new password ends all sessions in this way.
   await app.sql('delete from basalt.admin_sessions where token_hash = sha256($1)', [
     Buffer.from(second.token),
   ])
-  for (const node of [app, other]) await expect.poll(() => statusOn(node, kept), lasting).toBe(401)
+  for (const node of [app, other]) await expect.poll(() => statusOn(node, unaffected), lasting).toBe(401)
 })
 
-test('impersonation › lasts no longer than the session of the administrator', async () => {
+test('impersonation › ends no later than the session of the administrator', async () => {
   const { token, impersonate: start } = await signInApart()
   for (const [column, minutes] of [
     ['expires_at', 5],
@@ -257,7 +257,7 @@ test('impersonation › lasts no longer than the session of the administrator', 
   }
 })
 
-test('impersonation › that begins while the administrator signs out has ended after it', async () => {
+test('impersonation › has ended after a concurrent sign-out of the administrator', async () => {
   const { impersonate: start, signOut } = await signInApart()
   const [out, ...begun] = await Promise.all([signOut(), ...Array.from({ length: 9 }, start)])
   expect(out.status).toBe(204)
@@ -272,8 +272,8 @@ test('impersonation › ends with the user', async () => {
   const { user } = await accounts.register()
   const { token } = await impersonate(user.id)
   await call('POST', `users/${user.id}/disable`)
-  const look = async () => (await other.request('GET', '/api/collections/memo', { token })).status
-  await expect.poll(look, lasting).toBe(401)
+  const readStatus = async () => (await other.request('GET', '/api/collections/memo', { token })).status
+  await expect.poll(readStatus, lasting).toBe(401)
   expect(envelope(await call('POST', `users/${user.id}/impersonate`, { reason: 'x' }))).toEqual({
     code: 409,
     message: 'user is disabled',
@@ -287,7 +287,7 @@ test.each([
   [{ reason: ' \0 ' }, 'reason is required'],
   [{ reason: 'x', aal: 'aal3' }, 'aal: expected one of aal1, aal2'],
   [{ reason: 'x'.repeat(501) }, expect.stringMatching(/^reason/)],
-])('impersonation › refuses %j', async (body, message) => {
+])('impersonation › rejects %j', async (body, message) => {
   const { user } = await accounts.register()
   const response = await call('POST', `users/${user.id}/impersonate`, body)
   expect([response.status, response.json.message]).toEqual([400, message])
@@ -297,7 +297,7 @@ test.each([
   ['an actor without a session', { act: { sub: 'admin' } }],
   ['an actor without a name', { act: {}, sid: '7b0b1c1e-0000-4000-8000-000000000000' }],
   ['an actor that is a text', { act: 'admin', sid: '7b0b1c1e-0000-4000-8000-000000000000' }],
-])('impersonation › refuses a token with %s', async (_what, more) => {
+])('impersonation › rejects a token with %s', async (_what, more) => {
   const { user } = await accounts.register()
   const claims = { sub: user.id, email: '', aal: 'aal1', amr: [], exp: Math.floor(Date.now() / 1000) + 60 }
   const token = forgeJwt({ payload: { ...claims, ...more } })

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { chooseSeed, Life } from '../../../../../test/account-life.ts'
 import { createAccountNodes } from '../../../../../test/account-nodes.ts'
 
-/** Lives side by side, each with people of its own. */
+/** Number of simulations that run side by side, each with its own users. */
 const lives = 8
 const stepsPerLife = 1250
 const seed = chooseSeed()
 
-test('ten thousand random steps on two nodes go as the model says', async () => {
+test('accounts › ten thousand random steps on two nodes match the model', async () => {
   const names = Array.from({ length: lives }, (_, index) => String(1000 + index))
   await using nodes = await createAccountNodes({
     config: {
@@ -25,7 +25,7 @@ test('ten thousand random steps on two nodes go as the model says', async () => 
     return life
   })
   const done = await Promise.all(running)
-  // The steps did something: people signed in, sessions ended, and some of both are left.
+  // The steps had effects: users signed in, sessions ended, and some of both remain.
   const sessions = done.flatMap((life) => life.sessions)
   expect(sessions.length).toBeGreaterThan(lives * 50)
   expect(sessions.filter(({ ended }) => ended !== undefined).length).toBeGreaterThan(lives * 25)

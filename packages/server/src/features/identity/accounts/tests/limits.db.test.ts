@@ -43,12 +43,12 @@ function expectRefused(response: TestResponse | undefined, longestSeconds: numbe
   expect(Math.abs(reset - seconds - Date.now() / 1000)).toBeLessThan(60)
 }
 
-describe('wrong passwords', () => {
+describe('account limits › wrong passwords', () => {
   const logIn = (node: AccountNodes['first'], email: string, password: string) =>
     node.post('login', { email, password })
 
-  test.each(['of an account', 'of an unknown address'])(
-    '%s are looked at ten times, however many come at once and wherever, also after a restart',
+  test.each(['for an account', 'for an unknown address'])(
+    '%s are checked ten times, however many arrive at once, on all nodes and after a restart',
     async (kind) => {
       const { email } =
         kind === 'of an account' ? await insertUser(nodes, { password: goodPassword }) : { email: newEmail() }
@@ -62,12 +62,12 @@ describe('wrong passwords', () => {
       const body = { email, password: goodPassword }
       expectRefused(await restarted.request('POST', '/api/auth/login', { body }), 900)
       await restarted[Symbol.asyncDispose]()
-      // Others are not concerned.
+      // Other accounts are not affected.
       expect((await logIn(nodes.first, newEmail(), 'a wrong password')).status).toBe(401)
     },
   )
 
-  test('are forgotten with a right one', async () => {
+  test('are forgotten after a right one', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     for (let round = 0; round < 2; round += 1) {
       const wrong = await together(nodes, 9, (node) => logIn(node, email, 'a wrong password'))
@@ -76,7 +76,7 @@ describe('wrong passwords', () => {
     }
   })
 
-  test('do not apply to a sign-in after the password was reset', async () => {
+  test('do not count against a sign-in after a password reset', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     const wrong = await together(nodes, 12, (node) => logIn(node, email, 'a wrong password'))
     expect(countStatuses(wrong)).toEqual({ 401: 10, 429: 2 })
@@ -86,7 +86,7 @@ describe('wrong passwords', () => {
     expect((await logIn(nodes.second, email, password)).status).toBe(200)
   })
 
-  test('for a change of password are looked at ten times', async () => {
+  test('are checked ten times for a change of password', async () => {
     const { token } = await nodes.first.register()
     const body = { currentPassword: 'a wrong password', newPassword: 'juniper-lantern-77' }
     const responses = await together(nodes, 20, (node) => node.post('change-password', body, token))
@@ -94,7 +94,7 @@ describe('wrong passwords', () => {
   })
 })
 
-describe('wrong passwords of a stranger', () => {
+describe('account limits › wrong passwords of a stranger', () => {
   const proxied = {
     ...config,
     'server.trusted_proxies': '127.0.0.1',
@@ -102,7 +102,7 @@ describe('wrong passwords of a stranger', () => {
   }
   const from = (address: string) => ({ 'x-forwarded-for': address })
 
-  test('do not lock the owner out of an address they signed in from before', async () => {
+  test('do not lock the owner out of an address that the owner signed in from before', async () => {
     await using strict = await createAccountNodes({ config: proxied })
     const { email } = await insertUser(strict, { password: goodPassword })
     const logIn = (index: number, address: string, password: string) =>
@@ -110,36 +110,36 @@ describe('wrong passwords of a stranger', () => {
         body: { email, password },
         headers: from(address),
       })
-    const home = '198.51.100.1'
-    expect((await logIn(0, home, goodPassword)).status).toBe(200)
+    const known = '198.51.100.1'
+    expect((await logIn(0, known, goodPassword)).status).toBe(200)
     const storm = await Promise.all(
       Array.from({ length: 60 }, (_, index) => logIn(index, `203.0.113.${index % 10}`, 'a wrong password')),
     )
     expect(countStatuses(storm)).toEqual({ 401: 40, 429: 20 })
-    // Nowhere but at home, on every node and after a restart.
+    // Only the known address works, on every node and after a restart.
     expectRefused(await logIn(1, '203.0.113.77', goodPassword), 3600)
-    for (const index of [0, 1]) expect((await logIn(index, home, goodPassword)).status).toBe(200)
+    for (const index of [0, 1]) expect((await logIn(index, known, goodPassword)).status).toBe(200)
     const restarted = await strict.first.secondNode()
     const body = { email, password: goodPassword }
-    const again = await restarted.request('POST', '/api/auth/login', { body, headers: from(home) })
+    const again = await restarted.request('POST', '/api/auth/login', { body, headers: from(known) })
     expect(again.status).toBe(200)
     await restarted[Symbol.asyncDispose]()
-    // At home guesses are counted as ever.
+    // At the known address guesses count as usual.
     const guesses = await Promise.all(
-      Array.from({ length: 14 }, (_, index) => logIn(index, home, 'a wrong password')),
+      Array.from({ length: 14 }, (_, index) => logIn(index, known, 'a wrong password')),
     )
     expect(countStatuses(guesses)).toEqual({ 401: 10, 429: 4 })
   })
 
   test.each(['register', 'link/email'])('do not lock the owner out of the address of %s', async (path) => {
     await using strict = await createAccountNodes({ config: proxied })
-    const home = from('198.51.100.1')
+    const known = from('198.51.100.1')
     const body = { email: newEmail(), password: goodPassword }
     const { token } = (await strict.first.post('anonymous')).json
     const caller = path === 'register' ? {} : { token }
     const made = await strict.first.app.request('POST', `/api/auth/${path}`, {
       body,
-      headers: home,
+      headers: known,
       ...caller,
     })
     expect(made.json.user.email).toBe(body.email)
@@ -153,7 +153,7 @@ describe('wrong passwords of a stranger', () => {
     expect((await logIn(strict.second, '198.51.100.1', goodPassword)).status).toBe(200)
   })
 
-  test('from one address do not keep the owner out of any other', async () => {
+  test('from one address do not lock the owner out of any other', async () => {
     await using strict = await createAccountNodes({ config: proxied })
     const { email } = await insertUser(strict, { password: goodPassword })
     const wrong = await together(strict, 30, ({ app }) =>
@@ -172,8 +172,8 @@ describe('wrong passwords of a stranger', () => {
   })
 })
 
-describe('right passwords', () => {
-  test('that arrive together are all let in', async () => {
+describe('account limits › right passwords', () => {
+  test('succeed when they arrive together', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     const responses = await together(nodes, 24, (node) =>
       node.post('login', { email, password: goodPassword }),
@@ -181,7 +181,7 @@ describe('right passwords', () => {
     expect(countStatuses(responses)).toEqual({ 200: 24 })
   })
 
-  test('that the server cannot check count for nothing', async () => {
+  test('do not count when the server fails to check them', async () => {
     const { id, email } = await insertUser(nodes, { password: goodPassword })
     const counted = () =>
       nodes.sql(
@@ -204,8 +204,8 @@ describe('right passwords', () => {
   })
 })
 
-describe('anonymous sign-ins', () => {
-  test('are thirty an hour for one address, whatever headers say, also after a restart', async () => {
+describe('account limits › anonymous sign-ins', () => {
+  test('are limited to thirty an hour per address, whatever the headers, also after a restart', async () => {
     const forged = (index: number) => ({
       'x-forwarded-for': `198.51.100.${index}`,
       'x-real-ip': `203.0.113.${index}`,
@@ -229,9 +229,9 @@ describe('anonymous sign-ins', () => {
   })
 })
 
-describe('messages to one recipient', () => {
+describe('account limits › messages to one recipient', () => {
   test.each(['magic-link', 'password-reset'])(
-    'by %s are three an hour, which no answer tells',
+    'by %s are limited to three an hour, which no response reveals',
     async (path) => {
       const { email } = await insertUser(nodes)
       const spellings = [email, ` ${email} `, email.toUpperCase()]
@@ -244,20 +244,20 @@ describe('messages to one recipient', () => {
     },
   )
 
-  test('to verify it are three an hour, those of new accounts included', async () => {
+  test('that verify an address are limited to three an hour, including those of new accounts', async () => {
     const email = newEmail()
     const password = goodPassword
     for (let round = 0; round < 5; round += 1) {
       const { token } = await nodes.first.register(email, password)
       expect((await nodes.first.app.request('DELETE', '/api/auth/me', { token })).status).toBe(204)
     }
-    const asked = await nodes.sql("select 1 from basalt.jobs where payload ->> 'email' = $1", [email])
-    expect(asked).toHaveLength(3)
+    const queued = await nodes.sql("select 1 from basalt.jobs where payload ->> 'email' = $1", [email])
+    expect(queued).toHaveLength(3)
     const { token } = await nodes.first.register(email, password)
     expectRefused(await nodes.second.post('verify/resend', undefined, token), 3600)
   })
 
-  test('are not used up by registrations that are refused', async () => {
+  test('are not counted for rejected registrations', async () => {
     const { token, user } = await nodes.first.register()
     const body = { email: user.email, password: goodPassword }
     const refused = await together(nodes, 6, (node) => node.post('register', body))
@@ -266,7 +266,7 @@ describe('messages to one recipient', () => {
     expect(await sentTo(user.email)).toHaveLength(2)
   })
 
-  test('to a phone are two an hour, however the number is written', async () => {
+  test('to a phone are limited to two an hour, however the number is written', async () => {
     const spellings = ['+12025550160', '+1 202 555 0160', '+1 (202) 555-0160']
     const responses = await together(nodes, 12, (node, index) =>
       node.post('sms', { phone: spellings[index % 3] }),
@@ -277,11 +277,11 @@ describe('messages to one recipient', () => {
   })
 })
 
-describe('wrong codes', () => {
+describe('account limits › wrong codes', () => {
   const phone = '+12025550161'
   const confirm = (node: AccountNodes['first'], code: string) => node.post('sms/confirm', { phone, code })
 
-  test('are looked at three times, however many come at once', async () => {
+  test('are checked three times, however many arrive at once', async () => {
     await nodes.first.post('sms', { phone })
     const code = codeIn(await nodes.inbox.take(phone))
     const guesses = Array.from({ length: 20 }, (_, index) =>
@@ -296,7 +296,7 @@ describe('wrong codes', () => {
     expect(await nodes.sql('select 1 from basalt.users where phone = $1', [phone])).toEqual([])
   })
 
-  test('of an earlier code do not spoil the next', async () => {
+  test('of an earlier code do not count against the next one', async () => {
     await nodes.first.post('sms', { phone })
     const code = codeIn(await nodes.inbox.take(phone))
     expect((await confirm(nodes.second, code)).status).toBe(200)

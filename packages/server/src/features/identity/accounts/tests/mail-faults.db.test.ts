@@ -17,17 +17,17 @@ beforeAll(async () => {
     config: {
       'email.webhook.url': receiver.url,
       'auth.sms_webhook_url': receiver.url,
-      // Whoever waited for a mail that hangs would outlast the tests.
+      // A test that waited for a hanging mail would time out.
       'email.webhook.timeout': '120',
       'server.shutdown_timeout': '0',
-      // What is sent again by another node is the same to the letter.
+      // A mail that another node sends again is identical to the letter.
       'auth.site_url': 'https://app.example.com',
     },
   })
 })
 afterEach(() => receiver.behave({}))
 afterAll(async () => {
-  // What still hangs ends here.
+  // Requests that still hang end here.
   await receiver[Symbol.asyncDispose]()
   await nodes[Symbol.asyncDispose]()
 })
@@ -36,7 +36,7 @@ interface JobRow {
   readonly state: string
   readonly attempts: number
 }
-/** The state `retried` is queued, after attempts that failed. */
+/** Lists the jobs of a recipient. The state `retried` means queued after failed attempts. */
 const jobsOf = (to: string) =>
   nodes.sql<JobRow & { id: string }>(
     `select id, case when state = 'queued' and attempts > 0 then 'retried' else state end as state, attempts
@@ -52,11 +52,12 @@ const waitForState = (to: string, state: string) =>
     const [job, ...more] = await jobsOf(to)
     return more.length === 0 && job?.state === state && job
   })
-/** Jobs that wait to be tried again are due now. */
-const hurry = () => nodes.sql("update basalt.jobs set run_at = now() where state = 'queued' and attempts > 0")
+/** Makes jobs that wait for a retry due now. */
+const makeRetriesDue = () =>
+  nodes.sql("update basalt.jobs set run_at = now() where state = 'queued' and attempts > 0")
 
-/** Everything that mails something: what it answers, and to whom the mail goes. */
-async function askForEverything(): Promise<readonly { status: number; to: string }[]> {
+/** Sends every request that mails something and returns each status and recipient. */
+async function requestEveryMail(): Promise<readonly { status: number; to: string }[]> {
   const { first, second } = nodes
   const emails = Array.from({ length: 4 }, newEmail) as [string, string, string, string]
   const [registered, linked, linkless, known] = emails
@@ -71,10 +72,13 @@ async function askForEverything(): Promise<readonly { status: number; to: string
   return answers.map(({ status }, index) => ({ status, to: emails[index] ?? '' }))
 }
 
-describe('while the mail server', () => {
+describe('mail faults › while the mail server', () => {
   const faults = {
     'is dead': { begin: () => receiver.die(), end: () => receiver.revive() },
-    'says 500': { begin: async () => receiver.behave({ status: 500 }), end: async () => receiver.behave({}) },
+    'responds with 500': {
+      begin: async () => receiver.behave({ status: 500 }),
+      end: async () => receiver.behave({}),
+    },
     'is overloaded': {
       begin: async () => receiver.behave({ status: 429 }),
       end: async () => receiver.behave({}),
@@ -82,54 +86,54 @@ describe('while the mail server', () => {
   }
 
   test.each(Object.entries(faults))(
-    '%s, requests are answered, and each mail arrives afterwards',
+    '%s, requests succeed, and each mail arrives afterwards',
     async (_name, fault) => {
       await fault.begin()
-      const asked = await askForEverything()
-      expect(asked.map(({ status }) => status)).toEqual([201, 200, 200, 200])
-      for (const { to } of asked) await waitForState(to, 'retried')
-      const before = new Map(asked.map(({ to }) => [to, receivedBy(to)]))
+      const responses = await requestEveryMail()
+      expect(responses.map(({ status }) => status)).toEqual([201, 200, 200, 200])
+      for (const { to } of responses) await waitForState(to, 'retried')
+      const before = new Map(responses.map(({ to }) => [to, receivedBy(to)]))
       await fault.end()
-      await hurry()
-      for (const { to } of asked) {
+      await makeRetriesDue()
+      for (const { to } of responses) {
         await waitForState(to, 'completed')
         const [last, ...more] = receivedBy(to).slice(before.get(to)?.length)
         expect(more).toEqual([])
-        // A receiver that has it already knows it by its id, and by what it says.
+        // A receiver that already has the mail recognizes it by its id and its content.
         for (const earlier of before.get(to) ?? []) expect(earlier).toEqual(last)
       }
-      const [{ to = '' } = {}] = asked
+      const [{ to = '' } = {}] = responses
       const [mail] = receivedBy(to).slice(-1)
       expect((await nodes.second.post('verify', { token: secretIn(mail as Received) })).status).toBe(200)
     },
   )
 
-  test('hangs, requests are answered', async () => {
+  test('hangs, requests succeed', async () => {
     receiver.behave({ hangs: true })
-    const asked = await askForEverything()
-    expect(asked.map(({ status }) => status)).toEqual([201, 200, 200, 200])
-    for (const { to } of asked) await waitForState(to, 'running')
+    const responses = await requestEveryMail()
+    expect(responses.map(({ status }) => status)).toEqual([201, 200, 200, 200])
+    for (const { to } of responses) await waitForState(to, 'running')
     const phone = '+12025550180'
     expect((await nodes.first.post('sms', { phone })).status).toBe(200)
     await waitForState(phone, 'running')
   })
 })
 
-describe('a message that arrived although sending it failed', () => {
-  const arriveOnce = async (to: string, ask: () => Promise<{ status: number }>): Promise<string> => {
+describe('mail faults › a message that arrived although sending it failed', () => {
+  const arriveOnce = async (to: string, request: () => Promise<{ status: number }>): Promise<string> => {
     receiver.behave({ status: 500 })
-    expect((await ask()).status).toBe(200)
+    expect((await request()).status).toBe(200)
     await waitForState(to, 'retried')
     receiver.behave({})
     const [message] = receivedBy(to)
     return secretIn(message as Received)
   }
   const tryAgain = async (to: string) => {
-    await hurry()
+    await makeRetriesDue()
     await waitForState(to, 'completed')
   }
 
-  test('does not revive a link that was used', async () => {
+  test('does not revive a used link', async () => {
     const email = newEmail()
     const token = await arriveOnce(email, () => nodes.first.post('magic-link', { email }))
     expect((await nodes.second.post('magic-link/confirm', { token })).status).toBe(200)
@@ -144,13 +148,13 @@ describe('a message that arrived although sending it failed', () => {
     expect((await nodes.second.post('magic-link', { email })).status).toBe(200)
     await waitFor('the second mail', () => receivedBy(email).length === 2)
     const later = secretIn(receivedBy(email)[1] as Received)
-    await hurry()
+    await makeRetriesDue()
     await waitFor('both jobs', async () => (await jobsOf(email)).every(({ state }) => state === 'completed'))
     expect((await nodes.first.post('magic-link/confirm', { token })).status).toBe(400)
     expect((await nodes.first.post('magic-link/confirm', { token: later })).status).toBe(200)
   })
 
-  test('does not revive a link that a new password made void', async () => {
+  test('does not revive a link that a new password voided', async () => {
     const { email } = await insertUser(nodes)
     const link = await arriveOnce(email, () => nodes.first.post('magic-link', { email }))
     expect((await nodes.first.post('password-reset', { email })).status).toBe(200)
@@ -159,13 +163,13 @@ describe('a message that arrived although sending it failed', () => {
     expect((await nodes.first.post('password-reset/confirm', { token, password: goodPassword })).status).toBe(
       200,
     )
-    await hurry()
+    await makeRetriesDue()
     await waitFor('both jobs', async () => (await jobsOf(email)).every(({ state }) => state === 'completed'))
     expect((await nodes.first.post('magic-link/confirm', { token: link })).status).toBe(400)
     expect(receivedBy(email)).toHaveLength(2)
   })
 
-  test('does not revive a code that was used', async () => {
+  test('does not revive a used code', async () => {
     const phone = '+12025550181'
     const code = await arriveOnce(phone, () => nodes.first.post('sms', { phone }))
     expect((await nodes.second.post('sms/confirm', { phone, code })).status).toBe(200)
@@ -174,7 +178,7 @@ describe('a message that arrived although sending it failed', () => {
     expect(receivedBy(phone)).toHaveLength(1)
   })
 
-  test('gives a code no further tries', async () => {
+  test('gives a code no further attempts', async () => {
     const phone = '+12025550182'
     const code = await arriveOnce(phone, () => nodes.first.post('sms', { phone }))
     const wrong = code.replace(/.$/, (digit) => String((Number(digit) + 1) % 10))
@@ -186,35 +190,35 @@ describe('a message that arrived although sending it failed', () => {
   })
 })
 
-test('a link lives on while its mail cannot be sent for longer than it would', async () => {
+test('mail faults › a link stays valid while its mail cannot be sent for longer than its lifetime', async () => {
   const email = newEmail()
   receiver.behave({ status: 503 })
   expect((await nodes.first.post('magic-link', { email })).status).toBe(200)
   await waitForState(email, 'retried')
   await nodes.sql('update basalt.mailed_tokens set expires_at = now() where email = $1', [email])
   receiver.behave({})
-  await hurry()
+  await makeRetriesDue()
   await waitForState(email, 'completed')
   const token = secretIn(receivedBy(email).at(-1) as Received)
   expect((await nodes.second.post('magic-link/confirm', { token })).status).toBe(200)
 })
 
 test.each([400, 404, 410, 422])(
-  'a mail that is refused for good with %d is not sent again',
+  'mail faults › a mail that is permanently rejected with %d is not sent again',
   async (status) => {
     const email = newEmail()
     receiver.behave({ status })
     expect((await nodes.first.post('magic-link', { email })).status).toBe(200)
     expect(await waitForState(email, 'failed')).toMatchObject({ attempts: 1 })
     receiver.behave({})
-    await hurry()
+    await makeRetriesDue()
     expect(receivedBy(email)).toHaveLength(1)
     const lines = nodes.both.flatMap(({ app }) => app.log).filter((line) => line.includes('job failed'))
     expect(lines.join()).not.toContain(secretIn(receivedBy(email)[0] as Received))
   },
 )
 
-test('two nodes send each of many mails once', async () => {
+test('mail faults › two nodes send each of many mails once', async () => {
   const emails = Array.from({ length: 40 }, newEmail)
   await together(nodes, 40, (node, index) => node.post('magic-link', { email: emails[index] }))
   await waitFor('the mails', () => emails.every((email) => receivedBy(email).length > 0))
@@ -223,18 +227,18 @@ test('two nodes send each of many mails once', async () => {
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBeGreaterThanOrEqual(40)
 })
 
-test('a payload, a failure and the log hold no secret of a message', async () => {
+test('mail faults › a payload, a failure and the log contain no secret of a message', async () => {
   const [email, phone] = [newEmail(), '+12025550183']
   receiver.behave({ status: 500 })
   await nodes.first.post('magic-link', { email })
   await nodes.first.post('sms', { phone })
   await waitForState(email, 'retried')
   await waitForState(phone, 'retried')
-  const kept = JSON.stringify([
+  const stored = JSON.stringify([
     await nodes.sql('select * from basalt.jobs'),
     await nodes.sql('select * from basalt.mailed_tokens'),
     await nodes.sql("select encode(code_hash, 'hex'), phone from basalt.phone_codes"),
     nodes.both.map(({ app }) => app.log),
   ])
-  for (const to of [email, phone]) expect(kept).not.toContain(secretIn(receivedBy(to)[0] as Received))
+  for (const to of [email, phone]) expect(stored).not.toContain(secretIn(receivedBy(to)[0] as Received))
 })

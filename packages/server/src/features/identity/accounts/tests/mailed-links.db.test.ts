@@ -25,14 +25,14 @@ const requiredField = (field: string) => ({
 const expire = (email: string) =>
   accounts.app.sql('update basalt.mailed_tokens set expires_at = now() where email = $1', [email])
 const me = async (token: string) => (await accounts.app.request('GET', '/api/auth/me', { token })).status
-/** Waits until no mail is on its way. */
-const settle = () =>
+/** Waits until no mail is in flight. */
+const waitForMails = () =>
   expect
     .poll(() => accounts.app.sql("select 1 from basalt.jobs where state in ('queued', 'running')"))
     .toEqual([])
 
-describe('the verification mail', () => {
-  test('is sent again; the latest link counts', async () => {
+describe('POST /api/auth/verify', () => {
+  test('accepts only the latest link after the mail was sent again', async () => {
     const email = newEmail()
     const { token } = await accounts.register(email)
     const first = tokenIn(await accounts.inbox.take(email))
@@ -41,15 +41,15 @@ describe('the verification mail', () => {
     const second = tokenIn(await accounts.inbox.take(email))
     expect((await accounts.post('verify', { token: first })).status).toBe(400)
     expect((await accounts.post('verify', { token: second })).status).toBe(200)
-    // Verified: the answer is the same, and no mail follows.
+    // Once the address is verified, the response is the same and no mail follows.
     expect((await accounts.post('verify/resend', undefined, token)).json).toEqual({
       message: 'verification email sent',
     })
-    await settle()
+    await waitForMails()
     expect(accounts.inbox.all.filter(({ to }) => to === email)).toHaveLength(2)
   })
 
-  test('expires', async () => {
+  test('rejects an expired link', async () => {
     const email = newEmail()
     await accounts.register(email)
     const token = tokenIn(await accounts.inbox.take(email))
@@ -61,22 +61,22 @@ describe('the verification mail', () => {
     })
   })
 
-  test('endpoints ask for what they need', async () => {
+  test('requires a token, and resend requires a signed-in user', async () => {
     expect(envelope(await accounts.post('verify', {}))).toEqual(requiredField('token'))
     expect((await accounts.post('verify', { token: ['x'] })).status).toBe(400)
     expect((await accounts.post('verify/resend')).status).toBe(401)
   })
 })
 
-describe('password reset', () => {
-  const asked = { message: 'if that email exists, a reset link has been sent' }
+describe('POST /api/auth/password-reset', () => {
+  const linkSent = { message: 'if that email exists, a reset link has been sent' }
 
   test('sets a password once, verifies the address, and ends every session', async () => {
     const email = newEmail()
     const { token: accessToken, refreshToken } = await accounts.register(email)
     await accounts.inbox.take(email)
     const response = await accounts.post('password-reset', { email: email.toUpperCase() })
-    expect([response.status, response.json]).toEqual([200, asked])
+    expect([response.status, response.json]).toEqual([200, linkSent])
     const mail = await accounts.inbox.take(email)
     expect(mail.text).toContain(`${accounts.app.url}/auth/reset-password?token=basalt_reset_`)
     const token = tokenIn(mail)
@@ -96,7 +96,7 @@ describe('password reset', () => {
     })
   })
 
-  test('keeps the token when the password is refused', async () => {
+  test('keeps the token when the password is rejected', async () => {
     const email = newEmail()
     await accounts.register(email)
     await accounts.inbox.take(email)
@@ -106,16 +106,16 @@ describe('password reset', () => {
     expect((await accounts.post('password-reset/confirm', { token, password: newPassword })).status).toBe(200)
   })
 
-  test('sends nothing to an unknown address, and says the same', async () => {
+  test('sends nothing to an unknown address, with the same response', async () => {
     const email = newEmail()
     const response = await accounts.post('password-reset', { email })
-    expect([response.status, response.json]).toEqual([200, asked])
-    expect((await accounts.post('password-reset', { email: 'nobody' })).json).toEqual(asked)
-    await settle()
+    expect([response.status, response.json]).toEqual([200, linkSent])
+    expect((await accounts.post('password-reset', { email: 'nobody' })).json).toEqual(linkSent)
+    await waitForMails()
     expect(accounts.inbox.all.filter(({ to }) => to === email)).toEqual([])
   })
 
-  test('expires, and an earlier link is void', async () => {
+  test('rejects an expired link and an earlier one', async () => {
     const email = newEmail()
     await accounts.register(email)
     await accounts.inbox.take(email)
@@ -132,7 +132,7 @@ describe('password reset', () => {
     ).toBe(400)
   })
 
-  test('asks for what it needs', async () => {
+  test('requires its fields', async () => {
     expect(envelope(await accounts.post('password-reset', {}))).toEqual(requiredField('email'))
     expect(envelope(await accounts.post('password-reset/confirm', {}))).toEqual(requiredField('token'))
     expect(envelope(await accounts.post('password-reset/confirm', { token: 'x' }))).toEqual(
@@ -140,25 +140,25 @@ describe('password reset', () => {
     )
   })
 
-  test('sends no more mails than one address may get, without saying so', async () => {
+  test('sends no more mails than one address may get, without revealing it', async () => {
     const email = newEmail()
     await accounts.register(email)
     await accounts.inbox.take(email)
     for (let count = 0; count < 13; count += 1) {
-      expect((await accounts.post('password-reset', { email })).json).toEqual(asked)
+      expect((await accounts.post('password-reset', { email })).json).toEqual(linkSent)
     }
-    await settle()
+    await waitForMails()
     expect(accounts.inbox.all.filter(({ to }) => to === email)).toHaveLength(1 + 10)
   })
 })
 
-describe('magic link', () => {
-  const asked = { message: 'if valid, a login link has been sent' }
+describe('POST /api/auth/magic-link', () => {
+  const linkSent = { message: 'if valid, a login link has been sent' }
 
-  test('makes the account and signs in once', async () => {
+  test('creates the account and signs in once', async () => {
     const email = newEmail()
     const response = await accounts.post('magic-link', { email })
-    expect([response.status, response.json]).toEqual([200, asked])
+    expect([response.status, response.json]).toEqual([200, linkSent])
     const mail = await accounts.inbox.take(email)
     expect(mail.text).toContain(`${accounts.app.url}/auth/magic-link?token=basalt_link_`)
     const token = tokenIn(mail)
@@ -177,7 +177,7 @@ describe('magic link', () => {
     })
   })
 
-  test('signs in to the account there is', async () => {
+  test('signs in to an existing account', async () => {
     const email = newEmail()
     const { user } = await accounts.register(email)
     await accounts.app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.id])
@@ -220,14 +220,14 @@ describe('magic link', () => {
     expect((await accounts.post('magic-link/confirm', { token })).json.user.id).toBe(user.id)
   })
 
-  test('refuses a bad token of the caller without using the link up', async () => {
+  test('rejects an invalid token of the caller without consuming the link', async () => {
     const email = newEmail()
     const token = await mailedLinkToken(accounts, email)
     expect((await accounts.post('magic-link/confirm', { token }, 'nonsense')).status).toBe(401)
     expect((await accounts.post('magic-link/confirm', { token })).status).toBe(200)
   })
 
-  test('expires; a disabled user gets none', async () => {
+  test('rejects an expired link, and one of a disabled user', async () => {
     const email = newEmail()
     const token = await mailedLinkToken(accounts, email)
     await expire(email)
@@ -238,20 +238,20 @@ describe('magic link', () => {
     await accounts.app.sql('update basalt.users set disabled_at = now() where id = $1', [user.id])
     expect((await accounts.post('magic-link/confirm', { token: usable })).status).toBe(400)
     await accounts.post('magic-link', { email: user.email })
-    await settle()
+    await waitForMails()
     expect(accounts.inbox.all.filter(({ to }) => to === user.email)).toHaveLength(2)
   })
 
-  test('asks for what it needs', async () => {
+  test('requires its fields', async () => {
     expect(envelope(await accounts.post('magic-link', { email: ' ' }))).toEqual(requiredField('email'))
-    expect((await accounts.post('magic-link', { email: 'nobody' })).json).toEqual(asked)
+    expect((await accounts.post('magic-link', { email: 'nobody' })).json).toEqual(linkSent)
     expect(envelope(await accounts.post('magic-link/confirm', {}))).toEqual(requiredField('token'))
   })
 })
 
-describe('the pages behind the links', () => {
+describe('pages of mailed links', () => {
   test.each(['verify', 'magic-link', 'reset-password'])(
-    '/auth/%s is small, closed and not kept',
+    '/auth/%s is small, has a strict policy and is not cached',
     async (name) => {
       const response = await accounts.app.request('GET', `/auth/${name}?token=basalt_x`)
       expect(response.status).toBe(200)
@@ -261,9 +261,9 @@ describe('the pages behind the links', () => {
       expect(response.headers.get('content-security-policy')).toMatch(
         /default-src 'none'.*frame-ancestors 'none'/,
       )
-      // The form carries the token; nothing shows it.
-      const shown = response.text.replace(/<input type="hidden"[^>]*>/, '')
-      expect(shown).not.toMatch(/basalt_x|https?:\/\//)
+      // The form carries the token, and the page shows it nowhere.
+      const visible = response.text.replace(/<input type="hidden"[^>]*>/, '')
+      expect(visible).not.toMatch(/basalt_x|https?:\/\//)
     },
   )
 

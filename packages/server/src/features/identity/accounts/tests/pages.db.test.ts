@@ -3,17 +3,17 @@ import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from '../
 import { policyOf } from '../../../../../test/page.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 
-/** The pages behind mailed links as a browser without scripts uses them: a link, and a form. */
+/** Pages behind mailed links, used as by a browser without scripts: a link, and a form. */
 
-// No development: this server has a public address.
-const away = { 'server.public_base_url': 'https://api.example.com' }
+// This server has a public address, so it is not in development.
+const publicAddress = { 'server.public_base_url': 'https://api.example.com' }
 
 let accounts: AccountsApp
 let withSite: AccountsApp
 beforeAll(async () => {
-  accounts = await createAccountsApp({ config: { ...away, 'email.app_name': 'Tom & <b>Jerry</b>' } })
+  accounts = await createAccountsApp({ config: { ...publicAddress, 'email.app_name': 'Tom & <b>Jerry</b>' } })
   withSite = await createAccountsApp({
-    config: { ...away, 'auth.site_url': 'https://app.example.com/start' },
+    config: { ...publicAddress, 'auth.site_url': 'https://app.example.com/start' },
   })
 })
 afterAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
   await accounts[Symbol.asyncDispose]()
 })
 
-/** The token in the next mail to the address. */
+/** Returns the token in the next mail to the address. */
 async function mailedToken({ inbox }: AccountsApp, email: string): Promise<string> {
   const { text = '' } = await inbox.take(email)
   return /token=([\w-]+)/.exec(text)?.[1] ?? ''
@@ -34,7 +34,7 @@ function submit({ app }: AccountsApp, path: string, fields: Record<string, strin
   })
 }
 
-/** What the page says, as text. */
+/** Returns the text of the page. */
 function textOf(html: string): string {
   const [, main = ''] = /<main>(.*)<\/main>/s.exec(html) ?? []
   return main
@@ -44,7 +44,7 @@ function textOf(html: string): string {
 }
 
 describe('GET /auth/verify', () => {
-  test('asks for a click, keeps the token in a hidden field and shows it nowhere', async () => {
+  test('requires a click, keeps the token in a hidden field and shows it nowhere', async () => {
     const response = await accounts.app.request('GET', '/auth/verify?token=abc"><script>alert(1)</script>')
     expect(response.status).toBe(200)
     expect(response.text).toContain('value="abc&#34;&#62;&#60;script&#62;alert(1)&#60;/script&#62;"')
@@ -55,14 +55,14 @@ describe('GET /auth/verify', () => {
     expect(policyOf(response)).toMatchObject({ 'default-src': "'none'", 'form-action': "'self'" })
   })
 
-  test("bears the application's name and leads to no page of the server", async () => {
+  test("shows the application's name and leads to no page of the server", async () => {
     const { text } = await accounts.app.request('GET', '/auth/verify?token=x')
     expect(text).toContain('Tom &#38; &#60;b&#62;Jerry')
     expect(text).not.toMatch(/Basalt|href="\/(api|admin)/)
   })
 
   test.each(['/auth/verify', '/auth/verify?token=', '/auth/verify?token=a&token=b'])(
-    '%s says that the link is not complete',
+    '%s reports an incomplete link',
     async (path) => {
       const { text } = await accounts.app.request('GET', path)
       expect(textOf(text)).toContain('This link is not complete.')
@@ -90,7 +90,7 @@ describe('POST /auth/verify', () => {
   })
 
   test.each([{ token: 'nonsense' }, { token: '\0' }, { token: 'x'.repeat(5000) }])(
-    'says in plain words that %o does not work',
+    'explains in plain words that %o does not work',
     async (fields) => {
       const response = await submit(accounts, '/auth/verify', fields)
       expect([response.status, textOf(response.text)]).toEqual([
@@ -100,12 +100,12 @@ describe('POST /auth/verify', () => {
     },
   )
 
-  test('without a token says that the link is not complete', async () => {
+  test('reports an incomplete link without a token', async () => {
     const response = await submit(accounts, '/auth/verify', {})
     expect([response.status, textOf(response.text)]).toEqual([400, expect.stringContaining('not complete')])
   })
 
-  test.each(['application/json', '/', 'form'])('refuses what is no form: %s', async (type) => {
+  test.each(['application/json', '/', 'form'])('rejects a body that is not a form: %s', async (type) => {
     const response = await accounts.app.request('POST', '/auth/verify', {
       body: { token: 'x' },
       headers: { 'content-type': type },
@@ -119,7 +119,7 @@ describe('POST /auth/verify', () => {
 })
 
 describe('POST /auth/reset-password', () => {
-  test('asks again for a password that cannot be set, and sets a good one once', async () => {
+  test('shows the form again for an unacceptable password, and sets a good one once', async () => {
     const email = newEmail()
     await accounts.register(email)
     await accounts.inbox.take(email)
@@ -144,7 +144,7 @@ describe('POST /auth/reset-password', () => {
     ])
   })
 
-  test('sets one of many that are sent at once', async () => {
+  test('sets one of many passwords that are sent at once', async () => {
     const email = newEmail()
     await accounts.register(email)
     await accounts.inbox.take(email)
@@ -171,7 +171,7 @@ describe('/auth/magic-link', () => {
     expect((await withSite.post('magic-link/confirm', { token })).status).toBe(200)
   })
 
-  test('without an application uses nothing up and shows no token', async () => {
+  test('consumes nothing and shows no token without an application', async () => {
     const email = newEmail()
     await accounts.post('magic-link', { email })
     const token = await mailedToken(accounts, email)

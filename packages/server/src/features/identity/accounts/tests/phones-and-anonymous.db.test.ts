@@ -16,26 +16,26 @@ beforeAll(async () => {
 afterAll(async () => accounts[Symbol.asyncDispose]())
 
 const invalidCode = { code: 401, message: 'invalid or expired SMS code', error: 'invalid_sms_code' }
-const asked = { message: 'if valid, a verification code has been sent' }
+const codeSent = { message: 'if valid, a verification code has been sent' }
 let count = 0
-/** A number not used yet. */
+/** Returns an unused number. */
 function newPhone(): string {
   count += 1
   return `+1202555${String(count).padStart(4, '0')}`
 }
 const sent = (phone: string) => accounts.inbox.all.filter(({ to }) => to === phone)
 
-async function askForCode(phone: string): Promise<string> {
+async function requestCode(phone: string): Promise<string> {
   const response = await accounts.post('sms', { phone })
-  expect([response.status, response.json]).toEqual([200, asked])
+  expect([response.status, response.json]).toEqual([200, codeSent])
   return codeIn(await accounts.inbox.take(phone))
 }
 const wrong = (code: string) => code.replace(/.$/, (digit) => String((Number(digit) + 1) % 10))
 
-describe('SMS sign-in', () => {
-  test('makes the account, then signs in to it', async () => {
+describe('POST /api/auth/sms', () => {
+  test('creates the account, then signs in to it', async () => {
     const phone = newPhone()
-    const first = await accounts.post('sms/confirm', { phone, code: await askForCode(phone) })
+    const first = await accounts.post('sms/confirm', { phone, code: await requestCode(phone) })
     expect(first.status).toBe(200)
     expect(first.json).toEqual({
       token: expect.any(String),
@@ -52,29 +52,29 @@ describe('SMS sign-in', () => {
     })
     expect(claimsOf(first.json.token)).toMatchObject({ email: '', aal: 'aal1', amr: ['sms'] })
     const spelled = phone.replace(/^\+1(\d{3})(\d{3})/, '+1 ($1) $2-')
-    const second = await accounts.post('sms/confirm', { phone: spelled, code: await askForCode(phone) })
+    const second = await accounts.post('sms/confirm', { phone: spelled, code: await requestCode(phone) })
     expect(second.json.user.id).toBe(first.json.user.id)
   })
 
-  test('takes a code once, the latest one, and not after three misses', async () => {
+  test('accepts the latest code once, and not after three wrong ones', async () => {
     const phone = newPhone()
-    const first = await askForCode(phone)
-    const second = await askForCode(phone)
+    const first = await requestCode(phone)
+    const second = await requestCode(phone)
     if (first !== second)
       expect(envelope(await accounts.post('sms/confirm', { phone, code: first }))).toEqual(invalidCode)
     expect((await accounts.post('sms/confirm', { phone, code: second })).status).toBe(200)
     expect(envelope(await accounts.post('sms/confirm', { phone, code: second }))).toEqual(invalidCode)
-    const third = await askForCode(phone)
+    const third = await requestCode(phone)
     for (let miss = 0; miss < 3; miss += 1) {
       expect(envelope(await accounts.post('sms/confirm', { phone, code: wrong(third) }))).toEqual(invalidCode)
     }
     expect(envelope(await accounts.post('sms/confirm', { phone, code: third }))).toEqual(invalidCode)
   })
 
-  test('refuses an expired code and one for another number', async () => {
+  test('rejects an expired code and one for another number', async () => {
     const [phone, another] = [newPhone(), newPhone()]
-    const code = await askForCode(phone)
-    await askForCode(another)
+    const code = await requestCode(phone)
+    await requestCode(another)
     await accounts.app.sql(
       'update basalt.phone_codes set code_hash = (select code_hash from basalt.phone_codes where phone = $1) where phone = $2',
       [phone, another],
@@ -84,7 +84,7 @@ describe('SMS sign-in', () => {
     expect(envelope(await accounts.post('sms/confirm', { phone, code }))).toEqual(invalidCode)
   })
 
-  test('answers the same for every number and sends only where it may', async () => {
+  test('responds alike to every number and sends only where allowed', async () => {
     for (const phone of [
       '123',
       'nonsense',
@@ -94,7 +94,7 @@ describe('SMS sign-in', () => {
       "'; drop table basalt.users; --",
     ]) {
       const response = await accounts.post('sms', { phone })
-      expect([response.status, response.json]).toEqual([200, asked])
+      expect([response.status, response.json]).toEqual([200, codeSent])
       expect(envelope(await accounts.post('sms/confirm', { phone, code: '123456' }))).toEqual(invalidCode)
     }
     expect(await accounts.app.sql("select 1 from basalt.jobs where payload->>'phone' like '+49%'")).toEqual(
@@ -106,29 +106,29 @@ describe('SMS sign-in', () => {
     expect(logged.join()).not.toContain('901820')
   })
 
-  test('sends five an hour to one number', async () => {
+  test('sends five messages an hour to one number', async () => {
     const phone = newPhone()
-    for (let times = 0; times < 5; times += 1) await askForCode(phone)
-    expect((await accounts.post('sms', { phone })).json).toEqual(asked)
+    for (let times = 0; times < 5; times += 1) await requestCode(phone)
+    expect((await accounts.post('sms', { phone })).json).toEqual(codeSent)
     await expect
       .poll(() => accounts.app.sql("select 1 from basalt.jobs where state in ('queued', 'running')"))
       .toEqual([])
     expect(sent(phone)).toHaveLength(5)
   })
 
-  test('a test number has a fixed code and nothing is sent', async () => {
+  test('has a fixed code for a test number and sends nothing', async () => {
     const phone = '+15005550006'
-    expect((await accounts.post('sms', { phone })).json).toEqual(asked)
+    expect((await accounts.post('sms', { phone })).json).toEqual(codeSent)
     expect(envelope(await accounts.post('sms/confirm', { phone, code: '654321' }))).toEqual(invalidCode)
     expect((await accounts.post('sms/confirm', { phone, code: '123456' })).json.user.phone).toBe(phone)
     expect(sent(phone)).toEqual([])
-    // Without asking there is no code.
+    // Without a request there is no code.
     expect(envelope(await accounts.post('sms/confirm', { phone, code: '123456' }))).toEqual(invalidCode)
   })
 
   test('stores codes only as hashes', async () => {
     const phone = newPhone()
-    const code = await askForCode(phone)
+    const code = await requestCode(phone)
     const dump = JSON.stringify([
       await accounts.app.sql("select encode(code_hash, 'hex') as hash from basalt.phone_codes"),
       await accounts.app.sql('select payload, last_error from basalt.jobs'),
@@ -140,13 +140,13 @@ describe('SMS sign-in', () => {
     ['sms', {}, 'phone is required'],
     ['sms/confirm', {}, 'phone is required'],
     ['sms/confirm', { phone: '+12025550100' }, 'code is required'],
-  ])('%s asks for what it needs: %j', async (path, body, message) => {
+  ])('%s requires its fields: %j', async (path, body, message) => {
     expect(envelope(await accounts.post(path, body))).toEqual({ code: 400, message, error: 'field_required' })
   })
 })
 
-describe('anonymous sign-in', () => {
-  test('makes a user without credentials', async () => {
+describe('POST /api/auth/anonymous', () => {
+  test('creates a user without credentials', async () => {
     const response = await accounts.post('anonymous')
     expect(response.status).toBe(201)
     expect(response.json.user).toEqual({
@@ -188,7 +188,7 @@ describe('anonymous sign-in', () => {
     expect(claimsOf(linked.json.token)).toMatchObject({ is_anonymous: false, email, amr: ['password'] })
     expect((await accounts.inbox.take(email)).text).toContain('/auth/verify?token=')
     expect((await accounts.post('login', { email, password: goodPassword })).json.user.id).toBe(user.id)
-    // The earlier session stays, and says the new state from its next refresh on.
+    // The earlier session stays, and its tokens show the new state from its next refresh on.
     const refreshed = await accounts.post('refresh', { refreshToken })
     expect(claimsOf(refreshed.json.token)).toMatchObject({ is_anonymous: false, email })
     expect(
@@ -200,7 +200,7 @@ describe('anonymous sign-in', () => {
     })
   })
 
-  test('is not linked to an address that is taken', async () => {
+  test('is not linked to an existing address', async () => {
     const { user } = await accounts.register()
     const anonymous = (await accounts.post('anonymous')).json
     expect(
@@ -216,7 +216,7 @@ describe('anonymous sign-in', () => {
     expect(claims.json).toMatchObject({ email: '', is_anonymous: true })
   })
 
-  test('linking is refused to others and asks for what it needs', async () => {
+  test('POST link/email rejects other users and requires its fields', async () => {
     const { token } = await accounts.register()
     expect(
       envelope(await accounts.post('link/email', { email: newEmail(), password: goodPassword }, token)),
@@ -247,7 +247,7 @@ describe('anonymous sign-in', () => {
   })
 })
 
-describe('what is switched off', () => {
+describe('disabled sign-in methods', () => {
   test.each([
     [
       'magic-link',
@@ -268,7 +268,7 @@ describe('what is switched off', () => {
     ['sms', {}, 'SMS authentication is not enabled', 'sms_disabled'],
     ['sms/confirm', {}, 'SMS authentication is not enabled', 'sms_disabled'],
     ['anonymous', undefined, 'anonymous auth is not enabled', 'anonymous_disabled'],
-  ])('%s answers 404', async (path, body, message, error) => {
+  ])('%s returns 404', async (path, body, message, error) => {
     await using closed = await createAccountsApp({
       inbox: accounts.inbox,
       config: {

@@ -24,7 +24,7 @@ import { envelope, type TestResponse } from '../../../../../test/test-app.ts'
 let nodes: AccountNodes
 beforeAll(async () => {
   nodes = await createAccountNodes({
-    // Each of the requests that wait for the same account holds a connection.
+    // Each request that waits for the same account holds a connection.
     config: { 'auth.sms_max_attempts': '10', 'database.max_conns': '40' },
   })
 })
@@ -51,7 +51,7 @@ function theOne(responses: readonly TestResponse[], status = 200): TestResponse 
   return one
 }
 
-describe('of twelve at once, half of them on another node, one uses', () => {
+describe('account races › twelve concurrent requests, half of them on another node, consume once', () => {
   test('a password-reset token', async () => {
     const user = await insertUser(nodes)
     const token = await mailedToken(nodes.first, 'password-reset', user.email)
@@ -136,7 +136,7 @@ describe('of twelve at once, half of them on another node, one uses', () => {
   })
 })
 
-describe('an email is linked once', () => {
+describe('account races › an email is linked once', () => {
   const link = (node: AccountNodes['first'], caller: SignedIn, email: string) =>
     node.post('link/email', { email, password: goodPassword }, caller.token)
 
@@ -180,8 +180,8 @@ describe('an email is linked once', () => {
   })
 })
 
-describe('a sign-in link and a registration with the same address', () => {
-  test('together leave the account to the owner of the mailbox', async () => {
+describe('account races › a sign-in link and a registration with the same address', () => {
+  test('leave the account to the owner of the mailbox', async () => {
     for (let round = 0; round < 4; round += 1) {
       const email = newEmail()
       const token = await mailedToken(nodes.first, 'magic-link', email)
@@ -198,7 +198,7 @@ describe('a sign-in link and a registration with the same address', () => {
     }
   })
 
-  test('leave it to them too when the registration commits in the middle of the sign-in', async () => {
+  test('leave it to the owner too when the registration commits in the middle of the sign-in', async () => {
     const email = newEmail()
     const token = await mailedToken(nodes.first, 'magic-link', email)
     await using registration = await openTransaction(nodes.database)
@@ -219,7 +219,7 @@ describe('a sign-in link and a registration with the same address', () => {
     expect(await sessionsOf(user.id)).toEqual([claimsOf(accessToken).sid])
   })
 
-  test('refuse an anonymous caller when the registration comes first, and keep the link', async () => {
+  test('reject an anonymous caller when the registration comes first, and keep the link', async () => {
     const email = newEmail()
     const caller = await anonymous()
     const token = await mailedToken(nodes.first, 'magic-link', email)
@@ -237,13 +237,13 @@ describe('a sign-in link and a registration with the same address', () => {
   })
 })
 
-describe('while an account is locked by another transaction', () => {
-  /** Holds the user's row until all of the requests wait for it, then lets them go. */
-  async function crowd(
+describe('account races › while another transaction locks an account', () => {
+  /** Locks the user's row until all of the requests wait for it, then releases it. */
+  async function releaseTogether(
     userId: string,
     requests: readonly (() => Promise<TestResponse>)[],
   ): Promise<TestResponse[]> {
-    // A mail to the user would wait too.
+    // A pending mail to the user would wait too.
     await waitForJobs(nodes)
     await using holder = await openTransaction(nodes.database)
     await holder.sql('select 1 from basalt.users where id = $1 for update', [userId])
@@ -270,7 +270,7 @@ describe('while an account is locked by another transaction', () => {
   test.each([
     ['before', 0],
     ['after', 2],
-  ])('a reset that came %s sign-ins with the old password leaves no session', async (_order, position) => {
+  ])('a reset %s sign-ins with the old password leaves no session', async (_order, position) => {
     const { user, refreshToken } = await nodes.first.register()
     const token = await mailedToken(nodes.first, 'password-reset', user.email)
     const requests = [() => logIn(nodes.first, user.email), () => logIn(nodes.second, user.email)]
@@ -278,18 +278,18 @@ describe('while an account is locked by another transaction', () => {
       nodes.second.post('password-reset/confirm', { token, password: newPassword }),
     )
     const refreshes = together(nodes, 6, (node) => node.post('refresh', { refreshToken }))
-    const responses = await crowd(user.id, requests)
+    const responses = await releaseTogether(user.id, requests)
     expect(responses[position]?.status).toBe(200)
     await expectNoSession(user.id, [...responses, ...(await refreshes)])
     expect((await logIn(nodes.first, user.email)).status).toBe(401)
     expect((await logIn(nodes.first, user.email, newPassword)).status).toBe(200)
   })
 
-  test('a reset is not undone by a change of the old password', async () => {
+  test('a change of the old password does not undo a reset', async () => {
     const { user, token: accessToken } = await nodes.first.register()
     const token = await mailedToken(nodes.first, 'password-reset', user.email)
     const change = { currentPassword: goodPassword, newPassword: 'of-the-thief-1' }
-    const [reset, changed] = await crowd(user.id, [
+    const [reset, changed] = await releaseTogether(user.id, [
       () => nodes.first.post('password-reset/confirm', { token, password: newPassword }),
       () => nodes.second.post('change-password', change, accessToken),
     ])
@@ -298,11 +298,11 @@ describe('while an account is locked by another transaction', () => {
     expect((await logIn(nodes.first, user.email, newPassword)).status).toBe(200)
   })
 
-  test('of two changes of one password the first counts', async () => {
+  test('the first of two changes of one password succeeds', async () => {
     const { user, token } = await nodes.first.register()
     const change = (node: AccountNodes['first'], to: string) => () =>
       node.post('change-password', { currentPassword: goodPassword, newPassword: to }, token)
-    const changes = await crowd(user.id, [
+    const changes = await releaseTogether(user.id, [
       change(nodes.first, newPassword),
       change(nodes.second, 'of-the-thief-1'),
     ])
@@ -310,11 +310,11 @@ describe('while an account is locked by another transaction', () => {
     expect((await logIn(nodes.first, user.email, newPassword)).status).toBe(200)
   })
 
-  test('a takeover by sign-in link is not undone by a change of password', async () => {
+  test('a change of password does not undo a takeover by sign-in link', async () => {
     const { user, token: accessToken } = await nodes.first.register()
     const token = await mailedToken(nodes.first, 'magic-link', user.email)
     const change = { currentPassword: goodPassword, newPassword: 'of-the-thief-1' }
-    const [linked, changed] = await crowd(user.id, [
+    const [linked, changed] = await releaseTogether(user.id, [
       () => nodes.first.post('magic-link/confirm', { token }),
       () => nodes.second.post('change-password', change, accessToken),
     ])
@@ -346,7 +346,10 @@ describe('while an account is locked by another transaction', () => {
     const remove = () => nodes.second.app.request('DELETE', '/api/auth/me', { token })
     const signIns = [() => logIn(nodes.first, user.email), () => logIn(nodes.second, user.email)]
     const refreshes = together(nodes, 6, (node) => node.post('refresh', { refreshToken }))
-    const responses = await crowd(user.id, order === 'before' ? [remove, ...signIns] : [...signIns, remove])
+    const responses = await releaseTogether(
+      user.id,
+      order === 'before' ? [remove, ...signIns] : [...signIns, remove],
+    )
     expect(countStatuses(responses)[204]).toBe(1)
     await expectNoSession(user.id, [...responses, ...(await refreshes)])
     expect(await usersWith(user.email)).toEqual([])
@@ -360,14 +363,17 @@ describe('while an account is locked by another transaction', () => {
       nodes.second.app.request('POST', `/api/admin/users/${user.id}/disable`, { token: admin })
     const signIns = [() => logIn(nodes.first, user.email), () => logIn(nodes.second, user.email)]
     const refreshes = together(nodes, 6, (node) => node.post('refresh', { refreshToken }))
-    const responses = await crowd(user.id, order === 'before' ? [disable, ...signIns] : [...signIns, disable])
+    const responses = await releaseTogether(
+      user.id,
+      order === 'before' ? [disable, ...signIns] : [...signIns, disable],
+    )
     const disabled = responses.find(({ json }) => json.disabled === true)
     expect(disabled?.status).toBe(200)
     await expectNoSession(user.id, [...responses, ...(await refreshes)])
     await waitUntilDead(nodes, token)
   })
 
-  test('everything at once is answered, without a deadlock', async () => {
+  test('concurrent requests of every kind get a response, without a deadlock', async () => {
     const admin = await nodes.first.app.adminToken()
     for (let round = 0; round < 6; round += 1) {
       const { user, token } = await nodes.first.register()
@@ -383,7 +389,10 @@ describe('while an account is locked by another transaction', () => {
         () => nodes.first.app.request('DELETE', '/api/auth/me', { token }),
         () => nodes.second.app.request('DELETE', `/api/admin/users/${user.id}`, { token: admin }),
       ]
-      const responses = await crowd(user.id, [...requests.slice(round), ...requests.slice(0, round)])
+      const responses = await releaseTogether(user.id, [
+        ...requests.slice(round),
+        ...requests.slice(0, round),
+      ])
       for (const { status } of responses) expect([200, 204, 400, 401, 404]).toContain(status)
       expect(await usersWith(user.email)).toEqual([])
       await waitUntilDead(nodes, token)
@@ -391,7 +400,7 @@ describe('while an account is locked by another transaction', () => {
   })
 })
 
-test('a sign-in is not refused because another one has just put a better hash in place', async () => {
+test('account races › a sign-in succeeds although another one has just replaced the hash with a better one', async () => {
   const email = newEmail()
   const [first, second] = [await bcrypt(goodPassword, { cost: 4 }), await bcrypt(goodPassword, { cost: 4 })]
   await nodes.sql('insert into basalt.users (email, password_hash) values ($1, $2)', [email, first])
@@ -404,10 +413,10 @@ test('a sign-in is not refused because another one has just put a better hash in
   expect((await usersWith(email))[0]?.password_hash).toMatch(/^\$argon2id\$/)
 })
 
-test('of links mailed at the same time one works', async () => {
+test('account races › one of several links mailed at the same time works', async () => {
   const email = newEmail()
-  const asked = await together(nodes, 8, (node) => node.post('magic-link', { email }))
-  expect(countStatuses(asked)).toEqual({ 200: 8 })
+  const requested = await together(nodes, 8, (node) => node.post('magic-link', { email }))
+  expect(countStatuses(requested)).toEqual({ 200: 8 })
   const tokens = new Set<string>()
   for (let count = 0; count < 8; count += 1) {
     const { text = '' } = await nodes.inbox.take(email)
@@ -419,7 +428,7 @@ test('of links mailed at the same time one works', async () => {
   expect(countStatuses(confirmed)).toEqual({ 200: 1, 400: 7 })
 })
 
-test('registrations that fill the connections of a node which has sent no mail yet do not block each other', async () => {
+test('account races › registrations that fill the connections of a node which has sent no mail yet do not block each other', async () => {
   await using node = await createAccountsApp({ config: { 'jobs.enabled': 'false' } })
   await using holder = await openTransaction(node.app.database)
   await holder.sql('lock table basalt.users')

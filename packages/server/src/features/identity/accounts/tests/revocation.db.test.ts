@@ -12,7 +12,7 @@ import { EndedSessions } from '../sessions/ended-sessions.ts'
 
 const hour = 3_600_000
 
-/** A clock that a test moves on. */
+/** Creates a clock that a test moves. */
 function movableClock(): Clock & { ahead: number } {
   return {
     ahead: 0,
@@ -24,7 +24,7 @@ function movableClock(): Clock & { ahead: number } {
 
 let accounts: AccountsApp
 let admin: string
-/** A node whose access tokens are short, on the database of one whose tokens last a day. */
+/** Node with short-lived access tokens, on the database of a node whose tokens last a day. */
 let short: TestApp
 const shortConfig = { 'auth.token_duration': '60' }
 beforeAll(async () => {
@@ -40,7 +40,7 @@ afterAll(async () => {
 const sql = (text: string, values: readonly unknown[] = []) => accounts.app.sql(text, values)
 const statusOf = async (node: TestApp, token: string) => (await askMe(node, token)).status
 
-/** What time does to revocations: rows grow older, and both nodes remove those that have expired. */
+/** Simulates the effect of time on revocations: rows grow older, and both nodes remove the expired ones. */
 async function letHoursPass(hours: number, columns = ['ended_at', 'tokens_expire_at']): Promise<void> {
   const older = columns.map((column) => `${column} = ${column} - make_interval(hours => $1)`)
   await sql(`update basalt.ended_sessions set ${older.join(', ')}`, [hours])
@@ -65,11 +65,11 @@ describe('accounts › revocation', () => {
     expect(ended.status).toBe(204)
     await letHoursPass(12)
     await expectDead(token)
-    // Its time is not yet over: the token is refused because of the revocation alone.
+    // The token has not expired yet, so only the revocation rejects it.
     expect(await sql('select 1 from basalt.ended_sessions where session_id = $1', [id])).toHaveLength(1)
   })
 
-  test('outlives the longest of the tokens that nodes of different configuration issued', async () => {
+  test('outlives the longest token that nodes of different configuration issued', async () => {
     const signedIn = await accounts.register()
     const refreshed = await short.request('POST', '/api/auth/refresh', {
       body: { refreshToken: signedIn.refreshToken },
@@ -82,7 +82,7 @@ describe('accounts › revocation', () => {
     for (const { token } of [signedIn, again.json]) await expectDead(token)
   })
 
-  test('by a replay within the grace lasts as long as the token of that replay', async () => {
+  test('after a replay within the grace period lasts as long as the token of that replay', async () => {
     const begun = await short.request('POST', '/api/auth/login', {
       body: { email: (await accounts.register('grace@example.com')).user.email, password: goodPassword },
     })
@@ -98,7 +98,7 @@ describe('accounts › revocation', () => {
     expect(session?.until).toBeGreaterThanOrEqual(Number(claimsOf(replayed.json.token).exp))
   })
 
-  test('is forgotten once no token of the session can be valid', async () => {
+  test('is deleted once no token of the session can be valid', async () => {
     const { token, refreshToken } = await accounts.register()
     const id = claimsOf(token).sid
     await accounts.post('logout', { refreshToken })
@@ -111,10 +111,10 @@ describe('accounts › revocation', () => {
   test('ends a sign-in that waits for its second factor, on every endpoint and node', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
-    const ask = (node: TestApp) => node.request('GET', '/api/auth/mfa/factors', { token })
-    for (const node of [accounts.app, short]) expect((await ask(node)).status).toBe(200)
+    const listFactors = (node: TestApp) => node.request('GET', '/api/auth/mfa/factors', { token })
+    for (const node of [accounts.app, short]) expect((await listFactors(node)).status).toBe(200)
     await short.request('DELETE', `/api/admin/users/${user.user.id}/sessions`, { token: admin })
-    for (const node of [accounts.app, short]) expect((await ask(node)).status).toBe(401)
+    for (const node of [accounts.app, short]) expect((await listFactors(node)).status).toBe(401)
     expect((await accounts.post('mfa/totp/challenge', undefined, token)).status).toBe(401)
   })
 
@@ -139,7 +139,7 @@ describe('accounts › revocation', () => {
         await waitFor('the table', async () => (await listed(node, token)) === 200)
       }
       await end(id)
-      // The token cannot grow older: the revocation stays the later one.
+      // The token cannot grow older, so the revocation remains the later one.
       await letHoursPass(12, ['tokens_expire_at'])
       for (const node of nodes) {
         await waitFor('the token to end', async () => (await listed(node, token)) === 401, 15_000)
@@ -152,7 +152,7 @@ describe('accounts › revocation', () => {
   )
 
   test.each(Object.entries(ends))(
-    'ends tokens of a session, and a sign-in that waits, when their user is %s',
+    'ends tokens of a session and a pending sign-in when their user is %s',
     async (_name, end) => {
       await sql('create table if not exists open_to_all (id int primary key)')
       const user = await totpUser(accounts)
@@ -172,13 +172,13 @@ describe('accounts › revocation', () => {
     },
   )
 
-  test('of a user who is enabled again leaves tokens that are made later', async () => {
+  test('of a user who is enabled again does not reject later tokens', async () => {
     const { id } = await insertUser(accounts.app)
     const before = userToken({ sub: id })
     await short.request('POST', `/api/admin/users/${id}/disable`, { token: admin })
     await waitFor('the token to end', async () => (await statusOf(short, before)) === 401, 15_000)
     await short.request('POST', `/api/admin/users/${id}/enable`, { token: admin })
-    // A token of the same second may be an earlier one.
+    // A token of the same second may have been issued earlier.
     await sql(
       "update basalt.ended_sessions set ended_at = ended_at - interval '10 s' where session_id = $1",
       [id],

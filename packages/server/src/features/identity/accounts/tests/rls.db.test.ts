@@ -65,8 +65,8 @@ const callerOf = async (token: string) => itemsOf(await list('caller', token))
 const logIn = async (email: string): Promise<SignedIn> =>
   (await nodes.second.post('login', { email, password: goodPassword })).json
 
-describe('a token from signing in', () => {
-  test('reads and writes the rows of its user alone, on every node', async () => {
+describe('row-level security › a token from signing in', () => {
+  test('reads and writes only the rows of its user, on every node', async () => {
     const [mine, theirs] = [await nodes.first.register(), await nodes.first.register()]
     for (const { token, user } of [mine, theirs]) {
       const created = await create('note', { body: `of ${user.email}` }, token)
@@ -114,7 +114,7 @@ describe('a token from signing in', () => {
     expect(itemsOf(await list('caller', admin))).toEqual([{ role: 'basalt_administrator', ...none }])
   })
 
-  test('of a phone or an anonymous user has no address', async () => {
+  test('has no address for a phone or an anonymous user', async () => {
     const guest: SignedIn = (await nodes.first.post('anonymous')).json
     expect(await callerOf(guest.token)).toEqual([
       {
@@ -144,7 +144,7 @@ describe('a token from signing in', () => {
   })
 })
 
-describe('an anonymous caller', () => {
+describe('row-level security › an anonymous caller', () => {
   const becomes = {
     async 'links an email'(guest: SignedIn, email: string): Promise<SignedIn> {
       const linked = await nodes.first.post('link/email', { email, password: goodPassword }, guest.token)
@@ -157,7 +157,7 @@ describe('an anonymous caller', () => {
   }
 
   test.each(Object.entries(becomes))(
-    'who %s keeps the rows, and the new claims are in force',
+    'who %s keeps the rows, and the new claims apply',
     async (_name, act) => {
       const guest: SignedIn = (await nodes.first.post('anonymous')).json
       expect((await create('note', { body: 'kept' }, guest.token)).status).toBe(201)
@@ -174,7 +174,7 @@ describe('an anonymous caller', () => {
       ])
       expect((await create('letter', { body: 'hello' }, member.token)).status).toBe(201)
 
-      // The session of before lives on, and gets the new claims with its next token.
+      // The earlier session continues, and its next token has the new claims.
       const { refreshToken } = guest
       const refreshed: SignedIn = (await nodes.second.post('refresh', { refreshToken })).json
       expect(await callerOf(refreshed.token)).toMatchObject([
@@ -185,7 +185,7 @@ describe('an anonymous caller', () => {
   )
 })
 
-describe('system tables are out of reach', () => {
+describe('row-level security › system tables are not readable', () => {
   const definitionError = { code: 500, error: 'database_definition_error' }
 
   test.each([
@@ -193,7 +193,7 @@ describe('system tables are out of reach', () => {
     ['through_function', definitionError],
     ['through_dynamic_sql', definitionError],
     ['guarded', definitionError],
-  ])('of who reads %s', async (relation, refusal) => {
+  ])('by a caller who reads %s', async (relation, refusal) => {
     const { token, user } = await nodes.first.register()
     const response = await list(relation, token)
     expect(envelope(response)).toMatchObject(refusal)
@@ -201,7 +201,7 @@ describe('system tables are out of reach', () => {
     expect(response.text).not.toContain('argon2')
   })
 
-  test.each(['bait', 'generated', 'checked'])('of who writes to %s', async (relation) => {
+  test.each(['bait', 'generated', 'checked'])('by a caller who writes to %s', async (relation) => {
     const { token, user } = await nodes.first.register()
     expect(envelope(await create(relation, { id: 0 }, token))).toMatchObject(definitionError)
     expect(await nodes.sql(`select 1 from ${relation}`)).toEqual([])
@@ -212,7 +212,7 @@ describe('system tables are out of reach', () => {
     ).toEqual([])
   })
 
-  test('by name as a collection', async () => {
+  test('as a collection', async () => {
     const { token } = await nodes.first.register()
     for (const name of ['users', 'sessions', 'basalt.users', 'basalt.mailed_tokens', 'basalt.jobs']) {
       expect((await list(name, token)).status).toBe(404)
@@ -223,7 +223,7 @@ describe('system tables are out of reach', () => {
     expect(schema.text).not.toContain('basalt')
   })
 
-  test('by every right there is on every object', async () => {
+  test('by any privilege on any object', async () => {
     const rights = await nodes.sql<{ name: string; allowed: boolean }>(`
       with ours as (select oid, nspname from pg_namespace where nspname = 'basalt')
       select nspname as name, has_schema_privilege('basalt_authenticated', oid, 'create') as allowed
@@ -244,7 +244,7 @@ describe('system tables are out of reach', () => {
     expect(rights.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['basalt', 'basalt.users', 'basalt.sessions', 'basalt.jobs']),
     )
-    // What these say of an index, the statement of the caller reads again under its policies.
+    // These describe an index, and the caller's statement reads the rows again under its policies.
     expect(rights.filter(({ allowed }) => allowed).map(({ name }) => name)).toEqual([
       'basalt.nearby_rows(regclass,name,text,text,double precision)',
       // Files of users, under policies.

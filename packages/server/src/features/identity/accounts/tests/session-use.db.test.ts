@@ -16,7 +16,7 @@ import { createRefreshToken } from '../sessions/refresh-token.ts'
 import { rotateSessions } from '../sessions/sessions.ts'
 
 let accounts: AccountsApp
-/** A second node on the same database. */
+/** Second node on the same database. */
 let other: TestApp
 beforeAll(async () => {
   accounts = await createAccountsApp()
@@ -30,7 +30,7 @@ afterAll(async () => {
 const refreshOn = (node: TestApp, refreshToken: string) =>
   node.request('POST', '/api/auth/refresh', { body: { refreshToken } })
 const me = (node: TestApp, token: string) => node.request('GET', '/api/auth/me', { token })
-/** Moves the rotations of a session into the past, as if the grace had run out. */
+/** Moves the rotations of a session into the past, beyond the grace period. */
 const ageRotations = (userId: string) =>
   accounts.app.sql(
     `update basalt.sessions set rotations = array(select unnest(rotations) - interval '11 seconds') where user_id = $1`,
@@ -43,13 +43,13 @@ const invalidRefreshToken = {
 }
 const invalidToken = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
 
-/** Within a second no node lets the token in any more, wherever it is shown. */
+/** Checks that within a second every node rejects the token, wherever it is used. */
 async function endsEverywhere(token: string): Promise<void> {
   for (const node of [accounts.app, other]) {
     for (const path of ['/api/auth/me', '/api/collections/none']) {
-      const ask = () => node.request('GET', path, { token })
-      await expect.poll(async () => (await ask()).status).toBe(401)
-      expect(envelope(await ask())).toEqual(invalidToken)
+      const read = () => node.request('GET', path, { token })
+      await expect.poll(async () => (await read()).status).toBe(401)
+      expect(envelope(await read())).toEqual(invalidToken)
     }
   }
 }
@@ -57,7 +57,7 @@ async function endsEverywhere(token: string): Promise<void> {
 const renewal = { lifetimeSeconds: 60, tokenExpiresAt: new Date(), requiresVerifiedEmail: false }
 const rotation = { generation: 1, client: { userAgent: 'test', ipAddress: '127.0.0.1' } }
 
-describe('refresh', () => {
+describe('POST /api/auth/refresh', () => {
   test('replaces the refresh token and keeps session, level and methods', async () => {
     const signedIn = await accounts.register()
     const response = await refreshOn(other, signedIn.refreshToken)
@@ -81,7 +81,7 @@ describe('refresh', () => {
     expect(claimsOf(second.json.token)).toMatchObject({ aal: 'aal2', amr: ['password', 'totp'] })
   })
 
-  test('answers a replay within the grace with the same successor, on every node', async () => {
+  test('returns the same successor for a replay within the grace period, on every node', async () => {
     const { refreshToken } = await accounts.register()
     const first = await refreshOn(accounts.app, refreshToken)
     const replay = await refreshOn(other, refreshToken)
@@ -104,7 +104,7 @@ describe('refresh', () => {
     await endsEverywhere(first.json.token)
   })
 
-  test('ends the session when a token is replayed whose rotation is no longer remembered', async () => {
+  test('ends the session when a token is replayed whose rotation is no longer kept', async () => {
     const { refreshToken, user } = await accounts.register()
     let latest = refreshToken
     for (let count = 0; count < 20; count += 1)
@@ -118,7 +118,7 @@ describe('refresh', () => {
     expect((await refreshOn(accounts.app, latest)).status).toBe(401)
   })
 
-  test('of twenty at once, half of them on another node, makes one successor', async () => {
+  test('makes one successor for twenty concurrent requests, half of them on another node', async () => {
     const { refreshToken, user } = await accounts.register()
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -132,7 +132,7 @@ describe('refresh', () => {
     ).toEqual([{ generation: 2 }])
   })
 
-  test('takes one round trip, and is parsed once per connection', async () => {
+  test('makes one round trip, and is parsed once per connection', async () => {
     const { token } = await accounts.register()
     const sessionId = String(claimsOf(token).sid)
     const url = new URL(accounts.app.database.url)
@@ -151,7 +151,7 @@ describe('refresh', () => {
     await connection.close()
   })
 
-  test('of forty sessions at once rotates each once, whatever the others are', async () => {
+  test('rotates each of forty concurrent sessions once, whatever the others are', async () => {
     const sessions = await Promise.all(Array.from({ length: 20 }, () => accounts.register()))
     const expired = sessions[0]?.user.id
     await accounts.app.sql('update basalt.sessions set expires_at = now() where user_id = $1', [expired])
@@ -171,7 +171,7 @@ describe('refresh', () => {
     ).toEqual([{ generation: 2 }])
   })
 
-  test('does not wait for a session of another user that is locked', async () => {
+  test('does not wait for a locked session of another user', async () => {
     const [locked, free] = [await accounts.register(), await accounts.register()]
     await using holder = await openTransaction(accounts.app.database)
     await holder.sql('select from basalt.sessions where user_id = $1 for update', [locked.user.id])
@@ -194,11 +194,11 @@ describe('refresh', () => {
     await ageRotations(user.id)
     const others = [await accounts.register(), await accounts.register()]
     await using holder = await openTransaction(accounts.app.database)
-    // The rotations that the node may have in flight wait, and those after them form one statement.
+    // The maximum number of rotations in flight waits, so those after them form one statement.
     await holder.sql('lock table basalt.sessions in exclusive mode')
     const inFlight = others.map((session) => refreshOn(accounts.app, session.refreshToken))
     await holder.waitForBlocked(2)
-    // What is answered without the database has arrived after the refresh before it.
+    // A request that needs no database arrives after the refresh before it.
     const waitForArrival = () => accounts.app.request('GET', '/api/auth/me')
     await waitForArrival()
     const replay = refreshOn(accounts.app, refreshToken)
@@ -212,7 +212,7 @@ describe('refresh', () => {
     for (const { status } of await Promise.all(inFlight)) expect(status).toBe(200)
   })
 
-  test('refuses tokens that were never issued without ending anything', async () => {
+  test('rejects tokens that were never issued, and ends no session', async () => {
     const { refreshToken, token, user } = await accounts.register()
     const sid = String(claimsOf(token).sid)
     const forged = createRefreshToken({ sessionId: sid, generation: 1 }, Buffer.alloc(32))
@@ -234,7 +234,7 @@ describe('refresh', () => {
     ).toEqual([{ generation: 1 }])
   })
 
-  test('refuses a token of a session that has expired, and of a disabled user', async () => {
+  test('rejects a token of an expired session and of a disabled user', async () => {
     const expired = await accounts.register()
     await accounts.app.sql('update basalt.sessions set expires_at = now() where user_id = $1', [
       expired.user.id,
@@ -248,7 +248,7 @@ describe('refresh', () => {
   test.each([
     [{}, 'refreshToken is required'],
     [{ refreshToken: '' }, 'refreshToken is required'],
-  ])('asks for the token: %j', async (body, message) => {
+  ])('requires the token: %j', async (body, message) => {
     expect(envelope(await accounts.post('refresh', body))).toEqual({
       code: 400,
       message,
@@ -261,13 +261,13 @@ describe('refresh', () => {
     { refreshToken: { a: 1 } },
     { refreshToken: 1 },
     { refreshToken: 'x'.repeat(900_000) },
-  ])('refuses a token of another shape', async (body) => {
+  ])('rejects a token of another type', async (body) => {
     expect((await accounts.post('refresh', body)).status).toBe(400)
   })
 })
 
-describe('logout', () => {
-  test('ends the session on every node, and says nothing more', async () => {
+describe('POST /api/auth/logout', () => {
+  test('ends the session on every node, and reveals nothing else', async () => {
     const { token, refreshToken } = await accounts.register()
     expect((await accounts.post('logout', { refreshToken })).status).toBe(204)
     await endsEverywhere(token)
@@ -282,7 +282,7 @@ describe('logout', () => {
   })
 })
 
-describe('sessions', () => {
+describe('/api/auth/sessions', () => {
   const list = (token: string) => accounts.app.request('GET', '/api/auth/sessions', { token })
   const remove = (path: string, token: string) =>
     accounts.app.request('DELETE', `/api/auth/sessions${path}`, { token })
@@ -296,7 +296,7 @@ describe('sessions', () => {
     return [first, second.json]
   }
 
-  test('are listed, the latest activity first', async () => {
+  test('lists sessions, the latest activity first', async () => {
     const [first, second] = await twoSessions()
     const response = await list(first.token)
     expect(response.status).toBe(200)
@@ -313,7 +313,7 @@ describe('sessions', () => {
     ])
   })
 
-  test('one is ended', async () => {
+  test('ends one session', async () => {
     const [first, second] = await twoSessions()
     expect((await remove(`/${claimsOf(second.token).sid}`, first.token)).status).toBe(204)
     await endsEverywhere(second.token)
@@ -325,7 +325,7 @@ describe('sessions', () => {
     })
   })
 
-  test('all others are ended', async () => {
+  test('ends all other sessions', async () => {
     const [first, second] = await twoSessions()
     expect(envelope(await remove('', first.token))).toEqual({
       code: 400,
@@ -337,7 +337,7 @@ describe('sessions', () => {
     expect((await list(first.token)).json).toHaveLength(1)
   })
 
-  test('of other users and unknown ones are refused', async () => {
+  test('rejects sessions of other users and unknown ones', async () => {
     const [mine, theirs] = [await accounts.register(), await accounts.register()]
     expect(envelope(await remove(`/${claimsOf(theirs.token).sid}`, mine.token))).toEqual({
       code: 403,
@@ -352,7 +352,7 @@ describe('sessions', () => {
     })
   })
 
-  test('end everywhere when they are deleted by SQL, with their user too', async () => {
+  test('ends sessions everywhere when they, or their user, are deleted by SQL', async () => {
     const [first, second] = await twoSessions()
     await accounts.app.sql('delete from basalt.sessions where id = $1', [claimsOf(first.token).sid])
     await endsEverywhere(first.token)
@@ -361,21 +361,21 @@ describe('sessions', () => {
     await endsEverywhere(second.token)
   })
 
-  test('that ended stay ended on a node that starts later', async () => {
+  test('keeps sessions ended on a node that starts later', async () => {
     const { token, refreshToken } = await accounts.register()
     await accounts.post('logout', { refreshToken })
     await using late = await createTestApp({ database: accounts.app.database })
     expect(envelope(await me(late, token))).toEqual(invalidToken)
   })
 
-  test('that end in a transaction which commits late are not missed', async () => {
+  test('does not miss sessions that end in a transaction with a late commit', async () => {
     const { token, user } = await accounts.register()
     const pg = await import('pg')
     const client = new pg.default.Client({ connectionString: accounts.app.database.url })
     await client.connect()
     await client.query('begin')
     await client.query('delete from basalt.sessions where user_id = $1', [user.id])
-    // Others end and are read while this one is open.
+    // Other sessions end and are read while this transaction is open.
     const another = await accounts.register()
     await accounts.post('logout', { refreshToken: another.refreshToken })
     await endsEverywhere(another.token)
@@ -386,11 +386,11 @@ describe('sessions', () => {
   })
 })
 
-describe('own account', () => {
+describe('/api/auth/me', () => {
   const change = (token: string, body: unknown): Promise<TestResponse> =>
     accounts.app.request('POST', '/api/auth/change-password', { token, body })
 
-  test('password is changed with the current one, and other sessions end', async () => {
+  test('changes the password with the current one, which ends other sessions', async () => {
     const { token, user } = await accounts.register()
     const second = (await accounts.post('login', { email: user.email, password: goodPassword })).json
     expect(
@@ -424,7 +424,7 @@ describe('own account', () => {
     }
     const user = await totpUser(mfa)
     const body = { currentPassword: goodPassword, newPassword: 'another-harbour-43' }
-    // The session of before the factor, on both nodes, whether the password is right or not.
+    // The session from before the factor, on both nodes, whether the password is right or not.
     for (const node of [accounts.app, other]) {
       for (const sent of [body, { ...body, currentPassword: 'wrong' }, {}]) {
         const path = '/api/auth/change-password'
@@ -438,7 +438,7 @@ describe('own account', () => {
     expect((await other.request('DELETE', '/api/auth/me', { token })).status).toBe(204)
   })
 
-  test('is not deleted by a session of the first factor while a second one comes into force', async () => {
+  test('is not deleted by a first-factor session while a second factor is being confirmed', async () => {
     const { token, user } = await accounts.register()
     await using holder = await openTransaction(accounts.app.database)
     await holder.sql('select 1 from basalt.users where id = $1 for update', [user.id])
@@ -454,7 +454,7 @@ describe('own account', () => {
   })
 
   test.each(['', 'deferrable initially deferred'])(
-    'is not deleted while rows without a rule for it reference it (%s), which are not named',
+    'is not deleted while rows reference it by a foreign key without a rule (%s), and the error does not name them',
     async (timing) => {
       const { token, user } = await accounts.register()
       await accounts.app.sql(`create table keeps_users (owner uuid references basalt.users ${timing})`)

@@ -19,8 +19,8 @@ afterAll(async () => accounts[Symbol.asyncDispose]())
 const uuid = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-describe('register', () => {
-  test('makes an account and signs in', async () => {
+describe('POST /api/auth/register', () => {
+  test('creates an account and signs in', async () => {
     const email = newEmail()
     const response = await accounts.post('register', { email, password: goodPassword })
     expect(response.status).toBe(201)
@@ -52,7 +52,7 @@ describe('register', () => {
     })
   })
 
-  test("says nothing of a fault in the operator's trigger, which is logged, and leaves no account", async () => {
+  test("hides a fault in the operator's trigger, logs it, and leaves no account", async () => {
     const { app } = accounts
     const email = `faulty-${newEmail()}`
     await app.sql(`
@@ -113,7 +113,7 @@ describe('register', () => {
     })
   })
 
-  test('trims and lowers the address', async () => {
+  test('trims and lowercases the address', async () => {
     const { user } = await accounts.register('  Ada.Lovelace@Example.COM ')
     expect(user.email).toBe('ada.lovelace@example.com')
     expect(
@@ -121,7 +121,7 @@ describe('register', () => {
     ).toBe(409)
   })
 
-  test('keeps an address with every odd character as it is', async () => {
+  test('keeps every unusual character of an address', async () => {
     const email = String.raw`o'x"\;--@example.com`
     const { token, user } = await accounts.register(email)
     expect(user.email).toBe(email)
@@ -165,7 +165,7 @@ describe('register', () => {
       'password is too common: choose one that is harder to guess',
       'common_password',
     ],
-  ])('refuses %j', async (body, code, message, error) => {
+  ])('rejects %j', async (body, code, message, error) => {
     const before = await accounts.app.sql('select count(*) from basalt.users')
     expect(envelope(await accounts.post('register', body))).toEqual({ code, message, error })
     expect(await accounts.app.sql('select count(*) from basalt.users')).toEqual(before)
@@ -180,13 +180,13 @@ describe('register', () => {
     [],
     'text',
     null,
-  ])('refuses a body of another shape: %j', async (body) => {
+  ])('rejects a body of another shape: %j', async (body) => {
     const response = await accounts.post('register', body)
     expect(response.status).toBe(400)
     expect(response.json).toMatchObject({ code: 400, message: expect.any(String) })
   })
 
-  test('tells passwords apart beyond 72 bytes', async () => {
+  test('distinguishes passwords beyond 72 bytes', async () => {
     const email = newEmail()
     const long = 'a'.repeat(74)
     await accounts.register(email, `${long}-one`)
@@ -194,7 +194,7 @@ describe('register', () => {
     expect((await accounts.post('login', { email, password: `${long}-one` })).status).toBe(200)
   })
 
-  test('of ten at once with one address lets one through', async () => {
+  test('lets one of ten concurrent requests with one address through', async () => {
     const email = newEmail()
     const responses = await Promise.all(
       Array.from({ length: 10 }, () => accounts.post('register', { email, password: goodPassword })),
@@ -211,8 +211,8 @@ describe('register', () => {
   })
 })
 
-describe('login', () => {
-  test('answers new tokens for the right password', async () => {
+describe('POST /api/auth/login', () => {
+  test('returns new tokens for the right password', async () => {
     const email = newEmail()
     const registered = await accounts.register(email)
     const response = await accounts.post('login', {
@@ -246,7 +246,7 @@ describe('login', () => {
         return { email: user.email, password: goodPassword }
       },
     ],
-  ])('answers the same to %s', async (_name, prepare) => {
+  ])('responds alike to %s', async (_name, prepare) => {
     const response = await accounts.post('login', await prepare())
     expect(envelope(response)).toEqual({
       code: 401,
@@ -268,7 +268,7 @@ describe('login', () => {
     expect((await accounts.post('login', { email, password: 'an-old-password' })).status).toBe(200)
   })
 
-  test('takes a session away from one whose password was replaced meanwhile', async () => {
+  test('starts no session when the password was replaced in the meantime', async () => {
     const { user } = await accounts.register()
     const attempts = Array.from({ length: 5 }, () =>
       accounts.post('login', { email: user.email, password: goodPassword }),

@@ -44,8 +44,8 @@ const ownersPassword = 'juniper-lantern-77'
 const stored = (id: string) => nodes.sql('select * from basalt.users where id = $1', [id])
 const logIn = (email: string, password: string) => nodes.second.post('login', { email, password })
 
-describe('an account registered before the owner of its address', () => {
-  /** Everything an attacker can hold of an account that is not theirs. */
+describe('account takeover › an account registered before the owner of its address', () => {
+  /** Collects everything that an attacker can hold of an account of another person. */
   async function hijack(email: string) {
     const first = await nodes.first.register(email)
     const verification = tokenIn(await nodes.inbox.take(email))
@@ -70,7 +70,7 @@ describe('an account registered before the owner of its address', () => {
     },
   }
 
-  test.each(Object.entries(owners))('loses every way in when the owner %s', async (_name, act) => {
+  test.each(Object.entries(owners))('loses every sign-in method when the owner %s', async (_name, act) => {
     const email = newEmail()
     const attacker = await hijack(email)
     const owner = await act(email)
@@ -102,7 +102,7 @@ describe('an account registered before the owner of its address', () => {
   })
 
   test.each(Object.entries(owners))(
-    'gets no messages on devices of before when the owner %s',
+    'sends no messages to earlier devices when the owner %s',
     async (_name, act) => {
       const { user, token } = await nodes.first.register()
       const body = {
@@ -126,7 +126,7 @@ describe('an account registered before the owner of its address', () => {
     },
   )
 
-  /** Second factors, by what a sign-in with each answers. */
+  /** Second factors, by the function that enrols each. */
   const factors = {
     async totp({ token }: SignedIn) {
       const { secret } = await enrollTotp(nodes.first.post, token)
@@ -139,9 +139,9 @@ describe('an account registered before the owner of its address', () => {
       const authenticator = newAuthenticator()
       expect((await enroll(nodes.first, token, authenticator)).status).toBe(200)
       return async (pending: string) => {
-        const asked = (await nodes.second.post('mfa/webauthn/challenge', undefined, pending)).json
-        const assertion_response = authenticator.get(asked.options)
-        const body = { challenge_id: asked.challenge_id, assertion_response }
+        const challenge = (await nodes.second.post('mfa/webauthn/challenge', undefined, pending)).json
+        const assertion_response = authenticator.get(challenge.options)
+        const body = { challenge_id: challenge.challenge_id, assertion_response }
         return await nodes.second.post('mfa/webauthn/verify', body, pending)
       }
     },
@@ -163,7 +163,7 @@ describe('an account registered before the owner of its address', () => {
   )
 
   test.each(cases)(
-    'and is asked for the second factor after %s, with %s enrolled',
+    'requires the second factor after %s, with %s enrolled',
     async (way, method, act, enrol) => {
       const email = newEmail()
       const attacker = await hijack(email)
@@ -185,7 +185,7 @@ describe('an account registered before the owner of its address', () => {
         attacker.user.id,
       ])
       expect(enrolled).toEqual([{ method }])
-      // With both the mailbox and the factor one gets in; by the link that verifies the address.
+      // Mailbox and factor together sign in. The link verifies the address.
       const passed = await pass(response.json.mfa_token)
       expect(passed.json.user).toMatchObject({
         id: attacker.user.id,
@@ -198,7 +198,7 @@ describe('an account registered before the owner of its address', () => {
     },
   )
 
-  test('and has a passkey there does not get a verified address by it', async () => {
+  test('with a passkey of the stranger does not get a verified address by it', async () => {
     for (const act of Object.values(waysByMail)) {
       const email = newEmail()
       const { user, authenticator } = await passkeyUser(nodes.first, newAuthenticator(), email)
@@ -209,7 +209,7 @@ describe('an account registered before the owner of its address', () => {
     }
   })
 
-  test('leaves an account that an administrator opens to its owner', async () => {
+  test('belongs to its owner after an administrator removes the factors', async () => {
     const email = newEmail()
     const { user } = await passkeyUser(nodes.first, newAuthenticator(), email)
     expect((await waysByMail['a sign-in link'](email)).json.mfa_pending).toBe(true)
@@ -222,7 +222,7 @@ describe('an account registered before the owner of its address', () => {
     expect(owner.json.user).toMatchObject({ id: user.id, emailVerified: true })
   })
 
-  test('and verified it keeps the second factors through a reset', async () => {
+  test('keeps the second factors through a reset when it is verified', async () => {
     const { user, authenticator } = await passkeyUser(nodes.first)
     await nodes.first.post('verify', { token: tokenIn(await nodes.inbox.take(user.email)) })
     const token = await mailedToken(nodes.first, 'password-reset', user.email)
@@ -233,7 +233,7 @@ describe('an account registered before the owner of its address', () => {
     expect((await signInByEmail(nodes.second, user.email, authenticator)).json.user.id).toBe(user.id)
   })
 
-  test('by linking it to an anonymous account loses that account', async () => {
+  test('ends the sessions of an anonymous caller who linked the address', async () => {
     const email = newEmail()
     const guest: SignedIn = (await nodes.first.post('anonymous')).json
     const linked = await nodes.first.post('link/email', { email, password: goodPassword }, guest.token)
@@ -248,7 +248,7 @@ describe('an account registered before the owner of its address', () => {
   })
 })
 
-test('a verified account keeps its password and its sessions when its owner signs in by link', async () => {
+test('account takeover › a verified account keeps its password and its sessions when its owner signs in by link', async () => {
   const email = newEmail()
   const first = await nodes.first.register(email)
   await nodes.first.post('verify', { token: tokenIn(await nodes.inbox.take(email)) })
@@ -266,7 +266,7 @@ test('a verified account keeps its password and its sessions when its owner sign
   ).toBe(200)
 })
 
-describe('an address that only looks like another', () => {
+describe('account takeover › an address that looks like another', () => {
   const victim = 'viktor@example.com'
   let owner: SignedIn
   let before: unknown
@@ -319,7 +319,7 @@ describe('an address that only looks like another', () => {
     'viktor@example.com\r\nbcc: thief@example.org',
   ]
 
-  test.each(sameMailbox)('by case, blanks or width is the same one: %j', async (email) => {
+  test.each(sameMailbox)('is the same address if only case, blanks or width differ: %j', async (email) => {
     expect((await nodes.first.post('register', { email, password: goodPassword })).status).toBe(409)
     expect((await logIn(email, goodPassword)).status).toBe(401)
     expect((await logIn(email, ownersPassword)).json.user.id).toBe(owner.user.id)
@@ -344,12 +344,14 @@ describe('an address that only looks like another', () => {
     const linked = await nodes.first.post('link/email', { email, password: goodPassword }, guest.token)
     expect(linked.status).toBe(registered.status === 201 ? 409 : 400)
 
-    // Nothing goes to the owner, and what the other one gets opens only an account of their own.
+    // Nothing is sent to the owner, and the other person's mail opens only an account of their own.
     const mailed = async (path: string) => {
-      const seen = nodes.inbox.all.length
+      const earlierMails = nodes.inbox.all.length
       expect((await nodes.first.post(path, { email })).status).toBe(200)
       await waitForJobs(nodes)
-      const mails = nodes.inbox.all.slice(seen).filter(({ text }) => text?.includes('/auth/verify') === false)
+      const mails = nodes.inbox.all
+        .slice(earlierMails)
+        .filter(({ text }) => text?.includes('/auth/verify') === false)
       for (const { to } of mails) expect(to).not.toBe(victim)
       expect(mails).toHaveLength(registered.status === 201 ? 1 : 0)
       return mails.map(tokenIn)
@@ -366,7 +368,7 @@ describe('an address that only looks like another', () => {
   })
 })
 
-describe('mailed links', () => {
+describe('account takeover › mailed links', () => {
   const forged = [
     'X-Forwarded-Host: evil.example',
     'X-Forwarded-Proto: gopher',
@@ -389,7 +391,7 @@ describe('mailed links', () => {
     ['/api/auth/password-reset', 200],
     ['/api/auth/magic-link', 200],
     ['http://evil.example/api/auth/magic-link', 200],
-  ])('asked for at %s name this server, whatever headers say', async (path, status) => {
+  ])('requested at %s name this server, whatever the headers', async (path, status) => {
     const email = status === 201 ? newEmail() : (await insertUser(nodes)).email
     expect((await post(path, 'evil.example', email)).status).toBe(status)
     const mail = await nodes.inbox.take(email)
@@ -400,12 +402,12 @@ describe('mailed links', () => {
   })
 })
 
-/** The key of secrets at rest that a server makes from its secret when none is configured. */
+/** Encrypts with the key of secrets at rest that a server derives from its secret when none is configured. */
 function sealedWith(secret: string): string {
   return Buffer.from(hkdfSync('sha256', secret, '', 'basalt secrets at rest', 32)).toString('hex')
 }
 
-describe('a token', () => {
+describe('account takeover › a token', () => {
   const confirmations = [
     ['verify', 'token', {}],
     ['password-reset/confirm', 'token', { password: goodPassword }],
@@ -425,7 +427,7 @@ describe('a token', () => {
     ['half a megabyte', 'x'.repeat(500_000)],
   ]
 
-  test.each(confirmations)('for %s is a text and nothing else', async (path, member, rest) => {
+  test.each(confirmations)('for %s must be a text', async (path, member, rest) => {
     for (const [_name, value] of odd) {
       const response = await nodes.first.post(path, { ...rest, [member]: value })
       expect(response.status).toBe(400)
@@ -438,7 +440,7 @@ describe('a token', () => {
     }
   })
 
-  test('for one thing is worth nothing for another', async () => {
+  test('is worthless for another purpose', async () => {
     const { token: accessToken, refreshToken, user } = await nodes.first.register()
     const mailed = {
       basalt_verify_: tokenIn(await nodes.inbox.take(user.email)),
@@ -473,19 +475,19 @@ describe('a token', () => {
         expect((await nodes.first.post(path, body)).status).toBe(400)
       }
     }
-    // All of that used none of them up.
+    // None of these attempts consumed a token.
     expect((await nodes.first.post('verify', { token: mailed.basalt_verify_ })).status).toBe(200)
     expect((await nodes.first.post('magic-link/confirm', { token: mailed.basalt_link_ })).status).toBe(200)
     const reset = { token: mailed.basalt_reset_, password: ownersPassword }
     expect((await nodes.first.post('password-reset/confirm', reset)).status).toBe(200)
   })
 
-  test('of another server is refused, on the same database too', async () => {
+  test('of another server is rejected, even on the same database', async () => {
     const secret = 'another-secret-of-at-least-thirty-two-characters'
     await using foreign = await createAccountsApp({
       database: nodes.database,
       inbox: nodes.inbox,
-      // It opens the secrets of the other, or its start would be refused.
+      // The server can decrypt the secrets of the other one. Otherwise it would refuse to start.
       config: { 'auth.jwt_secret': secret, 'auth.previous_encryption_keys': sealedWith(testSecret) },
     })
     const theirs = await foreign.register()
@@ -504,7 +506,7 @@ describe('a token', () => {
   })
 })
 
-describe('a user agent', () => {
+describe('account takeover › a user agent', () => {
   const logInWith = (userAgent: string | Uint8Array, email: string) => {
     const body = JSON.stringify({ email, password: goodPassword })
     const head = `POST /api/auth/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nUser-Agent: `
@@ -515,14 +517,14 @@ describe('a user agent', () => {
       ({ user_agent: agent }) => agent,
     )
 
-  test('is kept as far as it tells devices apart', async () => {
+  test('is stored as far as it distinguishes devices', async () => {
     const { id, email } = await insertUser(nodes, { password: goodPassword })
     const response = await exchangeRaw(nodes.first.app.url, logInWith('Z'.repeat(12_000), email))
     expect(response.status).toBe(200)
     expect(await agentsOf(id)).toEqual(['Z'.repeat(512)])
   })
 
-  test('of a hundred kilobytes is refused in the envelope', async () => {
+  test('of a hundred kilobytes is rejected with the error object', async () => {
     const { id, email } = await insertUser(nodes, { password: goodPassword })
     const connection = openRaw(nodes.first.app.url)
     connection.write(logInWith('Z'.repeat(100_000), email))
@@ -536,14 +538,14 @@ describe('a user agent', () => {
     ['NUL', 'a\0b'],
     ['a carriage return', 'a\rX-Evil: 1'],
     ['an escape', 'a\x1b[31mb'],
-  ])('with %s is refused, or kept without harm', async (_name, agent) => {
+  ])('with %s is rejected, or stored without harm', async (_name, agent) => {
     const { id, email } = await insertUser(nodes, { password: goodPassword })
     const response = await exchangeRaw(nodes.first.app.url, logInWith(agent, email))
     expect([200, 400]).toContain(response.status)
     expect(await agentsOf(id)).toEqual(response.status === 200 ? [agent] : [])
   })
 
-  test('of bytes that are no UTF-8 can be listed', async () => {
+  test('of bytes that are not UTF-8 can be listed', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     const response = await exchangeRaw(
       nodes.first.app.url,
@@ -556,7 +558,7 @@ describe('a user agent', () => {
   })
 })
 
-test('a session id of another user is of no use', async () => {
+test('account takeover › a session id of another user is useless', async () => {
   const [mine, theirs] = [await nodes.first.register(), await nodes.first.register()]
   const end = (id: string) =>
     nodes.second.app.request('DELETE', `/api/auth/sessions/${id}`, { token: mine.token })

@@ -44,7 +44,7 @@ const audit = (action: string) =>
 const ids = (items: readonly { readonly id: string }[]) => items.map(({ id }) => id)
 const lasting = { timeout: 15_000 }
 
-/** An identity at a provider, as a sign-in leaves it. */
+/** Inserts an identity at a provider, as a sign-in does. */
 const link = (userId: string, provider: string, name = 'Ada') =>
   app.sql(
     `insert into basalt.social_identities (provider, subject, user_id, email, name, is_proven, tokens_renewable)
@@ -52,8 +52,8 @@ const link = (userId: string, provider: string, name = 'Ada') =>
     [provider, userId, name],
   )
 
-describe('users › list', () => {
-  test('narrows down by each filter, and by the name at a provider', async () => {
+describe('GET /api/admin/users', () => {
+  test('applies each filter, and searches the name at a provider', async () => {
     const plain = (await accounts.register()).user
     const factor = (await totpUser(accounts)).user
     const linked = (await accounts.register()).user
@@ -83,20 +83,20 @@ describe('users › list', () => {
     expect((await call('GET', `users/${anonymous.id}`)).json).toMatchObject({ hasPassword: false })
   })
 
-  test('pages by cursor over users of one instant, and counts nothing', async () => {
+  test('pages by cursor over users of one instant, without counting', async () => {
     await app.sql(`insert into basalt.users (email, created_at)
       select 'page' || n || '@cursor.example', '2026-01-02 03:04:05.678901+00' from generate_series(1, 5) n`)
     const first = (await call('GET', 'users?search=cursor.example&perPage=2&skipTotal=true')).json
     expect([first.totalItems, first.totalPages, first.page]).toEqual([-1, -1, 1])
-    const seen = ids(first.items)
+    const listed = ids(first.items)
     for (let { nextCursor } = first; nextCursor !== undefined; ) {
       const page = (await call('GET', `users?search=cursor.example&perPage=2&cursor=${nextCursor}`)).json
       expect(page.totalItems).toBe(-1)
-      seen.push(...ids(page.items))
+      listed.push(...ids(page.items))
       nextCursor = page.nextCursor
     }
-    expect(new Set(seen).size).toBe(5)
-    expect(seen).toHaveLength(5)
+    expect(new Set(listed).size).toBe(5)
+    expect(listed).toHaveLength(5)
     const counted = (await call('GET', 'users?search=cursor.example&perPage=2')).json
     expect([counted.totalItems, counted.totalPages]).toEqual([5, 3])
   })
@@ -107,13 +107,13 @@ describe('users › list', () => {
     ['disabled=yes', 'invalid disabled; must be one of: true, false'],
     ['factor=', 'invalid factor; must be one of: true, false'],
     ['skipTotal=1', 'invalid skipTotal; must be one of: true, false'],
-  ])('refuses %s', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     expect(await problem('GET', `users?${query}`)).toEqual([400, message])
   })
 })
 
-describe('users › create', () => {
-  test('with a password, an address that counts as verified, and a phone', async () => {
+describe('POST /api/admin/users', () => {
+  test('creates a user with a password, a verified address and a phone', async () => {
     const email = newEmail()
     const body = { email, password: goodPassword, emailVerified: true, phone: '+1 202 555 0143' }
     const made = await call('POST', 'users', body)
@@ -135,11 +135,11 @@ describe('users › create', () => {
     expect((await accounts.post('login', { email, password: goodPassword })).status).toBe(200)
     const detail = { email, phone: '+12025550143', emailVerified: true, invited: false }
     expect(await audit('users.create')).toEqual([{ target: made.json.id, detail }])
-    const taken = { email: newEmail(), phone: '+12025550143' }
-    expect(await problem('POST', 'users', taken)).toEqual([409, 'phone already registered'])
+    const duplicate = { email: newEmail(), phone: '+12025550143' }
+    expect(await problem('POST', 'users', duplicate)).toEqual([409, 'phone already registered'])
   })
 
-  test('by an invitation, whose link chooses the password and proves the address', async () => {
+  test('sends an invitation, whose link chooses the password and proves the address', async () => {
     const email = newEmail()
     const made = await call('POST', 'users', { email, invite: true })
     expect(made.json).toMatchObject({ email, emailVerified: false, hasPassword: false })
@@ -158,7 +158,7 @@ describe('users › create', () => {
     )
   })
 
-  test('ten at once on two nodes make one user', async () => {
+  test('creates one user for ten concurrent requests on two nodes', async () => {
     const email = newEmail()
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => call('POST', 'users', { email }, index % 2 ? other : app)),
@@ -183,13 +183,13 @@ describe('users › create', () => {
     [{ email: '' }, 'email is required'],
     [{ phone: '12' }, 'invalid phone number'],
     [{ email: 'a@example.com', password: 'short' }, 'password must be at least 8 characters'],
-  ])('refuses %j', async (body, message) => {
+  ])('rejects %j', async (body, message) => {
     expect(await problem('POST', 'users', body)).toEqual([400, message])
   })
 })
 
-describe('users › change', () => {
-  test('moves the address: links to the one before are void, sessions end on every node', async () => {
+describe('PATCH /api/admin/users/:id', () => {
+  test('changes the address, voids links to the previous one and ends sessions on every node', async () => {
     const { user, token, refreshToken } = await accounts.register()
     await accounts.post('password-reset', { email: user.email })
     const mailed = await accounts.inbox.take(user.email)
@@ -207,7 +207,7 @@ describe('users › change', () => {
     expect(await audit('users.update')).toEqual([{ target: user.id, detail }])
   })
 
-  test('sets and takes back the verification, and removes the phone', async () => {
+  test('sets and removes the verification, and removes the phone', async () => {
     const { user, token } = await accounts.register()
     const path = `users/${user.id}`
     const verified = await call('PATCH', path, { emailVerified: true, phone: '+12025550146' })
@@ -233,7 +233,7 @@ describe('users › change', () => {
     expect(changed.json).toMatchObject({ id: user.id, email, emailVerified: true, is_anonymous: false })
   })
 
-  test('refuses what others have and what is none', async () => {
+  test('rejects addresses and phones of other users, and malformed ones', async () => {
     const first = (await accounts.register()).user
     const second = (await accounts.register()).user
     await call('PATCH', `users/${first.id}`, { phone: '+12025550147' })
@@ -245,7 +245,7 @@ describe('users › change', () => {
   })
 })
 
-describe('users › mail', () => {
+describe('POST /api/admin/users/:id/mail', () => {
   test.each([
     ['password_reset', '/auth/reset-password?token='],
     ['magic_link', '/auth/magic-link?token='],
@@ -259,7 +259,7 @@ describe('users › mail', () => {
     expect(await audit('users.send_mail')).toEqual([{ target: id, detail: { purpose } }])
   })
 
-  test('refuses what cannot be sent', async () => {
+  test('rejects a mail that cannot be sent', async () => {
     const { user } = await accounts.register()
     const path = `users/${user.id}`
     const refused = (purpose?: string) => problem('POST', `${path}/mail`, { purpose })
@@ -288,8 +288,8 @@ describe('users › mail', () => {
   })
 })
 
-describe('users › sessions and ways in', () => {
-  test('one session ends, the others stay', async () => {
+describe('/api/admin/users/:id › sessions and sign-in methods', () => {
+  test('ends one session and keeps the others', async () => {
     const { user, token } = await accounts.register()
     const second = (await accounts.post('login', { email: user.email, password: goodPassword })).json
     const [{ id: sessionId }] = (await call('GET', `users/${user.id}/sessions`)).json
@@ -309,7 +309,7 @@ describe('users › sessions and ways in', () => {
     expect(await again(user.id, theirs.id)).toEqual([404, 'session not found'])
   })
 
-  test('one factor is removed, and the backup codes with the last', async () => {
+  test('removes one factor, and the backup codes with the last one', async () => {
     const { user, factorId } = await totpUser(accounts)
     await app.sql(`insert into basalt.mfa_backup_codes (user_id, code_hash) values ($1, '\\x00')`, [user.id])
     expect((await call('DELETE', `users/${user.id}/factors/${factorId}`)).status).toBe(204)
@@ -320,7 +320,7 @@ describe('users › sessions and ways in', () => {
     }
   })
 
-  test('passkeys are listed and removed, the last with its factor', async () => {
+  test('lists and removes passkeys, and the factor with the last one', async () => {
     const { user } = await accounts.register()
     await app.sql(
       `insert into basalt.mfa_factors (user_id, method, confirmed_at) values ($1, 'webauthn', now())`,
@@ -347,7 +347,7 @@ describe('users › sessions and ways in', () => {
     expect(await audit('users.remove_passkey')).toMatchObject([{ target: user.id }])
   })
 
-  test('identities are listed and unlinked', async () => {
+  test('lists and unlinks identities', async () => {
     const { user } = await accounts.register()
     await link(user.id, 'google', '<img src=x onerror=alert(1)>')
     const path = `users/${user.id}/identities`
@@ -370,7 +370,7 @@ describe('users › sessions and ways in', () => {
     ])
   })
 
-  test('API keys are listed by user and by app', async () => {
+  test('lists API keys by user and by app', async () => {
     const { user } = await accounts.register()
     const { apiKey } = await createApiKey(app, { userId: user.id })
     const listed = (await call('GET', `api-keys?userId=${user.id}`)).json
@@ -379,7 +379,7 @@ describe('users › sessions and ways in', () => {
     expect(await problem('GET', 'api-keys?userId=x')).toEqual([400, 'invalid userId; must be a UUID'])
   })
 
-  test('grants are listed by user and by client, and revoked', async () => {
+  test('lists grants by user and by client, and revokes them', async () => {
     const { user } = await accounts.register()
     const appId = '00000000-0000-0000-0000-000000000000'
     const body = { appId, name: 'Client', redirectUris: ['https://x.example/'], scopes: ['*'] }
@@ -415,8 +415,8 @@ describe('users › sessions and ways in', () => {
   })
 })
 
-describe('users › deletion', () => {
-  test('is previewed: rows by foreign key with their action, what follows them, and what blocks it', async () => {
+describe('GET /api/admin/users/:id/deletion', () => {
+  test('lists rows by foreign key with their action, rows that follow them, and blocking tables', async () => {
     const email = newEmail()
     const user = (await call('POST', 'users', { email, password: goodPassword })).json
     await accounts.post('login', { email, password: goodPassword })
@@ -455,7 +455,7 @@ describe('users › deletion', () => {
     expect(await app.sql('select 1 from post')).toEqual([])
   })
 
-  test('is previewed without a count where counting takes too long', async () => {
+  test('returns no count when counting takes too long', async () => {
     const { user } = await accounts.register()
     await app.sql(`create table archive (owner uuid references basalt.users on delete cascade)`)
     const lock = accounts.app.sql(`do $$ begin
@@ -492,7 +492,7 @@ test.each([
   ['DELETE', `/grants/${absent}`, undefined],
   ['POST', '/impersonate', { reason: 'x' }],
 ])(
-  'users › %s %s of an id that no user has is 404, and 400 of one that is none',
+  '/api/admin/users › %s %s returns 404 for an unknown id and 400 for a malformed one',
   async (method, suffix, body) => {
     const of = (id: string) => problem(method, `users/${encodeURIComponent(id)}${suffix}`, body)
     expect(await of(absent)).toEqual([404, 'user not found'])

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 
-/** The oldest users are those that are searched for; every other one is called alike. */
+/** The tests search for the oldest users. All other users have the same name. */
 const users = `
 insert into basalt.users (id, email, phone, created_at)
 select ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid,
@@ -13,7 +13,7 @@ insert into basalt.social_identities (provider, subject, user_id, name)
 values ('google', '5', '00000000-0000-4000-8000-000000000005', 'Grace Hopper');
 analyze basalt.users`
 
-describe('users › search', () => {
+describe('GET /api/admin/users › search', () => {
   let app: TestApp
   let token: string
 
@@ -40,7 +40,7 @@ describe('users › search', () => {
     expect(json).toEqual({ items: json.items, page: 1, perPage: 2, totalItems: 1, totalPages: 1 })
   })
 
-  test('finds nothing for a text that no user has', async () => {
+  test('returns an empty page for a text that no user has', async () => {
     expect(await list('search=nothing-like-it')).toEqual({
       items: [],
       page: 1,
@@ -50,7 +50,7 @@ describe('users › search', () => {
     })
   })
 
-  test('answers the newest of many matches, whose number is an estimate', async () => {
+  test('returns the newest of many matches with an estimated count', async () => {
     const json = await list('search=user')
     expect(numbers(json)).toEqual([25_000, 24_999])
     expect(json).toMatchObject({ isTotalEstimated: true })
@@ -59,7 +59,7 @@ describe('users › search', () => {
     expect(numbers(next)).toEqual([24_998, 24_997])
   })
 
-  test('sorts so many matches of more that are old, and says so', async () => {
+  test('sorts a bounded number of many old matches, and says so', async () => {
     await app.sql(`
       update basalt.users set email = 'former' || id || '@example.com'
       where created_at > '2025-01-01T00:01:00Z' and created_at < '2025-01-01T04:00:00Z'`)
@@ -69,7 +69,7 @@ describe('users › search', () => {
     expect(json.totalItems).toBeGreaterThan(10_000)
   })
 
-  test('searches for two letters among the newest users, and continues by the cursor', async () => {
+  test('searches two letters among the newest users, and continues by the cursor', async () => {
     const first = await list('search=zy')
     expect(first).toMatchObject({
       items: [],
@@ -81,14 +81,14 @@ describe('users › search', () => {
     expect([second.isSearchComplete, second.searchedTo]).toEqual([undefined, undefined])
   })
 
-  test('finds all the same while the index is being built', async () => {
+  test('finds the same users while the index is being built', async () => {
     await app.sql('drop index basalt.users_trigrams')
     const json = await list('search=rare')
     expect(numbers(json)).toEqual([1])
     expect(json).toMatchObject({ totalItems: 1 })
   })
 
-  test('answers an estimated total where it is asked for, exact for few', async () => {
+  test('returns an estimated total on request, exact for few users', async () => {
     const json = await list('total=estimated')
     expect([json.totalItems, json.isTotalEstimated]).toEqual([25_000, undefined])
     expect((await app.request('GET', '/api/admin/users?total=about', { token })).status).toBe(400)

@@ -29,7 +29,7 @@ afterAll(async () => nodes[Symbol.asyncDispose]())
 
 const logIn = (email: string, password = goodPassword) => nodes.second.post('login', { email, password })
 
-/** Opens the links that were mailed at registration and at the sign-in: the later one is in force. */
+/** Opens the links that were mailed at registration and at the sign-in. Only the later one is valid. */
 async function verifyByMail(email: string): Promise<void> {
   await waitForJobs(nodes)
   const mails = nodes.inbox.all.filter(({ to }) => to === email)
@@ -38,14 +38,14 @@ async function verifyByMail(email: string): Promise<void> {
   expect(statuses.sort()).toEqual([200, 400])
 }
 
-const made = { user: expect.objectContaining({ emailVerified: false }), message: expect.any(String) }
+const unverified = { user: expect.objectContaining({ emailVerified: false }), message: expect.any(String) }
 
 describe('accounts › require_verified_email', () => {
-  test('register answers the user without tokens, and the mailed link opens the account', async () => {
+  test('register returns the user without tokens, and the mailed link opens the account', async () => {
     const email = newEmail()
     const registered = await nodes.first.post('register', { email, password: goodPassword })
     expect(registered.status).toBe(201)
-    expect(registered.json).toEqual(made)
+    expect(registered.json).toEqual(unverified)
     expect(await nodes.sql('select 1 from basalt.sessions')).toEqual([])
     expect(envelope(await logIn(email))).toEqual(notVerified)
     await verifyByMail(email)
@@ -54,7 +54,7 @@ describe('accounts › require_verified_email', () => {
     expect(claimsOf(signedIn.json.token).email_verified).toBe(true)
   })
 
-  test('login with a wrong password or to no account does not tell', async () => {
+  test('login with a wrong password or without an account reveals nothing', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     const wrong = await logIn(email, 'a wrong password')
     expect(wrong.status).toBe(401)
@@ -68,21 +68,21 @@ describe('accounts › require_verified_email', () => {
     expect(nodes.inbox.all.filter(({ to }) => to === email)).toHaveLength(4)
   })
 
-  test('a right password to an unverified account uses up no limit', async () => {
+  test('a right password to an unverified account counts against no limit', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     for (let round = 0; round < 12; round += 1) expect((await logIn(email)).status).toBe(403)
   })
 
-  test('login to a disabled account answers as for a wrong password', async () => {
+  test('login to a disabled account responds as for a wrong password', async () => {
     const { id, email } = await insertUser(nodes, { password: goodPassword })
     await nodes.sql('update basalt.users set disabled_at = now() where id = $1', [id])
     expect((await logIn(email)).status).toBe(401)
   })
 
-  test('refresh is refused until the address is verified, and keeps its refresh token', async () => {
+  test('refresh is rejected until the address is verified, and keeps its refresh token', async () => {
     const { id, email } = await insertUser(nodes, { password: goodPassword, isVerified: true })
     const { refreshToken }: SignedIn = (await logIn(email)).json
-    // As it was before the setting.
+    // The state from before the setting.
     await nodes.sql('alter table basalt.users disable trigger users_unverified')
     await nodes.sql('update basalt.users set email_verified_at = null where id = $1', [id])
     await nodes.sql('alter table basalt.users enable trigger users_unverified')
@@ -95,7 +95,7 @@ describe('accounts › require_verified_email', () => {
     expect(claimsOf(refreshed.json.token)).toMatchObject({ email_verified: true })
   })
 
-  test('a sign-in link and a password reset verify by themselves', async () => {
+  test('a sign-in link and a password reset verify the address', async () => {
     const linked = newEmail()
     const token = await mailedToken(nodes.first, 'magic-link', linked)
     expect((await nodes.second.post('magic-link/confirm', { token })).json.user.emailVerified).toBe(true)
@@ -116,7 +116,7 @@ describe('accounts › require_verified_email', () => {
     const email = newEmail()
     const linked = await nodes.first.post('link/email', { email, password: goodPassword }, guest.token)
     expect(linked.status).toBe(200)
-    expect(linked.json).toEqual(made)
+    expect(linked.json).toEqual(unverified)
     expect(envelope(await logIn(email))).toEqual(notVerified)
     await verifyByMail(email)
     expect((await logIn(email)).json.user.id).toBe(guest.user.id)
@@ -134,13 +134,13 @@ describe('accounts › require_verified_email', () => {
 })
 
 describe('accounts › email_verified of a token', () => {
-  const see = async (token: string) => claimsOf(token).email_verified
+  const emailVerified = async (token: string) => claimsOf(token).email_verified
 
   test('ends with the verification or the address, also by SQL', async () => {
     for (const change of ['email_verified_at = null', "email = 'moved' || email"]) {
       const { id, email } = await insertUser(nodes, { password: goodPassword, isVerified: true })
       const { token, refreshToken }: SignedIn = (await logIn(email)).json
-      expect(await see(token)).toBe(true)
+      expect(await emailVerified(token)).toBe(true)
       expect((await askMe(nodes.first.app, token)).status).toBe(200)
       await nodes.sql(`update basalt.users set ${change} where id = $1`, [id])
       await waitUntilDead(nodes, token)

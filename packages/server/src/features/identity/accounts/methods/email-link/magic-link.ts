@@ -43,13 +43,19 @@ export const confirmMagicLinkOperation = operation({
   path: '/api/auth/magic-link/confirm',
   summary: 'Sign in by a mailed token',
   description: 'With the access token of an anonymous user, that account gets the address and keeps its id.',
-  body: Type.Object({ token: text('Token of the link.', 4096) }),
+  body: Type.Object({
+    token: text('Token of the link.', 4096),
+  }),
   success: ok(AuthenticationOrPending),
   handle: (context: AccountContext, { body, http }) =>
     confirmMagicLink(context, body.token, optionalUserOf(http), clientOf(http)),
 })
 
-/** Requests a sign-in link, in the same way for every address. @throws AppError magic_link_disabled, too_many_requests */
+/**
+ * Requests a sign-in link, in the same way for every address.
+ *
+ * @throws AppError magic_link_disabled, too_many_requests
+ */
 export async function requestMagicLink(
   context: AccountContext,
   givenEmail: string | undefined,
@@ -60,20 +66,21 @@ export async function requestMagicLink(
 }
 
 /**
- * Signs in by a mailed token. The account is made when there is none; an anonymous caller's own account becomes it.
- * Of an account whose address was never verified the sessions and tokens end, and all that `takeOverUnverified` takes.
+ * Signs in by a mailed token. An anonymous caller's account gets the address. For any other caller, a missing
+ * account is created. If the address was never verified, the account's sessions and tokens end and
+ * `takeOverUnverified` clears it.
  *
- * @param caller who sent the token along, if any caller did
+ * @param caller of the request, if it carried a token
  * @throws AppError magic_link_disabled, invalid_magic_link_token, invalid_token, email_of_another
  */
 export async function confirmMagicLink(
   context: AccountContext,
-  given: string | undefined,
+  mailedToken: string | undefined,
   caller: UserIdentity | undefined,
   client: Client,
 ): Promise<Authentication | PendingAuthentication> {
   requireEnabled(context)
-  const token = requireText(given, 'token')
+  const token = requireText(mailedToken, 'token')
   const ended: string[] = []
   const response = await context.database.transaction(async (transaction) => {
     const mailed = await findMailedToken(transaction, 'magic_link', token)

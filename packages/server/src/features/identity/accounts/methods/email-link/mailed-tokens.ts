@@ -3,7 +3,7 @@ import type { Queryable } from '../../../../../database/system-database.ts'
 import { takeTransactionLock } from '../../../../../database/transaction-lock.ts'
 import { createToken, hashToken, isToken } from '../../../../../lib/tokens.ts'
 
-/** What a mailed link is for. */
+/** Purpose of a mailed link. */
 export type MailPurpose = 'password_reset' | 'email_verification' | 'magic_link'
 
 const prefixes: Readonly<Record<MailPurpose, string>> = {
@@ -22,14 +22,15 @@ export interface MailedTokenRequest {
   readonly email: string
   readonly userId: string | undefined
   readonly lifetimeSeconds: number
-  /** What the token is made of; the same for every attempt to send the mail. */
+  /** Bytes that the token encodes. They are the same in every attempt to send the mail. */
   readonly secret: Buffer
 }
 
 /**
- * Puts a token in force; an earlier one of the same purpose and address is void. In a transaction.
+ * Stores a token and voids the earlier one of the same purpose and address. Requires a transaction.
  *
- * @returns undefined when the token was used or replaced before: the mail had arrived although sending it failed
+ * @returns undefined when the token was used or replaced before: the mail had arrived although sending it
+ * failed
  */
 export async function issueMailedToken(
   database: Queryable,
@@ -38,7 +39,7 @@ export async function issueMailedToken(
 ): Promise<string | undefined> {
   const token = createToken(prefixes[purpose], secret)
   const hash = hashToken(token)
-  // Of two mails to one address at once the later one carries the token that is in force.
+  // When two mails to one address are sent at once, the later one carries the valid token.
   await takeTransactionLock(database, `mailed token ${purpose} ${email}`)
   const prolonged = await database.maybeOne<{ is_in_force: boolean }>(sql`
     update basalt.mailed_tokens
@@ -54,7 +55,7 @@ export async function issueMailedToken(
   return token
 }
 
-/** Whom a token belongs to, without using it up: lock the user before {@link consumeMailedToken}. */
+/** Returns the owner of a token without consuming it. Callers lock the user before {@link consumeMailedToken}. */
 export async function findMailedToken(
   database: Queryable,
   purpose: MailPurpose,
@@ -66,7 +67,7 @@ export async function findMailedToken(
     where token_hash = ${hashToken(token)} and purpose = ${purpose} and used_at is null and expires_at > now()`)
 }
 
-/** Uses the token up; of several at once one succeeds. */
+/** Consumes the token. Of several concurrent calls one succeeds. */
 export async function consumeMailedToken(
   database: Queryable,
   purpose: MailPurpose,
@@ -79,7 +80,7 @@ export async function consumeMailedToken(
     returning email, user_id`)
 }
 
-/** Makes mailed tokens of an address worthless, as when its account changes hands. */
+/** Voids the mailed tokens of an address, for example when its account changes hands. */
 export async function voidMailedTokens(
   database: Queryable,
   email: string,

@@ -8,13 +8,13 @@ import { lockUserByEmail, type User } from '../../users.ts'
 import { issueMailedToken, type MailPurpose } from './mailed-tokens.ts'
 
 /**
- * Mail with a link. The request only adds a job: it does the same for every address, in the same time, and does not wait
- * for a mail server. The token is made when the mail is sent, so no queue and no table ever holds it; every
- * attempt of the job makes the same one.
+ * Request for a mail with a link. The request handler only adds a job, the same for every address and in the
+ * same time, and does not wait for a mail server. The token is made when the mail is sent, so no queue or
+ * table ever holds it. Every attempt of the job makes the same token.
  */
 export interface MailRequest {
   readonly purpose: MailKindName
-  /** Normalized. */
+  /** Normalized address. */
   readonly email: string
 }
 
@@ -22,7 +22,7 @@ const jobName = 'accounts.send_mail'
 
 const hour = 3600
 
-/** Adds the job; in a transaction it is there exactly when what it tells of is. */
+/** Adds the mail job. Within a transaction, the job exists exactly if the change that caused it commits. */
 export async function requestMail(
   jobs: JobQueue,
   request: MailRequest,
@@ -32,8 +32,8 @@ export async function requestMail(
 }
 
 /**
- * Does what a mail to verify the address comes with, and says whether the address may get one more: a client that signs up
- * with an address, deletes the account and signs up again fills no mailbox.
+ * Runs an action that sends a verification mail. The action learns whether the address may get one more mail.
+ * Otherwise a client that signs up, deletes the account and signs up again could fill a mailbox.
  */
 export async function withVerificationMail<Result>(
   context: AccountContext,
@@ -51,22 +51,22 @@ export async function withVerificationMail<Result>(
     jobs.wake()
     return result
   } catch (error) {
-    // No account, no mail. A count that cannot be taken back now ends with its window.
+    // Without an account there is no mail. A count that cannot be released now ends with its window.
     if (isAllowed) await throttle.release(mailTo, key).catch(() => undefined)
     throw error
   }
 }
 
-/** What mails of one purpose to one address are counted under. */
+/** Returns the key that counts mails of one purpose to one address. */
 export function mailKey(purpose: MailKindName, email: string): string {
   return `${purpose} ${email}`
 }
 
-/** What a mail asks its reader to do. */
+/** Kind of mail, by the action that it requests of its reader. */
 export type MailKindName = MailPurpose | 'invitation'
 
 interface MailKind {
-  /** What its token is good for. */
+  /** Purpose of the token in the mail. */
   readonly purpose: MailPurpose
   readonly template: string
   readonly path: string
@@ -92,7 +92,7 @@ const kinds: Readonly<Record<MailKindName, MailKind>> = {
     path: '/auth/magic-link',
     lifetimeSeconds: ({ config }) => config.magic_link_duration,
   },
-  // The account has no password yet: to choose one is to accept.
+  // The account has no password yet: the user accepts by choosing one.
   invitation: {
     purpose: 'password_reset',
     template: 'auth.invitation',
@@ -113,7 +113,7 @@ export function mailJob(context: AccountContext): JobType<MailRequest> {
       const { purpose, template, path, lifetimeSeconds } = kinds[kind]
       const token = await database.transaction(async (transaction) => {
         const user = await lockUserByEmail(transaction, email)
-        if (!isWanted(purpose, user)) return undefined
+        if (!isNeeded(purpose, user)) return undefined
         return await issueMailedToken(transaction, purpose, {
           email,
           userId: user?.id,
@@ -134,8 +134,11 @@ export function mailJob(context: AccountContext): JobType<MailRequest> {
   }
 }
 
-/** A sign-in link may make the account; the others need one, and a verified address needs no verification. */
-function isWanted(purpose: MailPurpose, user: User | undefined): boolean {
+/**
+ * Returns whether the mail should be sent. A sign-in link may create the account, the other mails need one,
+ * and a verified address needs no verification.
+ */
+function isNeeded(purpose: MailPurpose, user: User | undefined): boolean {
   if (user === undefined) return purpose === 'magic_link'
   if (user.disabled_at !== null) return false
   return purpose !== 'email_verification' || user.email_verified_at === null

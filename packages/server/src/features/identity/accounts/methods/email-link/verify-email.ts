@@ -46,7 +46,7 @@ export const resendVerification = operation({
   },
 })
 
-/** @throws AppError invalid_verification_token */
+/** Verifies the address by its mailed token. @throws AppError invalid_verification_token */
 export async function verifyEmail({ database }: AccountContext, token: string): Promise<void> {
   await database.transaction(async (transaction) => {
     const mailed = await findMailedToken(transaction, 'email_verification', token)

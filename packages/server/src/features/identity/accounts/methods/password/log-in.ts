@@ -37,8 +37,8 @@ export const logInOperation = operation({
 })
 
 /**
- * Signs in by email and password. Unknown address, wrong password, account without one and disabled account answer the
- * same and take the same steps.
+ * Signs in by email and password. An unknown address, a wrong password, an account without a password and a
+ * disabled account get the same response after the same steps.
  *
  * @throws AppError invalid_credentials, email_not_verified, too_many_requests, too_many_sign_ins
  */
@@ -68,7 +68,7 @@ export async function logIn(
   return response
 }
 
-/** Without a session the user has no other way to ask for it. */
+/** Sends the verification mail again. A user without a session has no other way to request it. */
 async function mailVerificationAgain(context: AccountContext, email: string): Promise<void> {
   const { throttle, jobs } = context
   const verdict = await throttle.attempt(accountLimits(context).mailTo, mailKey('email_verification', email))
@@ -92,13 +92,13 @@ async function checkPassword(
   }
   const response = await finishFirstFactor(context, database, user, 'password', client)
   if (response === undefined) {
-    // Another sign-in may have put a better hash of the same password in the place of the one that was checked.
+    // Another sign-in may have replaced the checked hash with a better one of the same password.
     const present = await findUserByEmail(database, email)
     if (present?.password_hash === hash) throw accountErrors.invalidCredentials()
     return await checkPassword(context, present, credentials, client)
   }
   if (passwords.isOutdated(hash)) {
-    // The next sign-in makes up for one that fails.
+    // If this fails, the next sign-in tries again.
     await passwords.hash(password).then(
       (better) => upgradePasswordHash(database, user.id, hash, better),
       () => undefined,

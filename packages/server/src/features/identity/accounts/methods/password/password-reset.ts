@@ -17,7 +17,7 @@ export const requestPasswordReset = operation({
   method: 'POST',
   path: '/api/auth/password-reset',
   summary: 'Request a link to reset the password',
-  description: 'The response is the same whether there is such an account or not.',
+  description: 'The response is the same whether or not the account exists.',
   body: Type.Object({ email }),
   success: ok(Message),
   async handle(context: AccountContext, { body, origin }) {
@@ -42,8 +42,8 @@ export const confirmPasswordResetOperation = operation({
 })
 
 /**
- * Requests a mail, in the same way for every address. An address beyond its limit gets none, but the response does not say
- * so.
+ * Requests a mail, in the same way for every address. An address beyond its limit gets no mail, but the
+ * response does not reveal it.
  *
  * @throws AppError field_required, too_many_requests
  */
@@ -63,30 +63,30 @@ export async function requestMailTo(
   if (verdict.isAllowed) await requestMail(jobs, { purpose, email })
 }
 
-function tryEmail(given: string | undefined): string | undefined {
+function tryEmail(text: string | undefined): string | undefined {
   try {
-    return requireEmail(given)
+    return requireEmail(text)
   } catch {
     return undefined
   }
 }
 
 /**
- * Sets a password by a mailed token. Whoever can read the mail owns the address; every session of before ends, and of an
- * account whose address was never verified all that {@link takeOverUnverified} takes goes too. Second factors stay.
+ * Sets a password by a mailed token, which proves that the caller owns the address. All previous sessions
+ * end. {@link takeOverUnverified} clears an account whose address was never verified. Second factors stay.
  *
  * @throws AppError field_required, invalid_reset_token, password_too_short, …
  */
 export async function confirmPasswordReset(
   context: AccountContext,
-  given: { token?: string | undefined; password?: string | undefined },
+  body: { token?: string | undefined; password?: string | undefined },
   address: string,
 ): Promise<void> {
   const { database, passwords, endedSessions, throttle, secondFactors } = context
-  const token = requireText(given.token, 'token')
-  const password = await requireNewPassword(context, given.password)
+  const token = requireText(body.token, 'token')
+  const password = await requireNewPassword(context, body.password)
   const mailed = await findMailedToken(database, 'password_reset', token)
-  // Before the costly part: a client cannot load the server with made-up tokens.
+  // This check precedes hashing, so that a client cannot load the server with invented tokens.
   if (mailed === undefined) throw accountErrors.invalidResetToken()
   const { user_id: userId, email } = mailed
   const hash = await passwords.hash(password)

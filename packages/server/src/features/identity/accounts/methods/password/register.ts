@@ -15,7 +15,7 @@ export const register = operation({
   method: 'POST',
   path: '/api/auth/register',
   summary: 'Create an account and sign in',
-  description: 'With `auth.require_verified_email` there are no tokens before the address is verified.',
+  description: 'With `auth.require_verified_email` the response has no tokens until the address is verified.',
   body: credentials,
   success: created(AuthenticationOrUnverified),
   async handle(context: AccountContext, { body, http, origin: { address } }) {
@@ -31,7 +31,7 @@ export const register = operation({
         await requestMail(transaction)
         if (isUnverified(context, user)) return describeUnverified(user)
         const session = await startSession(context, transaction, user, 'password', clientOf(http))
-        // The user was made in the same transaction.
+        // The user was created in the same transaction.
         if (session === undefined) throw accountErrors.emailTaken()
         return session
       }),

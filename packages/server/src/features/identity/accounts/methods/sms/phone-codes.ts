@@ -5,16 +5,16 @@ import { takeTransactionLock } from '../../../../../database/transaction-lock.ts
 
 export interface NewPhoneCode {
   readonly phone: string
-  /** The job that sends it, if one does. */
+  /** Id of the job that sends the code, if a job does. */
   readonly id?: string
   readonly codeHash: Buffer
   readonly lifetimeSeconds: number
 }
 
 /**
- * Puts a code in force; an earlier one is void. In a transaction.
+ * Stores a code and voids the earlier one. Requires a transaction.
  *
- * @returns false when this one was used up or replaced before: it had arrived although sending it failed
+ * @returns false when this code was used up or replaced before: it had arrived although sending it failed
  */
 export async function issuePhoneCode(database: Queryable, code: NewPhoneCode): Promise<boolean> {
   const { id = randomUUID(), phone, codeHash, lifetimeSeconds } = code
@@ -34,7 +34,10 @@ export async function issuePhoneCode(database: Queryable, code: NewPhoneCode): P
   return true
 }
 
-/** Counts an attempt, whatever comes of it; false when there is no code or it has none left. Commit this by itself. */
+/**
+ * Counts an attempt, whatever its outcome. Returns false when there is no code or it has no attempts left.
+ * The caller commits the count before it checks the code.
+ */
 export async function countPhoneCodeAttempt(
   database: Queryable,
   phone: string,
@@ -47,7 +50,7 @@ export async function countPhoneCodeAttempt(
   return counted > 0
 }
 
-/** Uses the code up; of several at once one succeeds. */
+/** Consumes the code. Of several concurrent calls one succeeds. */
 export async function consumePhoneCode(
   database: Queryable,
   phone: string,

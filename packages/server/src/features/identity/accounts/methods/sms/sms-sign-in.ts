@@ -20,11 +20,11 @@ import { insertUser, lockUserByPhone } from '../../users.ts'
 import { consumePhoneCode, countPhoneCodeAttempt, issuePhoneCode } from './phone-codes.ts'
 
 const jobName = 'accounts.send_sms_code'
-/** Binds the hash of a code to what it is for. */
+/** Purpose that the hash of a code is bound to. */
 const purpose = 'sign_in'
 
 interface CodeRequest {
-  /** E.164. */
+  /** Number in E.164 form. */
   readonly phone: string
 }
 
@@ -38,7 +38,7 @@ export const requestSmsCodeOperation = operation({
   method: 'POST',
   path: '/api/auth/sms',
   summary: 'Request a code by SMS',
-  description: 'The response is the same whatever the number.',
+  description: 'The response is the same for every number.',
   body: Type.Object({ phone }),
   success: ok(Message),
   async handle(context: AccountContext, { body, origin }) {
@@ -61,20 +61,20 @@ export const confirmSmsCodeOperation = operation({
 })
 
 /**
- * Requests a code. The response is the same for every text: it tells neither whether the number has an account nor whether
- * anything was sent.
+ * Requests a code. The response is the same for every text. It reveals neither whether the number has an
+ * account nor whether a message was sent.
  *
  * @throws AppError sms_disabled, field_required, too_many_requests
  */
 export async function requestSmsCode(
   context: AccountContext,
-  given: string | undefined,
+  number: string | undefined,
   address: string,
 ): Promise<void> {
   const { config, throttle, database, jobs, keys, log } = context
   requireEnabled(context)
   const limits = accountLimits(context)
-  const text = requireText(given?.trim(), 'phone')
+  const text = requireText(number?.trim(), 'phone')
   await requireAttempt(throttle, limits.smsFromAddress, address)
   const testNumbers = parseTestNumbers(config.sms_test_phone_numbers)
   const phone = parsePhone(text, testNumbers)
@@ -89,7 +89,7 @@ export async function requestSmsCode(
   if (!isReachable(phone, config.sms_allowed_countries)) {
     log.info(
       { country: phone.country },
-      'text message not sent: auth.sms_allowed_countries lacks the country, or the number is of a premium range',
+      'text message not sent: auth.sms_allowed_countries lacks the country, or the number is in a premium range',
     )
     return
   }
@@ -98,7 +98,7 @@ export async function requestSmsCode(
   await jobs.enqueue(jobName, { phone: phone.number } satisfies CodeRequest)
 }
 
-/** Makes the code when it is sent, so no queue holds it; every attempt makes the same one. */
+/** Defines the job that makes and sends the code, so that no queue holds it. Every attempt makes the same code. */
 export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
   return {
     name: jobName,
@@ -121,24 +121,25 @@ export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
 }
 
 /**
- * Signs in by a code; makes the account when the number has none.
+ * Signs in by a code and creates the account when the number has none.
  *
  * @throws AppError sms_disabled, field_required, invalid_sms_code, too_many_requests
  */
 export async function confirmSmsCode(
   context: AccountContext,
-  given: Static<typeof receivedCode>,
+  body: Static<typeof receivedCode>,
   client: Client,
   address: string,
 ): Promise<Authentication | PendingAuthentication> {
   const { config, database, throttle, keys } = context
   requireEnabled(context)
-  const text = requireText(given.phone?.trim(), 'phone')
-  const code = requireText(given.code?.trim(), 'code')
+  const text = requireText(body.phone?.trim(), 'phone')
+  const code = requireText(body.code?.trim(), 'code')
   const phone = parsePhone(text, parseTestNumbers(config.sms_test_phone_numbers))?.number
   if (phone === undefined) throw accountErrors.invalidSmsCode()
   await requireAttempt(throttle, accountLimits(context).codeFromAddress, address)
-  // Counted and committed before the code is looked at: attempts made together cannot all slip through.
+  // The attempt is counted and committed before the code is checked, so that concurrent attempts cannot all slip
+  // through.
   if (!(await countPhoneCodeAttempt(database, phone, config.sms_max_attempts))) {
     throw accountErrors.invalidSmsCode()
   }
