@@ -38,35 +38,41 @@ import {
 } from './social-login/index.ts'
 
 export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mail' | 'sms'> & {
-  /** Key of the access tokens; asked for while auth is enabled. */
+  /** Returns the key of the access tokens. It is called only while auth is enabled. */
   readonly jwtSecret: () => string
-  /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
+  /** Redirects requests to a sign-in provider or client, for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
-  /** Finds the addresses of names that clients name; for tests. */
+  /** Resolver of host names in client metadata, replaced by tests. */
   readonly resolve?: Resolve | undefined
-  /** Switches of the ways to sign in; undefined without auth. */
+  /** Switches of the sign-in methods. Undefined without auth. */
   readonly settings: AuthSettings | undefined
 }
 
 export interface Identity {
   readonly features: readonly Feature[]
   readonly verifiers: readonly TokenVerifier[]
-  /** Holds apps to their rate limits. */
+  /** Rate limiter of apps. */
   readonly limiter: AppLimiter
-  /** Finds callers whose access is explained; undefined without auth. */
+  /** Finder of callers whose access is explained. Undefined without auth. */
   readonly callers?: AccountCallers
-  /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
+  /** Opens streams that wait for a sign-in with a provider. Undefined without auth. */
   readonly openPopup?: SocialLogin['openPopup']
-  /** Where programs learn how to get tokens; undefined while they cannot. */
+  /** Returns the metadata address where programs learn how to get tokens. Undefined while they cannot get any. */
   readonly resourceMetadataUrl?: (() => string) | undefined
 }
 
-/** Opens the switches of the ways to sign in, which administrators change while the server runs; undefined without auth. */
+/**
+ * Opens the switches of the sign-in methods, which administrators change at run time. Returns undefined
+ * without auth.
+ */
 export function openAuthSettings({ config, database, notifications }: Platform): AuthSettings | undefined {
   return config.auth.enabled ? new AuthSettings(database.system, config.auth, notifications) : undefined
 }
 
-/** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
+/**
+ * Wires the features by which users and programs sign in, and the limits on their access. Without auth only
+ * apps are administered.
+ */
 export function wireIdentity(
   platform: Platform,
   { jwtSecret, reachProvider, resolve, settings, ...ports }: IdentityPorts,
@@ -105,8 +111,8 @@ export function wireIdentity(
   }
   const apiKeyVerifier = new ApiKeyVerifier(database, notifications, log)
   const oauthTokens = createOAuthTokens(database, notifications)
-  const forgetApiKeys = () => apiKeyVerifier.change()
-  const forgetPrograms = () => {
+  const clearApiKeyCache = () => apiKeyVerifier.change()
+  const clearTokenCaches = () => {
     apiKeyVerifier.change()
     oauthTokens.change()
   }
@@ -129,7 +135,8 @@ export function wireIdentity(
     createAccessTokenVerifier({ secret: keys.access, clock }, config.server.max_connections),
     endedSessions,
   )
-  // What outlives a session and is never asked for a second factor is not for a session that has passed the first alone.
+  // A credential that outlives the session and never requires a second factor is refused to a session that passed
+  // only the first.
   const lockPassed = async (transaction: Queryable, caller: UserIdentity) => {
     const user = await lockSelf(transaction, caller)
     if (!hasTwoFactors(caller)) await requirePassedFactor(context, transaction, caller)
@@ -166,10 +173,10 @@ export function wireIdentity(
   return {
     features: [
       userIds,
-      apps({ database, limiter, onChange: forgetPrograms }),
+      apps({ database, limiter, onChange: clearTokenCaches }),
       apiKeys({
         database,
-        onChange: forgetApiKeys,
+        onChange: clearApiKeyCache,
         verifier: apiKeyVerifier,
         lockCaller: lockSelf,
         lockIssuer: lockPassed,

@@ -25,9 +25,9 @@ export const ApiKey = component(
     name: Type.String(),
     keyPrefix: Type.String({ description: 'First characters of the key.' }),
     scope: choice(scopes),
-    allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+    allowedTables: Type.Array(Type.String(), { description: 'Empty means all collections.' }),
     actions: Type.Array(choice(actions), {
-      description: 'Actions that the key may take beside its scope.',
+      description: 'Actions that the key may perform in addition to its scope.',
     }),
     appId: nullable(Type.String({ format: 'uuid' })),
     lastUsedAt: nullable(timestamp),
@@ -42,7 +42,7 @@ export type ApiKey = Answered<typeof ApiKey>
 export const CreatedApiKey = component(
   'CreatedApiKey',
   Type.Object({
-    key: Type.String({ description: 'To present as bearer token; shown this once.' }),
+    key: Type.String({ description: 'Secret to send as bearer token. It is shown only once.' }),
     apiKey: ApiKey,
   }),
 )
@@ -52,7 +52,7 @@ export type NewKey = Pick<ApiKey, 'userId' | 'name' | 'scope' | 'allowedTables' 
   readonly expiresAt: Date | undefined
 }
 
-/** Keys of one user or app, or of all. */
+/** Filter for the keys of one user or app, or of all. */
 export interface KeyFilter {
   readonly userId?: string | undefined
   readonly appId?: string | undefined
@@ -63,12 +63,12 @@ const columns = sql`
   app_id as "appId", last_used_at as "lastUsedAt", expires_at as "expiresAt", created_at as "createdAt",
   revoked_at as "revokedAt"`
 
-/** Selects keys of one user or of all. */
+/** Builds the condition that selects keys of one user, or of all. */
 function isOf(userId: string | undefined) {
   return userId === undefined ? sql`true` : sql`user_id = ${userId}`
 }
 
-/** Returns a page of the keys, the newest first, revoked ones too. */
+/** Returns a page of the keys, the newest first, including revoked ones. */
 export async function listApiKeys(
   database: Queryable,
   { userId, appId, ...request }: PageRequest & KeyFilter,
@@ -84,14 +84,14 @@ export async function listApiKeys(
   return { items, page, perPage, totalItems: total, totalPages: Math.ceil(total / perPage) }
 }
 
-/** Returns the newest keys of a user, revoked ones too. */
+/** Returns the newest keys of a user, including revoked ones. */
 export async function listApiKeysOf(database: Queryable, userId: string, limit: number): Promise<ApiKey[]> {
   return await database.many<ApiKey>(sql`
     select ${columns} from basalt.api_keys where user_id = ${userId}
     order by created_at desc, id limit ${limit}`)
 }
 
-/** Part of a new key that does not exist, or is past. */
+/** Member of a new key that names a missing object or a time in the past. */
 export type Fault = 'user' | 'app' | 'expiry'
 
 export async function insertApiKey(
@@ -118,7 +118,7 @@ export async function insertApiKey(
   return created ?? 'expiry'
 }
 
-/** Revokes a key; false when it was not in force. */
+/** Revokes a key. Returns false if it was not active. */
 export async function revokeKey(database: Queryable, id: string, userId?: string): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.api_keys set revoked_at = now()
@@ -126,13 +126,13 @@ export async function revokeKey(database: Queryable, id: string, userId?: string
   return count > 0
 }
 
-/** Revokes keys that were made before the owner of the address signed in by mail. */
+/** Revokes keys that were created before the owner of the address signed in by mail. */
 export async function revokeApiKeysOf(database: Queryable, userId: string): Promise<void> {
   await database.count(sql`
     update basalt.api_keys set revoked_at = now() where user_id = ${userId} and revoked_at is null`)
 }
 
-/** Changes a key in force; an undefined member stays as it is. */
+/** Changes an active key. An undefined member stays unchanged. */
 export async function updateApiKey(
   database: Queryable,
   id: string,
@@ -147,8 +147,8 @@ export async function updateApiKey(
 }
 
 /**
- * Gives the key another secret. The one before stays valid for a while; one that is older ends. Call it in a transaction: of
- * several at once the last one and the one before it are left.
+ * Adds a new secret to the key. The previous secret stays valid for the grace period, and older ones end.
+ * Requires a transaction: of several concurrent calls, the last secret and the one before it remain.
  */
 export async function replaceSecret(
   database: Queryable,

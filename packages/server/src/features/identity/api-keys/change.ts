@@ -5,26 +5,34 @@ import type { UserIdentity } from '../../../http/access/identity.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
-/** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
+/**
+ * Function that locks the caller's account until the transaction ends.
+ *
+ * @throws AppError invalid_token when the caller's session has ended
+ */
 type LockCaller = (transaction: Queryable, caller: UserIdentity) => Promise<unknown>
 
 export interface KeyDeps {
   readonly database: SystemDatabase
-  /** Called after a change: keys in memory may be of before. */
+  /** Listener that runs after a change, because cached keys may be outdated. */
   readonly onChange: () => void
 }
 
 export interface ApiKeyDeps extends KeyDeps {
   readonly lockCaller: LockCaller
-  /** As `lockCaller`, for a new secret. @throws AppError insufficient_aal where a factor is enrolled that was not passed */
+  /**
+   * Lock like `lockCaller`, for a new secret.
+   *
+   * @throws AppError insufficient_aal where a factor is enrolled that was not passed
+   */
   readonly lockIssuer: LockCaller
 }
 
 /** Caller that changes keys. */
 export type Administrator =
-  /** Administrator of the keys of all users; changes go to the audit. */
+  /** Administrator of the keys of all users. Changes are written to the audit log. */
   | { readonly actor: string; readonly origin?: RequestOrigin; readonly userId?: undefined }
-  /** User with own keys. */
+  /** User who changes own keys. */
   | {
       readonly userId: string
       /** Locks the user's account. @throws AppError invalid_token */
@@ -32,13 +40,13 @@ export type Administrator =
       readonly actor?: undefined
     }
 
-/** Returns the caller as the administrator of own keys. */
+/** Returns the caller as a user who changes own keys. */
 export function ownerOf(http: FastifyRequest, lock: LockCaller) {
   const caller = userOf(http)
   return { userId: caller.userId, lock: (transaction: Queryable) => lock(transaction, caller) }
 }
 
-/** Makes a change, with the audit row of an administrator, in one transaction. */
+/** Makes a change in one transaction, with an audit row if an administrator makes it. */
 export async function changeKeys<Result>(
   { database, onChange }: KeyDeps,
   by: Administrator,

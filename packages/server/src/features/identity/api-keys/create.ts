@@ -26,21 +26,23 @@ const tableNames = Type.Array(
 )
 const settings = {
   name: requiredByHandler(programName),
-  scope: Type.Optional(checkedByHandler({ enum: scopes }, Type.String({ description: '`*` unless given.' }))),
+  scope: Type.Optional(checkedByHandler({ enum: scopes }, Type.String({ description: 'By default `*`.' }))),
   allowedTables: Type.Optional(
     nullable(checkedByHandler({ maxItems: tablesLimit }, tableNames), {
-      description: 'Collections; empty: all.',
+      description: 'Collections that the key may access. Empty means all.',
     }),
   ),
   expiresAt: Type.Optional(
-    nullable(checkedByHandler({ format: 'date-time' }, Type.String()), { description: 'In the future.' }),
+    nullable(checkedByHandler({ format: 'date-time' }, Type.String()), {
+      description: 'Time of expiry, in the future.',
+    }),
   ),
 }
 
 /** Actions that an administrator grants to a key. */
 export const grantedActions = Type.Optional(
   nullable(Type.Array(checkedByHandler({ enum: actions }, Type.String())), {
-    description: 'None unless given; the scope `*` includes none.',
+    description: 'By default none. The scope `*` includes no actions.',
   }),
 )
 
@@ -52,7 +54,7 @@ const newApiKey = Type.Object({
   orgId: Type.Optional(
     checkedByHandler(
       { enum: [null] },
-      nullable(Type.String(), { description: 'There are no organizations.' }),
+      nullable(Type.String(), { description: 'Not supported: there are no organizations.' }),
     ),
   ),
 })
@@ -60,7 +62,7 @@ const newOwnApiKey = Type.Object({
   ...settings,
   actions: Type.Optional(
     nullable(checkedByHandler({ maxItems: 0 }, Type.Array(Type.String())), {
-      description: 'None: only an administrator grants actions.',
+      description: 'Not allowed here: only an administrator grants actions.',
     }),
   ),
 })
@@ -90,7 +92,7 @@ export const createOwn = operation({
   async handle(deps: ApiKeyDeps, { body, http }) {
     const name = readName(body.name)
     for (const member of ['appId', 'orgId']) {
-      // Even null: the caller expects something of it.
+      // Even null is rejected, because the caller expects it to have an effect.
       if (member in body) throw apiKeyErrors.invalidApiKey(`${member} is not supported on this endpoint`)
     }
     if (body.actions != null && body.actions.length > 0) {
@@ -137,7 +139,7 @@ export function readName(text: string | undefined): string {
   return readProgramName(text, apiKeyErrors.invalidApiKey)
 }
 
-/** Returns the members of a key that decide what it opens. */
+/** Returns the members of a key that decide what it may access. */
 function readAccess({ scope = '*', allowedTables, actions, expiresAt }: Static<typeof newOwnApiKey>) {
   return {
     scope: readScope(scope),
@@ -165,7 +167,7 @@ export function readActions(given: readonly string[]): readonly Action[] {
   return orderActions(given)
 }
 
-/** Reads when a key expires. The database decides whether that is in the future. */
+/** Parses the expiry of a key. The database decides whether it is in the future. */
 function readEnd(text: string | null | undefined): Date | undefined {
   if (text == null) return undefined
   const at = parseInstant(text)
@@ -177,7 +179,7 @@ function pastEnd(): AppError {
   return apiKeyErrors.invalidApiKey('expiresAt: expected an RFC 3339 timestamp in the future')
 }
 
-/** Tables need not exist yet. */
+/** Parses the names of tables. The tables need not exist yet. */
 function readTables(tables: readonly string[]): string[] {
   if (tables.length > tablesLimit) throw apiKeyErrors.invalidApiKey(`allowedTables: at most ${tablesLimit}`)
   for (const name of tables) {

@@ -11,7 +11,7 @@ export { examineApiKey } from './opened-key.ts'
 export { revokeApiKey, rotateApiKey } from './operations.ts'
 export { ApiKeyVerifier } from './verifier.ts'
 
-/** API keys: how programs present themselves. */
+/** Makes the feature of API keys, by which programs authenticate. */
 export function apiKeys({ verifier, ...deps }: ApiKeyDeps & { readonly verifier: ApiKeyVerifier }): Feature {
   return {
     name: 'api-keys',

@@ -3,18 +3,18 @@ import type { Queryable } from '../../../database/system-database.ts'
 import { defaultAppId } from '../../../http/access/identity.ts'
 import type { OpenedProgram } from '../opaque-tokens/index.ts'
 
-/** Access that the secret of a key opens. */
+/** Access that the secret of a key grants. */
 export interface OpenedKey extends OpenedProgram {
   readonly id: string
 }
 
-/** Columns of an opened key `k`, its user `u` and its app `a`. */
+/** Columns for the access of a key `k`, with its user `u` and its app `a`. */
 const openedColumns = sql`
   k.id, k.user_id, a.id as app_id, k.scope, k.allowed_tables, k.actions,
   u.email, u.email_verified_at is not null as is_email_verified, u.is_anonymous,
   a.rate_limit, a.rate_limit_window_seconds`
 
-/** Key that an administrator looks at, in force or not. */
+/** Key that an administrator examines, active or not. */
 export interface ExaminedKey extends OpenedKey {
   readonly name: string
   readonly revoked_at: Date | null
@@ -22,7 +22,7 @@ export interface ExaminedKey extends OpenedKey {
   readonly disabled_at: Date | null
 }
 
-/** Returns the access that a key would open by its id, and what keeps it from that. */
+/** Returns the access that a key grants, by its id, and the reasons why it is not active. */
 export async function examineApiKey(database: Queryable, id: string): Promise<ExaminedKey | undefined> {
   return await database.maybeOne<ExaminedKey>(sql`
     select '' as hash, ${openedColumns}, k.name, k.revoked_at, u.disabled_at,
@@ -34,7 +34,7 @@ export async function examineApiKey(database: Queryable, id: string): Promise<Ex
     where k.id = ${id}`)
 }
 
-/** Returns the keys in force that have these secrets, by one statement. @param hashes in hexadecimal */
+/** Returns the active keys that have these secrets, by one statement. @param hashes in hexadecimal */
 export async function openApiKeys(
   database: Pick<Queryable, 'many'>,
   hashes: readonly string[],
@@ -49,7 +49,7 @@ export async function openApiKeys(
     join basalt.apps a on a.id = coalesce(k.app_id, ${defaultAppId}::uuid)`)
 }
 
-/** Notes when keys were last used. @param ages milliseconds ago, by key */
+/** Saves when keys were last used. @param ages milliseconds ago, by key */
 export async function saveLastUses(database: Queryable, ages: ReadonlyMap<string, number>): Promise<void> {
   const ids = [...ages.keys()]
   const seconds = [...ages.values()].map((ms) => ms / 1000)

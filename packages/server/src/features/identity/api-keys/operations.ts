@@ -26,9 +26,9 @@ import { create, createOwn, grantedActions, readActions, readName } from './crea
 import { apiKeyErrors } from './errors.ts'
 import { createSecret } from './token.ts'
 
-/** Part of every description of an operation for administrators. */
+/** Members that every description of an operation for administrators shares. */
 const administration = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
-/** Part of every description of an operation for users. */
+/** Members that every description of an operation for users shares. */
 const own = { guard: 'bearer', tag: 'accounts' } as const
 const collection = '/api/admin/api-keys'
 const ownCollection = '/api/auth/api-keys'
@@ -42,15 +42,15 @@ const rotateBody = Type.Optional(
     graceSeconds: Type.Optional(
       checkedByHandler(
         { minimum: 0, maximum: graceLimitSeconds },
-        Type.Integer({ description: `${defaultGraceSeconds} unless given.` }),
+        Type.Integer({ description: `By default ${defaultGraceSeconds}.` }),
       ),
     ),
   }),
 )
 const rotateDescription =
-  'The secret before it stays valid for the grace period; an older one ends. A key with actions is rotated by an administrator only.'
+  'The previous secret stays valid for the grace period. Older ones end. Only an administrator can rotate a key with actions.'
 
-/** Returns the filter of a list by an id. */
+/** Declares the parameter that filters a list by an id. */
 function idFilter(name: string, description: string) {
   const invalid = () => httpErrors.invalidListParameter(name, 'must be a UUID')
   return Type.Optional(refusedWith({ invalid }, { ...uuid, description }))
@@ -61,7 +61,7 @@ const list = operation({
   id: 'apiKeys.list',
   method: 'GET',
   path: collection,
-  summary: 'List API keys, the newest first, revoked ones too',
+  summary: 'List API keys, including revoked ones, the newest first',
   query: Type.Object({
     ...pageQuery.properties,
     userId: idFilter('userId', 'Only keys of this user.'),
@@ -77,7 +77,7 @@ const update = operation({
   method: 'PATCH',
   path: `${collection}/:id`,
   summary: 'Change the name or the actions of an API key',
-  description: 'Takes at least one of the two.',
+  description: 'Requires at least one of the two.',
   params,
   body: Type.Object({
     name: Type.Optional(programName),
@@ -97,7 +97,7 @@ const rotate = operation({
   id: 'apiKeys.rotate',
   method: 'POST',
   path: `${collection}/:id/rotate`,
-  summary: 'Give an API key another secret',
+  summary: 'Rotate the secret of an API key',
   description: rotateDescription,
   params,
   body: rotateBody,
@@ -122,8 +122,8 @@ const listOwn = operation({
   id: 'apiKeys.listOwn',
   method: 'GET',
   path: ownCollection,
-  summary: "List the caller's API keys, the newest first, revoked ones too",
-  description: 'At most 1000.',
+  summary: "List the caller's API keys, including revoked ones, the newest first",
+  description: 'At most 1000 keys.',
   success: ok(Type.Array(ApiKey)),
   handle: ({ database }: ApiKeyDeps, { http }) => listApiKeysOf(database, userOf(http).userId, 1000),
 })
@@ -146,7 +146,7 @@ const rotateOwn = operation({
   id: 'apiKeys.rotateOwn',
   method: 'POST',
   path: `${ownCollection}/:id/rotate`,
-  summary: 'Give an API key of the caller another secret',
+  summary: 'Rotate the secret of an API key of the caller',
   description: rotateDescription,
   params,
   body: rotateBody,
@@ -167,7 +167,7 @@ const revokeOwn = operation({
     revokeApiKey(deps, params.id, ownerOf(http, deps.lockCaller)),
 })
 
-/** API keys of all users, for administrators, and of the caller. */
+/** Operations on API keys, for administrators and for the keys of the caller. */
 export const apiKeyOperations = [
   list,
   create,
@@ -181,7 +181,7 @@ export const apiKeyOperations = [
   revokeOwn,
 ]
 
-/** @throws AppError api_key_not_found */
+/** Revokes a key. @throws AppError api_key_not_found */
 export async function revokeApiKey(deps: KeyDeps, id: string, by: Administrator): Promise<void> {
   if (!isUuid(id)) throw invalidId()
   await changeKeys(deps, by, async (transaction, record) => {
@@ -190,7 +190,7 @@ export async function revokeApiKey(deps: KeyDeps, id: string, by: Administrator)
   })
 }
 
-/** Changes the name, and the actions where they are given. @throws AppError api_key_not_found, invalid_api_key */
+/** Changes the name and, if given, the actions. @throws AppError api_key_not_found, invalid_api_key */
 async function changeApiKey(
   deps: KeyDeps,
   id: string,
@@ -208,8 +208,8 @@ async function changeApiKey(
 }
 
 /**
- * Makes another secret; those before it stay valid for the grace period. A key with actions is rotated by an administrator
- * alone: with the secret its user could take the actions.
+ * Creates a new secret. The previous one stays valid for the grace period. Only an administrator can rotate a
+ * key with actions, because its user would get the actions with the secret.
  *
  * @throws AppError api_key_not_found, api_key_has_actions
  */

@@ -1,10 +1,10 @@
 import { createToken, hashToken } from '../../../lib/tokens.ts'
 
 export const apiKeyPrefix = 'basalt_key_'
-/** Characters of the secret that are shown: they tell keys apart and give nothing away of 256 bits that matters. */
-const shownLength = 8
+/** Number of secret characters that are shown. They distinguish keys and reveal nothing significant of 256 bits. */
+const prefixLength = 8
 
-/** A secret as it is shown once, and what is stored of it. */
+/** New secret, which is shown once, with its stored form. */
 export interface NewSecret {
   readonly key: string
   readonly hash: Buffer
@@ -13,5 +13,5 @@ export interface NewSecret {
 
 export function createSecret(): NewSecret {
   const key = createToken(apiKeyPrefix)
-  return { key, hash: hashToken(key), keyPrefix: key.slice(0, apiKeyPrefix.length + shownLength) }
+  return { key, hash: hashToken(key), keyPrefix: key.slice(0, apiKeyPrefix.length + prefixLength) }
 }

@@ -8,15 +8,15 @@ import { describeProgram, OpaqueTokens } from '../opaque-tokens/index.ts'
 import { type OpenedKey, openApiKeys, saveLastUses } from './opened-key.ts'
 import { apiKeyPrefix } from './token.ts'
 
-/** How often it is written when keys were used. */
+/** Interval between writes of the times at which keys were used. */
 const saveMs = 2000
 
-/** Recognizes API keys, without a query for those in memory. */
+/** Verifier of API keys, without a query for cached keys. */
 export class ApiKeyVerifier implements TokenVerifier {
   readonly #database: SystemDatabase
   readonly #log: Logger
   readonly #tokens: OpaqueTokens<OpenedKey>
-  /** When keys were used that is not written yet, by `performance.now()`. */
+  /** Unsaved times at which keys were used, by `performance.now()`. */
   #used = new Map<string, number>()
   #saving: NodeJS.Timeout | undefined
 
@@ -45,7 +45,10 @@ export class ApiKeyVerifier implements TokenVerifier {
     return this.#tokens.verify(token)
   }
 
-  /** After the commit of a change: in force on this node at once, on the others within a second. */
+  /**
+   * Clears the cache after the commit of a change. The change applies on this node at once, on the others
+   * within a second.
+   */
   change(): void {
     this.#tokens.change()
   }
@@ -67,7 +70,7 @@ export class ApiKeyVerifier implements TokenVerifier {
       const now = performance.now()
       await saveLastUses(this.#database, new Map([...used].map(([id, at]) => [id, now - at])))
     } catch (error) {
-      // There are no more of them than keys.
+      // The map stays bounded, because it has at most one entry per key.
       for (const [id, at] of used) this.#used.set(id, Math.max(at, this.#used.get(id) ?? 0))
       this.#log.warn({ reason: messageOf(error) }, 'failed to save when API keys were used; retrying in 2 s')
     }

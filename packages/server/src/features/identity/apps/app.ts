@@ -11,7 +11,7 @@ import {
 import { codeOf } from '../../../lib/errors.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** App that API keys and OAuth clients belong to: requests are limited and counted by it. */
+/** App that API keys and OAuth clients belong to. Its requests are limited and counted together. */
 export const App = component(
   'App',
   Type.Object({
@@ -19,9 +19,9 @@ export const App = component(
     name: Type.String(),
     description: Type.String(),
     ownerUserId: nullable(Type.String({ format: 'uuid' }), {
-      description: 'null once the owner is deleted, and for the default app.',
+      description: 'null for the default app, and after the owner was deleted.',
     }),
-    rateLimitRps: Type.Integer({ description: 'Requests per window; 0: not limited.' }),
+    rateLimitRps: Type.Integer({ description: 'Requests per window. 0 means no limit.' }),
     rateLimitWindowSeconds: Type.Integer(),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -29,7 +29,7 @@ export const App = component(
 )
 export type App = Answered<typeof App>
 
-/** Members of an app that a request sets; undefined leaves a limit as it is. */
+/** Members of an app that a request sets. An undefined limit stays unchanged. */
 export interface AppValues {
   readonly name: string
   readonly description: string
@@ -57,8 +57,8 @@ export async function findApp(database: Queryable, id: string): Promise<App | un
 }
 
 /**
- * Counts the permits of the window that ends now, as `basalt.lease_permits` does: those that nodes hold ahead of requests,
- * one in twenty-five at most, are among them.
+ * Counts the permits of the window that ends now, as `basalt.lease_permits` does. This includes permits that
+ * nodes hold ahead of requests, at most one in twenty-five.
  */
 export async function countUsedPermits(database: Queryable, id: string): Promise<number> {
   const { used } = await database.one<{ used: number }>(sql`
@@ -69,7 +69,7 @@ export async function countUsedPermits(database: Queryable, id: string): Promise
   return used
 }
 
-/** Returns undefined when there is no such owner. */
+/** Inserts an app. Returns undefined when the owner does not exist. */
 export async function insertApp(
   database: Queryable,
   ownerUserId: string,
@@ -85,7 +85,7 @@ export async function insertApp(
   })
 }
 
-/** Returns undefined when there is no such app. */
+/** Updates an app. Returns undefined when it does not exist. */
 export async function updateApp(
   database: Queryable,
   id: string,

@@ -8,7 +8,7 @@ export { appErrorTable } from './errors.ts'
 export { AppLimiter } from './limiter.ts'
 export { createApp, deleteApp } from './operations.ts'
 
-/** Apps: what programs belong to, and are limited and counted by. */
+/** Makes the feature of apps. Programs belong to apps, which limit and count their requests. */
 export function apps({ limiter, ...deps }: AppDeps & { readonly limiter: AppLimiter }): Feature {
   return {
     name: 'apps',

@@ -6,12 +6,12 @@ import type { AppLimit } from '../../../http/access/identity.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { AppError } from '../../../lib/errors.ts'
-import { type LeaseAnswer, type LeaseRequest, leaseSeconds, Permits, type Refusal } from './permits.ts'
+import { type LeaseRequest, type LeaseResponse, leaseSeconds, Permits, type Refusal } from './permits.ts'
 
-/** Apps whose permits are remembered before idle ones are looked for. */
+/** Number of apps in memory before idle ones are removed. */
 const sweepLimit = 1000
 
-/** The rate limits of apps, over all nodes (docs/guides/keys.md). */
+/** Rate limiter of apps, over all nodes (docs/guides/keys.md). */
 export class AppLimiter implements RequestLimiter {
   readonly #database: SystemDatabase
   readonly #clock: Clock
@@ -35,14 +35,14 @@ export class AppLimiter implements RequestLimiter {
     return refusal instanceof Promise ? refusal.then(describe) : describe(refusal)
   }
 
-  /** Gives permits back that this node has not used. */
+  /** Returns permits that this node has not used. */
   async stop(): Promise<void> {
     await Promise.allSettled([...this.#permits.values()].map((permits) => permits.stop()))
   }
 
   #permitsOf(appId: string, limit: AppLimit): Permits {
-    const known = this.#permits.get(appId)
-    if (known !== undefined) return known
+    const existing = this.#permits.get(appId)
+    if (existing !== undefined) return existing
     if (this.#permits.size >= sweepLimit) {
       for (const [id, { isIdle }] of this.#permits) if (isIdle) this.#permits.delete(id)
     }
@@ -56,17 +56,20 @@ export class AppLimiter implements RequestLimiter {
     return permits
   }
 
-  async #lease(appId: string, { id, wanted, moreWanted, reports }: LeaseRequest): Promise<LeaseAnswer> {
+  async #lease(appId: string, { id, needed, neededAhead, reports }: LeaseRequest): Promise<LeaseResponse> {
     const { granted, retry_after_ms } = await this.#database.one<{
       granted: number | null
       retry_after_ms: number | null
     }>(sql`
-      select granted, retry_after_ms from basalt.lease_permits(${id}::uuid, ${appId}::uuid, ${wanted}::int,
-        ${moreWanted}::int, ${leaseSeconds}::float8, ${JSON.stringify(reports)}::jsonb)`)
+      select granted, retry_after_ms from basalt.lease_permits(${id}::uuid, ${appId}::uuid, ${needed}::int,
+        ${neededAhead}::int, ${leaseSeconds}::float8, ${JSON.stringify(reports)}::jsonb)`)
     return { granted: granted ?? undefined, retryAfterMs: retry_after_ms ?? undefined }
   }
 
-  /** Answers that are admitted do not say what remains: a node knows only the permits it has leased. */
+  /**
+   * Describes a refusal as an error. Admitted responses do not say how many requests remain, because a node
+   * knows only the permits it has leased.
+   */
   #describe({ requests }: AppLimit, refusal: Refusal): AppError | undefined {
     if (refusal === undefined) return undefined
     const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))

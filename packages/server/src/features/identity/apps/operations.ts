@@ -31,17 +31,17 @@ import { appErrors } from './errors.ts'
 
 export interface AppDeps {
   readonly database: SystemDatabase
-  /** Called after a change of an app: keys in memory carry its limit. */
+  /** Listener that runs after a change of an app, because cached keys carry its limit. */
   readonly onChange: () => void
 }
 
-/** Administrator or command, for the audit. */
+/** Administrator or command that the audit log names. */
 export interface Actor {
   readonly actor: string
   readonly origin?: RequestOrigin
 }
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 const collection = '/api/admin/apps'
 const item = `${collection}/:id`
@@ -54,7 +54,7 @@ const settings = Type.Object({
   rateLimitRps: Type.Optional(
     checkedByHandler(
       { minimum: 0 },
-      Type.Integer({ maximum: 2_147_483_647, description: 'Requests per window; 0: not limited.' }),
+      Type.Integer({ maximum: 2_147_483_647, description: 'Requests per window. 0 means no limit.' }),
     ),
   ),
   rateLimitWindowSeconds: Type.Optional(
@@ -63,7 +63,7 @@ const settings = Type.Object({
 })
 const newApp = Type.Object({
   ...settings.properties,
-  ownerUserId: requiredByHandler(uuidByHandler({ description: 'An existing user.' })),
+  ownerUserId: requiredByHandler(uuidByHandler({ description: 'Id of an existing user.' })),
 })
 
 const list = operation({
@@ -106,14 +106,14 @@ const getRateLimit = operation({
   path: `${item}/rate-limit`,
   summary: 'Get the use of an app’s rate limit',
   description:
-    'In the window that ends now, over all nodes; permits that nodes hold ahead of requests count as used.',
+    'Counted in the window that ends now, over all nodes. Permits that nodes hold ahead of requests count as used.',
   params,
   success: ok(
     Type.Object({
-      limit: Type.Integer({ description: '0: not limited.' }),
+      limit: Type.Integer({ description: '0 means no limit.' }),
       windowSeconds: Type.Integer(),
       used: Type.Integer(),
-      remaining: nullable(Type.Integer(), { description: 'null: not limited.' }),
+      remaining: nullable(Type.Integer(), { description: 'null means no limit.' }),
     }),
   ),
   async handle({ database }: AppDeps, { params: { id } }) {
@@ -129,7 +129,7 @@ const update = operation({
   method: 'PUT',
   path: item,
   summary: 'Replace an app',
-  description: 'A description that is left out becomes empty; limits that are left out stay as they are.',
+  description: 'A missing description becomes empty. Missing limits stay unchanged.',
   params,
   body: settings,
   success: ok(App),
@@ -157,10 +157,10 @@ const remove = operation({
   handle: (deps: AppDeps, { params, origin }) => deleteApp(deps, params.id, { actor: 'admin', origin }),
 })
 
-/** Administration of apps. */
+/** Operations of administrators on apps. */
 export const appOperations = [list, create, get, getRateLimit, update, remove]
 
-/** @throws AppError invalid_app */
+/** Creates an app. @throws AppError invalid_app */
 export async function createApp(
   { database }: Pick<AppDeps, 'database'>,
   { ownerUserId = '', ...input }: Static<typeof newApp>,
@@ -183,7 +183,7 @@ export async function createApp(
   })
 }
 
-/** @throws AppError invalid_app, app_not_found, default_app_kept */
+/** Deletes an app. @throws AppError invalid_app, app_not_found, default_app_kept */
 export async function deleteApp(
   { database, onChange }: AppDeps,
   id: string,
@@ -192,7 +192,7 @@ export async function deleteApp(
   if (!isUuid(id)) throw invalidId()
   if (id.toLowerCase() === defaultAppId) throw appErrors.defaultAppKept()
   await database.transaction(async (transaction) => {
-    // The keys of the app are revoked with it.
+    // The deletion revokes the keys of the app.
     const count = await transaction.count(sql`delete from basalt.apps where id = ${id}`)
     if (count === 0) throw appErrors.appNotFound()
     await recordAudit(transaction, { actor, action: 'apps.delete', target: id, origin })
@@ -200,18 +200,18 @@ export async function deleteApp(
   onChange()
 }
 
-/** @throws AppError app_not_found */
+/** Returns the app, if there is one. @throws AppError app_not_found */
 function found(app: App | undefined): App {
   if (app === undefined) throw appErrors.appNotFound()
   return app
 }
 
-/** Returns the members of an app that the audit records. */
+/** Returns the members of an app that the audit log records. */
 function limitOf({ name, rateLimitRps, rateLimitWindowSeconds }: App) {
   return { name, rateLimitRps, rateLimitWindowSeconds }
 }
 
-/** @throws AppError invalid_app */
+/** Parses the members of an app. @throws AppError invalid_app */
 function readValues({
   name,
   description = '',

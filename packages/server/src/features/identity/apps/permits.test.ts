@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type LeaseAnswer, type LeaseRequest, leaseSeconds, Permits } from './permits.ts'
+import { type LeaseRequest, type LeaseResponse, leaseSeconds, Permits } from './permits.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -16,7 +16,7 @@ interface StoredLease {
   endsAt: number
 }
 
-/** What `basalt.lease_permits` does, in milliseconds. */
+/** Model of `basalt.lease_permits`, in milliseconds. */
 class Ledger {
   readonly #leases = new Map<string, StoredLease>()
   readonly #limit: number
@@ -27,7 +27,7 @@ class Ledger {
     this.#windowMs = windowMs
   }
 
-  lease(now: number, { id, wanted, moreWanted, reports }: LeaseRequest): LeaseAnswer {
+  lease(now: number, { id, needed, neededAhead, reports }: LeaseRequest): LeaseResponse {
     for (const report of reports) {
       const lease = this.#leases.get(report.id)
       if (lease === undefined) continue
@@ -41,15 +41,15 @@ class Ledger {
     const leases = [...this.#leases.values()]
     const counted = leases.reduce((sum, { permits }) => sum + permits, 0)
     const outstanding = leases.reduce((sum, { ahead, endsAt }) => sum + (endsAt > now ? ahead : 0), 0)
-    const granted = Math.max(0, Math.min(wanted, this.#limit - counted))
-    const share = Math.trunc((Math.trunc(this.#limit / 25) - outstanding + 1) / 2)
-    const ahead = Math.max(0, Math.min(moreWanted, this.#limit - counted - granted, share))
+    const granted = Math.max(0, Math.min(needed, this.#limit - counted))
+    const quota = Math.trunc((Math.trunc(this.#limit / 25) - outstanding + 1) / 2)
+    const ahead = Math.max(0, Math.min(neededAhead, this.#limit - counted - granted, quota))
     if (granted + ahead > 0) {
       const endsAt = now + leaseSeconds * 1000
       this.#leases.set(id, { permits: granted + ahead, ahead, beginsAt: now, endsAt })
     }
     const earliest = Math.min(...[...this.#leases.values()].map(({ endsAt }) => endsAt))
-    const retryAfterMs = granted < wanted ? earliest + this.#windowMs - now : undefined
+    const retryAfterMs = granted < needed ? earliest + this.#windowMs - now : undefined
     return { granted: granted + ahead, retryAfterMs }
   }
 }
@@ -61,9 +61,9 @@ interface Load {
   readonly latencyMs: number
   readonly everyMs: number
   readonly forMs: number
-  /** Requests that every seventh arrival brings. */
+  /** Number of requests in every seventh arrival. */
   readonly burst?: number
-  /** Nodes that stop answering in the middle, with the permits they have. */
+  /** Number of nodes that stop in the middle, with the permits they hold. */
   readonly killed?: number
 }
 
@@ -103,7 +103,7 @@ async function run({ limit, windowSeconds, nodes, latencyMs, everyMs, forMs, bur
   return passed
 }
 
-/** The most requests that passed within a window. */
+/** Returns the maximum number of requests that passed within a window. */
 function densest(passed: readonly number[], windowMs: number): number {
   let most = 0
   let first = 0
@@ -191,7 +191,7 @@ describe('apps › permits', () => {
     expect(ids).toBeLessThan(15)
   })
 
-  test('are refused with the failure when the database fails', async () => {
+  test('reject requests with the failure when the database fails', async () => {
     const appLimit = { requests: 10, windowSeconds: 60 }
     const permits = new Permits({
       limit: appLimit,

@@ -1,30 +1,30 @@
 import type { AppLimit } from '../../../http/access/identity.ts'
 import { LinkedQueue } from '../../../lib/linked-queue.ts'
 
-/** What the database answered to a request for permits. */
-export interface LeaseAnswer {
-  /** Undefined when the app is no longer limited. */
+/** Database response to a lease request. */
+export interface LeaseResponse {
+  /** Number of granted permits. Undefined when the app is no longer limited. */
   readonly granted: number | undefined
-  /** Until one more may be granted, when fewer were than wanted. */
+  /** Time until one more permit may be granted, if not all needed ones were. */
   readonly retryAfterMs: number | undefined
 }
 
-/** What a node reports of a lease. */
+/** Report of a node about one lease. */
 export interface LeaseReport {
   readonly id: string
   readonly used: number
-  /** Permits it may still use. */
+  /** Permits that the node may still use. */
   readonly left: number
-  /** From before the lease was asked for until the last permit was used. */
+  /** Time from before the lease request until the last permit was used. */
   readonly usedForSeconds: number
 }
 
 export interface LeaseRequest {
   readonly id: string
-  /** Requests that wait. */
-  readonly wanted: number
-  /** Permits to have ahead of requests. */
-  readonly moreWanted: number
+  /** Number of waiting requests. */
+  readonly needed: number
+  /** Number of permits to lease ahead of requests. */
+  readonly neededAhead: number
   readonly reports: readonly LeaseReport[]
 }
 
@@ -32,24 +32,24 @@ export interface PermitsOptions {
   readonly limit: AppLimit
   readonly newId: () => string
   readonly now: () => number
-  readonly lease: (request: LeaseRequest) => Promise<LeaseAnswer>
+  readonly lease: (request: LeaseRequest) => Promise<LeaseResponse>
 }
 
-/** Undefined: the request may pass. */
+/** Refusal of a request. Undefined lets it pass. */
 export type Refusal = { readonly retryAfterMs: number } | undefined
 
-/** The database counts permits as used until then: this node uses none later. */
+/** Lifetime of a lease. The database counts its permits as used until then, and the node uses none later. */
 export const leaseSeconds = 2
-/** Permits that no request has used within so much of a window go back, at the latest after a second. */
-const heldShare = 0.02
-/** After a refusal the database is asked again at the latest after so much of a window, or a second. */
-const askAgainShare = 0.02
-/** Used permits are reported within so much of a window: only then do they count from when they were used. */
-const reportShare = 0.25
+/** Fraction of a window, at most a second, after which unused permits are returned. */
+const heldFraction = 0.02
+/** Fraction of a window, at most a second, after which a refused node requests permits again. */
+const retryFraction = 0.02
+/** Fraction of a window within which used permits are reported. Only then do they count from the time of their use. */
+const reportFraction = 0.25
 
 interface Lease {
   readonly id: string
-  /** Before it was asked for, and so before the database began to count it. */
+  /** Time before the lease request, and so before the database began to count the lease. */
   readonly begunAt: number
   readonly heldUntil: number
   remaining: number
@@ -63,8 +63,8 @@ interface Waiting {
 }
 
 /**
- * The permits of one app on this node. Requests take them from memory; they come from the database in leases, which are
- * asked for before the last one is used up.
+ * Permits of one app on this node. Requests take them from memory. They come from the database in leases, and
+ * the next lease is requested before the last one is used up.
  */
 export class Permits {
   readonly #options: PermitsOptions
@@ -72,11 +72,11 @@ export class Permits {
   #leases: Lease[] = []
   #closed: LeaseReport[] = []
   readonly #waiting = new LinkedQueue<Waiting>()
-  /** How many permits the last lease brought ahead of requests. */
+  /** Number of permits that the last lease brought ahead of requests. */
   #ahead = 0
   #refusedUntil = Number.NEGATIVE_INFINITY
   #retryAt = 0
-  /** No permits ahead of requests are asked for before. */
+  /** Time before which no permits are requested ahead. */
   #aheadAt = Number.NEGATIVE_INFINITY
   #leasing: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -86,7 +86,7 @@ export class Permits {
     this.#limit = options.limit
   }
 
-  /** Whether nothing would be lost with it. */
+  /** True if nothing would be lost by dropping this object. */
   get isIdle(): boolean {
     const isEmpty = this.#leases.length === 0 && this.#closed.length === 0 && this.#waiting.length === 0
     return isEmpty && this.#leasing === undefined && this.#options.now() >= this.#refusedUntil
@@ -106,12 +106,12 @@ export class Permits {
     })
   }
 
-  /** Gives everything back. */
+  /** Returns all permits to the database. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer)
     await this.#leasing?.catch(() => undefined)
     this.#closeLeases(() => true)
-    if (this.#closed.length > 0) await this.#ask(0, 0)
+    if (this.#closed.length > 0) await this.#requestLease(0, 0)
     clearTimeout(this.#timer)
   }
 
@@ -129,19 +129,19 @@ export class Permits {
     return true
   }
 
-  #closeLeases(isOver: (lease: Lease) => boolean): void {
-    if (!this.#leases.some(isOver)) return
-    for (const lease of this.#leases.filter(isOver)) this.#closed.push(describe(lease, 0))
-    this.#leases = this.#leases.filter((lease) => !isOver(lease))
+  #closeLeases(isClosed: (lease: Lease) => boolean): void {
+    if (!this.#leases.some(isClosed)) return
+    for (const lease of this.#leases.filter(isClosed)) this.#closed.push(describe(lease, 0))
+    this.#leases = this.#leases.filter((lease) => !isClosed(lease))
   }
 
   #refusal(now: number): Refusal {
     return { retryAfterMs: Math.min(Math.max(0, this.#retryAt - now), this.#limit.windowSeconds * 1000) }
   }
 
-  /** One request for permits at a time: those that come meanwhile go together with the next one. */
+  /** Starts a lease request unless one is in flight. Requests that arrive in the meantime join the next one. */
   #beginLeasing(): void {
-    this.#leasing ??= this.#leaseWhileWanted()
+    this.#leasing ??= this.#leaseWhileNeeded()
       .catch((error) => {
         for (const { reject } of this.#waiting.take()) reject(error)
       })
@@ -152,21 +152,21 @@ export class Permits {
       })
   }
 
-  async #leaseWhileWanted(): Promise<void> {
+  async #leaseWhileNeeded(): Promise<void> {
     do {
-      // Requests that arrive in the same turn share a lease.
+      // Requests that arrive in the same tick use one lease.
       await Promise.resolve()
-      const wanted = this.#waiting.length
-      const answer = await this.#ask(wanted, this.#limit.requests)
+      const needed = this.#waiting.length
+      const response = await this.#requestLease(needed, this.#limit.requests)
       const now = this.#options.now()
-      if (answer.granted === undefined) {
+      if (response.granted === undefined) {
         for (const { resolve } of this.#waiting.take()) resolve(undefined)
         return
       }
-      this.#ahead = Math.max(0, answer.granted - wanted)
-      if (this.#ahead === 0) this.#aheadAt = now + this.#shareMs(askAgainShare)
+      this.#ahead = Math.max(0, response.granted - needed)
+      if (this.#ahead === 0) this.#aheadAt = now + this.#fractionMs(retryFraction)
       this.#serve(now)
-      if (answer.retryAfterMs !== undefined) this.#refuse(now, answer.retryAfterMs)
+      if (response.retryAfterMs !== undefined) this.#refuse(now, response.retryAfterMs)
     } while (this.#waiting.length > 0)
   }
 
@@ -176,12 +176,12 @@ export class Permits {
 
   #refuse(now: number, retryAfterMs: number): void {
     this.#retryAt = now + retryAfterMs
-    // Other nodes may give permits back meanwhile.
-    this.#refusedUntil = now + Math.min(retryAfterMs, this.#shareMs(askAgainShare))
+    // Other nodes may return permits in the meantime.
+    this.#refusedUntil = now + Math.min(retryAfterMs, this.#fractionMs(retryFraction))
     for (const { resolve } of this.#waiting.take()) resolve(this.#refusal(now))
   }
 
-  async #ask(wanted: number, moreWanted: number): Promise<LeaseAnswer> {
+  async #requestLease(needed: number, neededAhead: number): Promise<LeaseResponse> {
     const { newId, now, lease } = this.#options
     const id = newId()
     const begunAt = now()
@@ -190,27 +190,27 @@ export class Permits {
     this.#closed = []
     const reports = [...closed, ...this.#leases.map((open) => describe(open, open.remaining))]
     try {
-      const answer = await lease({ id, wanted, moreWanted, reports })
-      if ((answer.granted ?? 0) > 0) this.#open(id, begunAt, answer.granted ?? 0)
-      return answer
+      const response = await lease({ id, needed, neededAhead, reports })
+      if ((response.granted ?? 0) > 0) this.#open(id, begunAt, response.granted ?? 0)
+      return response
     } catch (error) {
-      // It may have been granted all the same.
+      // The lease may have been granted although the request failed.
       this.#closed.push(...closed, { id, used: 0, left: 0, usedForSeconds: 0 })
       throw error
     }
   }
 
   #open(id: string, begunAt: number, granted: number): void {
-    const heldMs = Math.max(50, this.#shareMs(heldShare))
+    const heldMs = Math.max(50, this.#fractionMs(heldFraction))
     const now = this.#options.now()
     const isLate = now - begunAt >= leaseSeconds * 1000
-    // Waiting requests use theirs at once, however long the answer took, as long as the lease lasts.
+    // Waiting requests use their permits at once, however long the response took, while the lease lasts.
     const heldUntil = isLate ? now : Math.min(now + heldMs, begunAt + leaseSeconds * 1000)
     this.#leases.push({ id, begunAt, heldUntil, remaining: granted, used: 0, lastUsedAt: begunAt })
   }
 
-  #shareMs(share: number): number {
-    return Math.min(1000, Math.max(10, this.#limit.windowSeconds * 1000 * share))
+  #fractionMs(fraction: number): number {
+    return Math.min(1000, Math.max(10, this.#limit.windowSeconds * 1000 * fraction))
   }
 
   #scheduleReport(): void {
@@ -218,7 +218,7 @@ export class Permits {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#report()
-    }, this.#shareMs(reportShare)).unref()
+    }, this.#fractionMs(reportFraction)).unref()
   }
 
   #report(): void {
@@ -229,7 +229,7 @@ export class Permits {
       this.#scheduleReport()
       return
     }
-    this.#leasing = this.#ask(0, 0)
+    this.#leasing = this.#requestLease(0, 0)
       .then(
         () => undefined,
         () => undefined,

@@ -4,7 +4,7 @@ export const authSettingsErrorTable = {
   authDisabled: {
     status: 404,
     message: 'auth is not enabled',
-    help: 'The server was started with `auth.enabled = false`, without accounts.',
+    help: 'The server runs with `auth.enabled = false`, without accounts.',
   },
 } as const
 

@@ -8,10 +8,10 @@ import { type AuthSettings, AuthToggles } from './settings.ts'
 export { authSettingsErrorTable } from './errors.ts'
 export { AuthSettings } from './settings.ts'
 
-/** Undefined without auth. */
+/** Settings of authentication. Undefined without auth. */
 type Settings = AuthSettings | undefined
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = {
   guard: 'admin',
   permission: 'owner',
@@ -24,7 +24,7 @@ const get = operation({
   ...common,
   id: 'authSettings.get',
   method: 'GET',
-  summary: 'Get which ways to sign in are open',
+  summary: 'Get the enabled sign-in methods',
   handle: (settings: Settings) => requireSettings(settings).current,
 })
 
@@ -32,15 +32,15 @@ const replace = operation({
   ...common,
   id: 'authSettings.replace',
   method: 'PUT',
-  summary: 'Open and close ways to sign in',
-  description: 'Replaces all switches: one that is left out is switched off.',
+  summary: 'Replace the enabled sign-in methods',
+  description: 'Replaces all switches. A missing one is turned off.',
   body: component('AuthSettingsUpdate', Type.Partial(AuthToggles)),
   handle: (settings: Settings, { body, origin }) => requireSettings(settings).replace(body, origin),
 })
 
 const update = { ...replace, id: 'authSettings.update', method: 'PATCH' } as const
 
-/** `/api/admin/auth-settings`: which ways to sign in are open. @param settings undefined without auth */
+/** Makes `/api/admin/auth-settings`, with the enabled sign-in methods. @param settings undefined without auth */
 export function authSettings(settings: Settings): Feature {
   return {
     name: 'auth-settings',
@@ -48,7 +48,7 @@ export function authSettings(settings: Settings): Feature {
   }
 }
 
-/** @throws AppError auth_disabled */
+/** Returns the settings. @throws AppError auth_disabled */
 function requireSettings(settings: Settings): AuthSettings {
   if (settings === undefined) throw authSettingsErrors.authDisabled()
   return settings

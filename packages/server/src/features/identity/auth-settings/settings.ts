@@ -6,7 +6,7 @@ import { type Answered, component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
-/** Switches of the ways to sign in, at run time. */
+/** Switches of the sign-in methods at run time. */
 export const AuthToggles = component(
   'AuthSettings',
   Type.Object({
@@ -24,7 +24,7 @@ const toggleNames = Object.keys(AuthToggles.properties) as readonly (keyof AuthT
 const key = 'auth'
 const topic = 'auth_settings'
 
-/** The stored switches; where none are stored, those of the configuration. */
+/** Stored switches of the sign-in methods. Without stored ones, those of the configuration apply. */
 export class AuthSettings {
   readonly #database: SystemDatabase
   readonly #configured: AuthToggles
@@ -39,7 +39,7 @@ export class AuthSettings {
     this.#notifications = notifications
     this.#watch = notifications.watch({
       topic,
-      // A row and its version: it changes with every update, also one that writes the same again.
+      // The version of the row changes with every update, even one that writes the same value.
       version: sql`select jsonb_build_array(value, xmin) from basalt.settings where key = ${key}`,
       onChange: (version) => this.#replace(version),
     })
@@ -49,7 +49,7 @@ export class AuthSettings {
     return this.#current
   }
 
-  /** Replaces all switches; one that is left out is switched off. */
+  /** Replaces all switches. A missing one is turned off. */
   async replace(on: Partial<AuthToggles>, origin: RequestOrigin): Promise<AuthToggles> {
     const toggles = pickToggles((name) => on[name] === true)
     await this.#database.transaction(async (transaction) => {
@@ -64,7 +64,7 @@ export class AuthSettings {
       })
     })
     this.#notifications.announce(topic)
-    // Another node may have replaced them since: the loop reads what is in force.
+    // Another node may have replaced them in the meantime. The watch reads the current ones.
     await this.#watch.look()
     return toggles
   }

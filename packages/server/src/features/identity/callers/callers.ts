@@ -33,7 +33,10 @@ export interface CallerDeps {
   readonly clock: Clock
 }
 
-/** Makes callers by the code of requests: claims are signed and read back from the token. */
+/**
+ * Callers whose access is explained. Their claims are signed and read back from the token, by the code that
+ * requests use.
+ */
 export class AccountCallers implements Callers {
   readonly #deps: CallerDeps
   readonly #tokens: ReturnType<typeof createAccessTokenVerifier>
@@ -91,7 +94,7 @@ export class AccountCallers implements Callers {
         'verified address',
         !unverified,
         unverified
-          ? `${label} has not verified the address, which auth.require_verified_email asks for before a sign-in`
+          ? `${label} has not verified the address, which auth.require_verified_email requires for a sign-in`
           : 'no sign-in waits for a verified address',
       ),
     ]
@@ -179,12 +182,12 @@ export class AccountCallers implements Callers {
   }
 }
 
-/** Users that a change is tried with, unless others are named. */
+/** Number of users that a change is tried with by default. */
 const sampleSize = 5
 
 const anonymous = { scope: { kind: 'anonymous' }, identity: undefined } as const
 
-/** What depends on how the user has signed in. */
+/** Returns the claims that depend on how the user signed in. */
 function sessionClaims({ aal = 'aal1', sessionId }: CallerReference) {
   const amr = aal === 'aal2' ? ['password', 'totp'] : ['password']
   return { aal, amr, ...(sessionId === undefined ? {} : { sid: sessionId.toLowerCase() }) }
@@ -196,7 +199,7 @@ function gateOfAccount(disabledAt: Date | null, label: string): Gate {
   return gateOfToken('account', isEnabled, sentence)
 }
 
-/** Of what ends every token of the caller. */
+/** Returns the gate of a condition whose failure ends every token of the caller. */
 function gateOfToken(name: string, inForce: boolean, sentence: string): Gate {
   return gate(name, inForce, sentence, httpErrors.invalidToken())
 }

@@ -5,47 +5,50 @@ import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { type OpenedToken, TokenLookups } from './lookups.ts'
 
-/** Without a current version for so long, tokens are looked up each time: a node that is cut off must not accept revoked ones. */
+/**
+ * Age of the last version read after which every token is looked up. A node that is cut off must not accept
+ * revoked tokens.
+ */
 const staleMs = 900
-/** Tokens in memory; others are looked up. */
-const knownLimit = 10_000
+/** Maximum number of cached tokens. Others are looked up. */
+const cacheLimit = 10_000
 
-/** One kind of opaque token. */
+/** Kind of opaque token. */
 export interface OpaqueTokenKind<Opened extends OpenedToken> {
-  /** How a token begins. */
+  /** Prefix of the tokens. */
   readonly prefix: string
   /** Topic of the notifications of changes. */
   readonly topic: string
-  /** Selects a number that changes with whatever decides what tokens open. */
+  /** Query for a number that changes with everything that decides what tokens grant. */
   readonly version: Sql
-  /** Answers those of the hashes that are in force, by one statement. */
+  /** Returns the active tokens among the hashes, by one statement. */
   readonly open: (hashes: readonly string[]) => Promise<readonly Opened[]>
-  /** Milliseconds left when it was looked up, by the clock of the database; null: it does not expire. */
+  /** Returns the milliseconds left at the lookup, by the database clock, or null for a token that does not expire. */
   readonly lifetimeOf: (opened: Opened) => number | null
   readonly identify: (opened: Opened) => UserIdentity
-  /** @param now by `performance.now()` */
+  /** Listener that runs at each use. @param now by `performance.now()` */
   readonly onUse?: (opened: Opened, now: number) => void
 }
 
-interface Known<Opened> {
+interface CachedToken<Opened> {
   readonly opened: Opened
   readonly verdict: Verdict
-  /** By `performance.now()`: the clock of a node may be wrong. */
+  /** Expiry by `performance.now()`, because the clock of a node may be wrong. */
   readonly expiresAt: number
 }
 
 const refuse: Verdict = { refusal: 'invalid' }
 
-/** Verifies opaque tokens of one kind, without a query for those in memory. */
+/** Verifier of opaque tokens of one kind, without a query for cached ones. */
 export class OpaqueTokens<Opened extends OpenedToken> implements TokenVerifier {
   readonly #kind: OpaqueTokenKind<Opened>
   readonly #lookups: TokenLookups<Opened>
   readonly #notifications: Notifications
   readonly #handle: WatchHandle
-  #known = new Lru<string, Known<Opened>>(knownLimit)
-  /** Apart, so that made-up ones evict none that are good. */
-  #unknown = new Lru<string, true>(knownLimit)
-  /** Of the answers in memory; each change begins another one. */
+  #valid = new Lru<string, CachedToken<Opened>>(cacheLimit)
+  /** Separate cache, so that invented tokens evict no valid ones. */
+  #invalid = new Lru<string, true>(cacheLimit)
+  /** Generation of the cache. Each change begins a new one. */
   #generation = 0
 
   constructor(kind: OpaqueTokenKind<Opened>, notifications: Notifications) {
@@ -53,7 +56,7 @@ export class OpaqueTokens<Opened extends OpenedToken> implements TokenVerifier {
     this.#lookups = new TokenLookups(kind.open)
     this.#notifications = notifications
     const { topic, version } = kind
-    this.#handle = notifications.watch({ topic, version, onChange: () => this.#forget() })
+    this.#handle = notifications.watch({ topic, version, onChange: () => this.#clear() })
   }
 
   recognizes(token: string): boolean {
@@ -62,48 +65,55 @@ export class OpaqueTokens<Opened extends OpenedToken> implements TokenVerifier {
 
   verify(token: string): Verdict | Promise<Verdict> {
     if (performance.now() - this.#handle.currentAt < staleMs) {
-      const known = this.#known.get(token)
-      if (known !== undefined) return this.#use(known)
-      if (this.#unknown.get(token) === true) return refuse
+      const cached = this.#valid.get(token)
+      if (cached !== undefined) return this.#use(cached)
+      if (this.#invalid.get(token) === true) return refuse
     }
-    // A mistyped one costs no query.
+    // A mistyped token causes no query.
     if (!isToken(this.#kind.prefix, token)) return refuse
-    return this.#look(token)
+    return this.#lookUp(token)
   }
 
-  /** After the commit of a change: in force on this node at once, on the others within a second. */
+  /**
+   * Clears the cache after the commit of a change. The change applies on this node at once, on the others
+   * within a second.
+   */
   change(): void {
-    this.#forget()
+    this.#clear()
     this.#notifications.announce(this.#kind.topic)
   }
 
-  async #look(token: string): Promise<Verdict> {
+  async #lookUp(token: string): Promise<Verdict> {
     const generation = this.#generation
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const opened = await this.#lookups.find(hashToken(token).toString('hex'))
-    // What was read before a change must not be remembered after it.
+    // A result from before a change must not be cached after it.
     const isCurrent = generation === this.#generation
     if (opened === undefined) {
-      if (isCurrent) this.#unknown.set(token, true)
+      if (isCurrent) this.#invalid.set(token, true)
       return refuse
     }
     const { lifetimeOf, identify } = this.#kind
     const verdict = { identity: identify(opened) }
-    const known = { opened, verdict, expiresAt: askedAt + (lifetimeOf(opened) ?? Number.POSITIVE_INFINITY) }
-    if (isCurrent) this.#known.set(token, known)
-    return this.#use(known)
+    const cached = {
+      opened,
+      verdict,
+      expiresAt: requestedAt + (lifetimeOf(opened) ?? Number.POSITIVE_INFINITY),
+    }
+    if (isCurrent) this.#valid.set(token, cached)
+    return this.#use(cached)
   }
 
-  #use({ opened, verdict, expiresAt }: Known<Opened>): Verdict {
+  #use({ opened, verdict, expiresAt }: CachedToken<Opened>): Verdict {
     const now = performance.now()
     if (now >= expiresAt) return refuse
     this.#kind.onUse?.(opened, now)
     return verdict
   }
 
-  #forget(): void {
+  #clear(): void {
     this.#generation += 1
-    this.#known = new Lru(knownLimit)
-    this.#unknown = new Lru(knownLimit)
+    this.#valid = new Lru(cacheLimit)
+    this.#invalid = new Lru(cacheLimit)
   }
 }

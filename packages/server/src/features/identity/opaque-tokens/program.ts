@@ -3,27 +3,27 @@ import type { OpenedToken } from './lookups.ts'
 
 export type Scope = '*' | 'readonly' | 'readwrite'
 
-/** What an opaque token opens, as the statement that looks it up answers it. */
+/** Access that an opaque token grants, as the lookup statement returns it. */
 export interface OpenedProgram extends OpenedToken {
   /** Null for a program that acts for itself. */
   readonly user_id: string | null
   readonly app_id: string
   readonly scope: Scope
   readonly allowed_tables: readonly string[]
-  /** What it may do beside that; see `http/access/actions.ts`. */
+  /** Actions that the program may perform in addition. See `http/access/actions.ts`. */
   readonly actions: readonly string[]
-  /** Milliseconds left, by the clock of the database; null: it does not expire. */
+  /** Milliseconds left, by the database clock. Null if it does not expire. */
   readonly expires_in_ms: number | null
   readonly email: string | null
   readonly is_email_verified: boolean
   readonly is_anonymous: boolean
-  /** 0: not limited. */
+  /** Requests per window. 0 means no limit. */
   readonly rate_limit: number
   readonly rate_limit_window_seconds: number
   readonly [column: string]: unknown
 }
 
-/** A program acts as its user, as one who has passed one factor. @param keyId the API key it presents, if it is one */
+/** Describes a program as its user at aal1. @param keyId of the API key, if the program uses one */
 export function describeProgram(program: OpenedProgram, keyId?: string): UserIdentity {
   const { app_id: appId, scope, allowed_tables: tables } = program
   const userId = program.user_id ?? ''

@@ -7,7 +7,7 @@ import { hashPassword } from './password-hash.ts'
 const cheap = await hashPassword('secret', { memoryKib: 8, passes: 1, lanes: 1 })
 const concurrency = Math.max(1, availableParallelism() - 1)
 
-test('a storm of sign-ins is refused beyond the queue, and everybody in it is answered', async () => {
+test('password hashing › rejects a storm of sign-ins beyond the queue, and completes every queued one', async () => {
   const hasher = createPasswordHasher()
   const room = concurrency + concurrency * 64
   const results = await Promise.allSettled(
@@ -30,7 +30,7 @@ test('a storm of sign-ins is refused beyond the queue, and everybody in it is an
   }
 })
 
-test('a failure gives its turn back', async () => {
+test('password hashing › releases its slot when hashing fails', async () => {
   const hasher = createPasswordHasher()
   const impossible = cheap.replace('t=1', 't=0')
   const failures = Array.from({ length: concurrency * 3 }, () => hasher.verify('secret', impossible))
@@ -39,7 +39,7 @@ test('a failure gives its turn back', async () => {
   expect(await hasher.verify('secret', await hasher.hash('secret'))).toBe(true)
 })
 
-test('a hash of an unknown kind matches no password', async () => {
+test('password hashing › matches no password against a hash of an unknown kind', async () => {
   const hasher = createPasswordHasher()
   for (const hash of ['', 'secret', '$firebase-scrypt$ln=14,r=8,p=1$c2FsdA$aGFzaA']) {
     expect([await hasher.verify('', hash), await hasher.verify('secret', hash)]).toEqual([false, false])

@@ -14,28 +14,31 @@ export const passwordErrorTable = {
   tooManySignIns: {
     status: 503,
     message: 'too many sign-ins at the moment',
-    help: 'Checking passwords is slow on purpose and too many wait for it. Try again in a moment.',
+    help: 'Checking passwords is slow on purpose, and too many checks are queued. Try again in a moment.',
   },
 } as const
 
 const passwordErrors = defineErrors(passwordErrorTable)
 
-/** Hashes and checks passwords, a few at a time: a storm of sign-ins must not take the machine from the rest. */
+/**
+ * Hasher that hashes and checks only a few passwords at a time, so that a storm of sign-ins does not starve
+ * other requests.
+ */
 export interface PasswordHasher {
-  /** @throws AppError too_many_sign_ins */
+  /** Hashes a password. @throws AppError too_many_sign_ins */
   hash(password: string): Promise<string>
   /**
-   * Checks a password against a stored hash. Without a hash, and with one of an unknown kind, it takes as long and
-   * answers false, so that the time does not disclose whether there is one.
+   * Checks a password against a stored hash. Without a hash, or with one of an unknown kind, it takes equally
+   * long and returns false. The duration therefore does not reveal whether there is a hash.
    *
    * @throws AppError too_many_sign_ins
    */
   verify(password: string, hash: string | undefined): Promise<boolean>
-  /** Whether a hash that verifies should be replaced: another algorithm or a lower cost than today's. */
+  /** Returns whether a valid hash should be replaced because of another algorithm or a lower cost than today's. */
   isOutdated(hash: string): boolean
 }
 
-/** Waiting longer than this many hashes take, about two seconds per core, is useless. */
+/** Maximum queue length in hashes per core, about two seconds. Waiting longer is useless. */
 const queueLimitPerCore = 64
 
 export function createPasswordHasher(cost: Argon2Cost = defaultCost): PasswordHasher {
@@ -44,17 +47,17 @@ export function createPasswordHasher(cost: Argon2Cost = defaultCost): PasswordHa
     longestQueue: concurrency * queueLimitPerCore,
     createRefusal: passwordErrors.tooManySignIns,
   })
-  const inTurn = <Result>(work: () => Promise<Result>) => slots.take('', concurrency, work)
-  /** A hash of no password. */
+  const withSlot = <Result>(work: () => Promise<Result>) => slots.take('', concurrency, work)
+  /** Hash that no password matches. */
   let decoy: Promise<string> | undefined
 
   return {
-    hash: (password) => inTurn(() => hashPassword(password, cost)),
+    hash: (password) => withSlot(() => hashPassword(password, cost)),
     async verify(password, hash) {
       decoy ??= hashPassword('', cost)
       const isKnown = hash !== undefined && isPasswordHash(hash)
       const stored = isKnown ? hash : await decoy
-      const isRight = await inTurn(() => verifyPassword(password, stored))
+      const isRight = await withSlot(() => verifyPassword(password, stored))
       return isRight && isKnown
     },
     isOutdated: (hash) => isOutdated(hash, cost),

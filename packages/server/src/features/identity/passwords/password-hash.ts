@@ -2,8 +2,9 @@ import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'nod
 import { promisify } from 'node:util'
 
 /**
- * Passwords as Argon2id in the PHC string form. The cost is OWASP's first recommendation (Password Storage Cheat
- * Sheet: 19 MiB, 2 passes, 1 lane), which a core does some thirty times a second.
+ * Cost of Argon2id. The default is OWASP's first recommendation (Password Storage Cheat Sheet: 19 MiB, 2
+ * passes, 1 lane), of which a core computes about thirty hashes a second. Hashes are stored in the PHC string
+ * form.
  */
 export interface Argon2Cost {
   readonly memoryKib: number
@@ -20,7 +21,7 @@ const phc = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 
 const bcryptForm = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/
 
-/** Runs on libuv's threads, not on the event loop. */
+/** Derivation that runs on libuv's threads, not on the event loop. */
 const derive = promisify(argon2)
 
 export async function hashPassword(password: string, cost: Argon2Cost = defaultCost): Promise<string> {
@@ -30,18 +31,22 @@ export async function hashPassword(password: string, cost: Argon2Cost = defaultC
   return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${encode(salt)}$${encode(key)}`
 }
 
-/** Whether {@link verifyPassword} understands the hash. */
+/** Returns whether {@link verifyPassword} supports the hash. */
 export function isPasswordHash(hash: string): boolean {
   return bcryptForm.test(hash) || phc.test(hash)
 }
 
-/** Whether the hash is of another algorithm or cheaper. */
+/** Returns whether the hash uses another algorithm or a lower cost. */
 export function isOutdated(hash: string, cost: Argon2Cost = defaultCost): boolean {
   const [, memory = '0', passes = '0'] = phc.exec(hash) ?? []
   return Number(memory) < cost.memoryKib || Number(passes) < cost.passes
 }
 
-/** Argon2id, or bcrypt of accounts that came from elsewhere. @throws Error when the stored hash is neither */
+/**
+ * Verifies a password against an Argon2id hash, or against bcrypt for imported accounts.
+ *
+ * @throws Error when the stored hash is neither
+ */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   if (bcryptForm.test(hash)) return await (await import('@node-rs/bcrypt')).verify(password, hash)
   const [, memory = '', passes = '', lanes = '', salt = '', key = ''] = phc.exec(hash) ?? []
@@ -56,12 +61,12 @@ export async function verifyPassword(password: string, hash: string): Promise<bo
 }
 
 function parameters(password: string, nonce: Buffer, tagLength: number, cost: Argon2Cost): Argon2Parameters {
-  // Two spellings of the same characters are the same password (NIST SP 800-63B §3.1.1.2).
+  // Two Unicode forms of the same characters are the same password (NIST SP 800-63B §3.1.1.2).
   const message = Buffer.from(password.normalize('NFKC'), 'utf8')
   return { message, nonce, tagLength, memory: cost.memoryKib, passes: cost.passes, parallelism: cost.lanes }
 }
 
-/** Base64 without padding, as PHC strings have it. */
+/** Encodes bytes as base64 without padding, as in PHC strings. */
 function encode(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
 }

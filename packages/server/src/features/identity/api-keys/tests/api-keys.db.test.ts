@@ -44,8 +44,8 @@ const scopeError = (problem: string) => ({
 })
 const noteOf = (response: { status: number; json: { body: string } }) => [response.status, response.json.body]
 
-describe('api keys › administration', () => {
-  test('makes a key, shows it once and stores its hash only', async () => {
+describe('/api/admin/api-keys', () => {
+  test('creates a key, shows it once and stores only its hash', async () => {
     const appId = await createApplication(app, { ownerUserId: alice })
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const response = await asAdmin('POST', '', {
@@ -85,7 +85,7 @@ describe('api keys › administration', () => {
     expect(listed.text).not.toContain(key)
   })
 
-  test('fills in what is left out', async () => {
+  test('uses defaults for null members', async () => {
     const { apiKey } = await createApiKey(app, {
       userId: alice,
       appId: null,
@@ -132,7 +132,7 @@ describe('api keys › administration', () => {
       { userId: alice, name: 'n', expiresAt: '2099-02-31T00:00:00Z' },
       'expiresAt: expected an RFC 3339 timestamp in the future',
     ],
-  ])('refuses %j: %s', async (body, message) => {
+  ])('rejects %j: %s', async (body, message) => {
     expect(envelope(await asAdmin('POST', '', body))).toEqual(invalid(message))
   })
 
@@ -154,7 +154,7 @@ describe('api keys › administration', () => {
     expect(row.revokedAt).toMatch(/Z$/)
   })
 
-  test('of ten revocations at once one succeeds', async () => {
+  test('revokes a key once for ten concurrent requests', async () => {
     const { apiKey } = await createApiKey(app, { userId: alice })
     const responses = await Promise.all(Array.from({ length: 10 }, () => asAdmin('DELETE', `/${apiKey.id}`)))
     expect(responses.map(({ status }) => status).toSorted()).toEqual([204, ...Array(9).fill(404)])
@@ -172,7 +172,7 @@ describe('api keys › administration', () => {
     )
   })
 
-  test('gives a key actions and takes them away, on every node, and a rotation keeps them', async () => {
+  test('grants and removes actions on every node, and a rotation keeps them', async () => {
     await using other = await createTestApp({ database: app.database })
     const { key, apiKey } = await createApiKey(app, { userId: alice })
     const send = async (node: TestApp) =>
@@ -196,7 +196,7 @@ describe('api keys › administration', () => {
     )
   })
 
-  test('rotates a key without a body, for an hour of grace', async () => {
+  test('rotates a key without a body, with an hour of grace', async () => {
     const { key, apiKey } = await createApiKey(app, { userId: alice })
     const rotated = await asAdmin('POST', `/${apiKey.id}/rotate`)
     expect([rotated.status, rotated.json.apiKey?.id]).toEqual([200, apiKey.id])
@@ -204,7 +204,7 @@ describe('api keys › administration', () => {
       expect((await get('/api/collections/note', each)).status).toBe(200)
   })
 
-  test('of ten rotations and a revocation at once none leaves a secret in force', async () => {
+  test('leaves no valid secret after ten concurrent rotations and a revocation', async () => {
     const { key, apiKey } = await createApiKey(app, { userId: alice })
     const rotations = Array.from({ length: 10 }, () => asAdmin('POST', `/${apiKey.id}/rotate`, {}))
     const revocation = asAdmin('DELETE', `/${apiKey.id}`)
@@ -249,7 +249,7 @@ describe('api keys › administration', () => {
   test.each([
     [0, 1],
     [600, 2],
-  ])('of ten rotations at once with a grace of %i s %i secrets stay in force', async (graceSeconds, left) => {
+  ])('ten concurrent rotations with a grace of %i s leave %i valid secrets', async (graceSeconds, left) => {
     const { key, apiKey } = await createApiKey(app, { userId: alice })
     const rotated = await Promise.all(
       Array.from({ length: 10 }, () => asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds })),
@@ -261,7 +261,7 @@ describe('api keys › administration', () => {
     expect(statuses.toSorted()).toEqual([...Array(left).fill(200), ...Array(11 - left).fill(401)])
   })
 
-  test('of rotations one after the other leave the secret in force and the one before', async () => {
+  test('successive rotations leave the current secret and the one before it valid', async () => {
     const { key, apiKey } = await createApiKey(app, { userId: alice })
     const next = await asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds: 2_592_000 })
     const last = await asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds: 600 })
@@ -271,7 +271,7 @@ describe('api keys › administration', () => {
     expect(await Promise.all(statuses)).toEqual([401, 200, 200])
   })
 
-  test('leaves an audit row for every act, without the secret', async () => {
+  test('writes an audit row for every change, without the secret', async () => {
     const { key, apiKey } = await createApiKey(app, { userId: alice })
     await asAdmin('PATCH', `/${apiKey.id}`, { name: 'other' })
     const { json } = await asAdmin('POST', `/${apiKey.id}/rotate`, {})
@@ -289,8 +289,8 @@ describe('api keys › administration', () => {
   })
 })
 
-describe('api keys › of a user', () => {
-  test('are made, listed, renamed, rotated and revoked by the user', async () => {
+describe('/api/auth/api-keys', () => {
+  test('lets a user create, list, rename, rotate and revoke keys', async () => {
     const made = await asUser('POST', '', { name: 'mine', scope: 'readonly', allowedTables: ['note'] })
     expect([made.status, made.json.apiKey]).toMatchObject([
       201,
@@ -313,11 +313,11 @@ describe('api keys › of a user', () => {
     [{ name: 'n', orgId: null }, 'orgId is not supported on this endpoint'],
     [{ name: 'n', scope: '' }, 'invalid scope: must be *, readonly, or readwrite'],
     [{ name: 'n', actions: ['email:send'] }, 'actions: only an administrator grants actions to a key'],
-  ])('refuses %j: %s', async (body, message) => {
+  ])('rejects %j: %s', async (body, message) => {
     expect(envelope(await asUser('POST', '', body))).toEqual(invalid(message))
   })
 
-  test('with actions are not rotated by their user, who would have the actions with the secret', async () => {
+  test('rejects a rotation of a key with actions by its user, who would get the actions with the secret', async () => {
     const { key, apiKey } = await createApiKey(app, { userId: alice, actions: ['email:send'] })
     expect(envelope(await asUser('POST', `/${apiKey.id}/rotate`, {}))).toEqual({
       code: 403,
@@ -332,7 +332,7 @@ describe('api keys › of a user', () => {
     expect((await asUser('DELETE', `/${apiKey.id}`)).status).toBe(204)
   })
 
-  test('are not those of another user', async () => {
+  test('rejects keys of another user', async () => {
     const { apiKey } = await createApiKey(app, { userId: bob })
     for (const [method, path] of [
       ['DELETE', ''],
@@ -349,8 +349,8 @@ describe('api keys › of a user', () => {
   })
 })
 
-describe('api keys › in use', () => {
-  test('act as their owner under row-level security, with one factor passed', async () => {
+describe('API key authentication', () => {
+  test('acts as the owner under row-level security, at aal1', async () => {
     const { key } = await createApiKey(app, { userId: alice })
     expect(noteOf(await post('/api/collections/note', key, { body: 'of alice' }))).toEqual([201, 'of alice'])
     const [row] = (await get('/api/collections/note', key)).json.items
@@ -373,7 +373,7 @@ describe('api keys › in use', () => {
     })
   })
 
-  test('a readonly key reads and does not write', async () => {
+  test('rejects writes of a readonly key', async () => {
     const { key } = await createApiKey(app, { userId: alice, scope: 'readonly' })
     expect((await get('/api/collections/note', key)).status).toBe(200)
     expect((await get('/api/schema', key)).status).toBe(200)
@@ -390,16 +390,16 @@ describe('api keys › in use', () => {
     }
   })
 
-  test.each(['readwrite', '*'])('a key of scope %s writes', async (scope) => {
+  test.each(['readwrite', '*'])('accepts writes of a key with the scope %s', async (scope) => {
     const { key } = await createApiKey(app, { userId: alice, scope })
     expect((await post('/api/collections/note', key, { body: scope })).status).toBe(201)
   })
 
-  test('a key with tables touches no other one, wherever it is named', async () => {
+  test('limits a key to its tables, wherever another one is named', async () => {
     const { key } = await createApiKey(app, { userId: alice, allowedTables: ['task', 'note'] })
     const { key: all } = await createApiKey(app, { userId: alice })
     const refused = scopeError('does not have access to table: person')
-    // Remembered plans were made for another caller.
+    // Cached plans were made for another caller.
     expect((await get('/api/collections/task?expand=person', all)).status).toBe(200)
     expect((await get('/api/collections/task', key)).json.items).toHaveLength(1)
     for (const path of [
@@ -436,7 +436,7 @@ describe('api keys › in use', () => {
   })
 
   test.each([-600_000, 600_000])(
-    'begin and expire by the clock of the database, not by that of a node that is off by %i ms',
+    'starts and expires keys by the database clock, not by that of a node that is off by %i ms',
     async (offset) => {
       const [now] = await app.sql<{ soon: string; late: string; before: string }>(
         `select to_json(now() + interval '1 second') #>> '{}' as soon, to_json(now() + interval '5 minutes') #>> '{}' as late,
@@ -465,7 +465,7 @@ describe('api keys › in use', () => {
     },
   )
 
-  test('note when they were last used', async () => {
+  test('records when a key was last used', async () => {
     const { key, apiKey } = await createApiKey(app, { userId: alice })
     expect((await get('/api/collections/note', key)).status).toBe(200)
     const lastUsedAt = await waitFor('the note', async () => {
@@ -475,13 +475,13 @@ describe('api keys › in use', () => {
     expect(lastUsedAt).toMatch(/Z$/)
   })
 
-  test('of an anonymous user are valid', async () => {
+  test('accepts keys of an anonymous user', async () => {
     const { key } = await createApiKey(app, { userId: bob })
     expect((await get('/api/collections/note', key)).status).toBe(200)
   })
 
-  test('cost no query when they are mistyped', async () => {
-    // Without the table every request that needs the database fails.
+  test('makes no query for a mistyped key', async () => {
+    // Without the table, every request that needs the database fails.
     await app.sql('alter table basalt.api_key_secrets rename to moved')
     try {
       const mistyped = `basalt_key_${'0'.repeat(49)}`

@@ -23,14 +23,14 @@ afterAll(async () => {
 const statusOf = async (node: TestApp, token: string) =>
   (await node.request('GET', '/api/collections/note', { token })).status
 
-/** A key that both nodes have in memory. */
+/** Creates a key that both nodes have cached. */
 async function warmKey(more: object = {}) {
   const made = await createApiKey(first, { userId: alice, ...more })
   for (const node of [first, second]) expect(await statusOf(node, made.key)).toBe(200)
   return made
 }
 
-/** A second is what revocation may take; the rest is slack for a busy machine. */
+/** Checks that every node rejects the key. Revocation may take a second, and the rest is slack for a busy machine. */
 async function expectRevoked(key: string): Promise<void> {
   for (const node of [first, second]) {
     await waitFor('the key to end', async () => (await statusOf(node, key)) === 401, 15_000)
@@ -45,7 +45,7 @@ async function asAdmin(method: string, path: string, body?: unknown): Promise<vo
   if (status >= 300) throw new Error(text)
 }
 
-describe('api keys › revocation', () => {
+describe('API key revocation', () => {
   test.each<[string, (key: string, id: string) => Promise<unknown>]>([
     ['revoked', (_key, id) => asAdmin('DELETE', `api-keys/${id}`)],
     ['rotated without grace', (_key, id) => asAdmin('POST', `api-keys/${id}/rotate`, { graceSeconds: 0 })],
@@ -59,13 +59,13 @@ describe('api keys › revocation', () => {
       (_key, id) =>
         first.sql(`update basalt.api_keys set expires_at = now() - interval '1 s' where id = $1`, [id]),
     ],
-  ])('a key that is %s is refused on every node', async (_how, end) => {
+  ])('rejects a key that is %s on every node', async (_how, end) => {
     const { key, apiKey } = await warmKey()
     await end(key, apiKey.id)
     await expectRevoked(key)
   })
 
-  test('a key ends with its app, and stays ended', async () => {
+  test('revokes a key permanently with its app', async () => {
     const appId = await createApplication(first, { ownerUserId: alice })
     const { key, apiKey } = await warmKey({ appId })
     await asAdmin('DELETE', `apps/${appId}`)
@@ -74,7 +74,7 @@ describe('api keys › revocation', () => {
     expect(row).toEqual({ app_id: null, revoked_at: expect.any(Date) })
   })
 
-  test('a key rests while its user is disabled, and ends with the user', async () => {
+  test('rejects a key while its user is disabled, and permanently once the user is deleted', async () => {
     const [user] = await first.sql<{ id: string }>('insert into basalt.users default values returning id')
     const { key } = await warmKey({ userId: user?.id })
     await asAdmin('POST', `users/${user?.id}/disable`)
@@ -87,7 +87,7 @@ describe('api keys › revocation', () => {
     await expectRevoked(key)
   })
 
-  test('a key follows the address of its user', async () => {
+  test('uses the current address of the user', async () => {
     const [user] = await first.sql<{ id: string }>('insert into basalt.users default values returning id')
     await first.sql(`
       create table whose (id serial primary key, body text, email text default basalt.user_email());
@@ -106,7 +106,7 @@ describe('api keys › revocation', () => {
     }
   })
 
-  test('streams of a key end with it', async () => {
+  test('ends streams of the key', async () => {
     const { key, apiKey } = await warmKey()
     await using events = await openEventStream(second.url, `tables=item&token=${key}`)
     await using socket = await openWebSocket(second.url, { token: key })
@@ -117,7 +117,7 @@ describe('api keys › revocation', () => {
     expect((await socket.ended()).code).toBe(4401)
   })
 
-  test('keys made before the owner of an address came end when the owner signs in by mail', async () => {
+  test('revokes keys from before the owner of an address signed in by mail', async () => {
     await using accounts = await createAccountsApp({ setup: notes })
     const email = newEmail()
     const { token } = await accounts.register(email)
@@ -129,7 +129,7 @@ describe('api keys › revocation', () => {
   })
 })
 
-test('api keys › a WebSocket subscribes to the tables of its key, also after another one came', async () => {
+test('API keys › a WebSocket subscribes only to the tables of its key, even after another key connected', async () => {
   const { key } = await createApiKey(first, { userId: alice, allowedTables: ['item'] })
   const { key: all } = await createApiKey(first, { userId: alice })
   const refused = 'api key does not have access to table: note'
@@ -156,7 +156,7 @@ test('api keys › a WebSocket subscribes to the tables of its key, also after a
   expect(await member.ask({ type: 'auth', token: key })).toMatchObject({ status: 'ok' })
 })
 
-test('api keys › a readonly key listens on channels and does not send', async () => {
+test('API keys › a readonly key receives from channels and cannot send', async () => {
   const { key } = await createApiKey(first, { userId: alice, scope: 'readonly' })
   await using socket = await openWebSocket(first.url, { token: key })
   for (const type of ['broadcast', 'presence_track']) {

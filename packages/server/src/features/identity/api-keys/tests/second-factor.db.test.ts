@@ -15,19 +15,19 @@ const insufficient = {
   error: 'insufficient_aal',
 }
 
-test('with a factor enrolled, a session that has not passed it gets no key', async () => {
+test('API keys › a session that has not passed the enrolled factor gets no key', async () => {
   const user = await totpUser(accounts)
   const { token } = await aal2Session(accounts, user)
   const made = await accounts.post('api-keys', { name: 'laptop' }, token)
   expect([made.status, Object.keys(made.json)]).toEqual([201, ['key', 'apiKey']])
   const path = `api-keys/${made.json.apiKey.id}`
-  // The session of before the enrolment.
+  // The session from before the enrolment.
   expect(envelope(await accounts.post('api-keys', { name: 'other' }, user.token))).toEqual(insufficient)
   expect(envelope(await accounts.post(`${path}/rotate`, {}, user.token))).toEqual(insufficient)
   expect((await accounts.post(`${path}/rotate`, {}, token)).status).toBe(200)
   const listed = await accounts.app.request('GET', '/api/auth/api-keys', { token: user.token })
   expect(listed.json.map(({ name }: { name: string }) => name)).toEqual(['laptop'])
-  // To take access away needs no more than the session.
+  // The session is enough to take access away.
   const revoked = await accounts.app.request('DELETE', `/api/auth/${path}`, { token: user.token })
   expect(revoked.status).toBe(204)
 })

@@ -41,32 +41,32 @@ const batch = (node: TestApp, token: string) =>
     },
   })
 
-function together(count: number, ask: (node: TestApp, index: number) => Promise<TestResponse>) {
+function together(count: number, send: (node: TestApp, index: number) => Promise<TestResponse>) {
   return Promise.all(
-    Array.from({ length: count }, (_, index) => ask(index % 2 === 0 ? first : second, index)),
+    Array.from({ length: count }, (_, index) => send(index % 2 === 0 ? first : second, index)),
   )
 }
 
-describe('apps › rate limit', () => {
-  test('shows administrators how much of it is used', async () => {
+describe('app rate limit', () => {
+  test('shows administrators its use', async () => {
     const { appId, key } = await limitedKey(5, 3600)
     const token = await first.adminToken()
-    const look = (id: string) => first.request('GET', `/api/admin/apps/${id}/rate-limit`, { token })
+    const readLimit = (id: string) => first.request('GET', `/api/admin/apps/${id}/rate-limit`, { token })
     const limit = { limit: 5, windowSeconds: 3600 }
-    expect((await look(appId)).json).toEqual({ ...limit, used: 0, remaining: 5 })
+    expect((await readLimit(appId)).json).toEqual({ ...limit, used: 0, remaining: 5 })
     await together(3, (node) => list(node, key))
-    // Until nodes have reported, permits they hold ahead count as used.
-    await waitFor('permits in use', async () => (await look(appId)).json.used >= 3)
-    const { used, remaining } = (await look(appId)).json
+    // Permits that nodes hold ahead count as used until the nodes have reported.
+    await waitFor('permits in use', async () => (await readLimit(appId)).json.used >= 3)
+    const { used, remaining } = (await readLimit(appId)).json
     expect(used + remaining).toBe(5)
-    expect((await look(defaultAppId)).json).toMatchObject({ limit: 0, used: 0, remaining: null })
-    expect(envelope(await look('7b0b1c1e-0000-4000-8000-000000000000'))).toMatchObject({
+    expect((await readLimit(defaultAppId)).json).toMatchObject({ limit: 0, used: 0, remaining: null })
+    expect(envelope(await readLimit('7b0b1c1e-0000-4000-8000-000000000000'))).toMatchObject({
       code: 404,
       message: 'app not found',
     })
   })
 
-  test('lets exactly 10 of 40 parallel requests pass over two nodes, a batch counting once', async () => {
+  test('passes exactly 10 of 40 parallel requests on two nodes, counting a batch once', async () => {
     const { key } = await limitedKey(10, 3600)
     const responses = await together(40, (node, index) =>
       index % 4 < 2 ? list(node, key) : batch(node, key),
@@ -84,21 +84,21 @@ describe('apps › rate limit', () => {
       expect(seconds).toBeLessThanOrEqual(3600)
       expect(response.headers.get('x-app-ratelimit-limit')).toBe('10')
       expect(response.headers.get('x-app-ratelimit-remaining')).toBe('0')
-      // In Unix time, by the clock of the same answer.
+      // The header is in Unix time, by the clock of the same response.
       const reset = Number(response.headers.get('x-app-ratelimit-reset')) - seconds
       expect(Math.abs(reset - Date.now() / 1000)).toBeLessThan(60)
     }
-    // A batch that was refused wrote nothing.
+    // A rejected batch wrote nothing.
     const [row] = await first.sql<{ count: number }>(`select count(*)::int from note where body = 'x'`)
     expect((row?.count ?? -1) / 5).toBe(
       responses.filter(({ status }, index) => status === 200 && index % 4 >= 2).length,
     )
   })
 
-  test('lets exactly the limit pass when permits are leased ahead of requests on two nodes', async () => {
+  test('passes exactly the limit when permits are leased ahead of requests on two nodes', async () => {
     const { key } = await limitedKey(100, 3600)
     const responses = await together(100, (node) => list(node, key))
-    // Permits that one node holds are returned for the other one when they are not used.
+    // Unused permits of one node are returned for the other one.
     const granted = await waitFor('the last permits', async () => {
       responses.push(...(await together(4, (node) => list(node, key))))
       return responses.filter(({ status }) => status === 200).length === 100
@@ -108,7 +108,7 @@ describe('apps › rate limit', () => {
     expect(countStatuses(after)).toEqual({ 429: 10 })
   })
 
-  test('counts the keys of an app together, and those of another app apart', async () => {
+  test('counts the keys of an app together, and those of another app separately', async () => {
     const { key, appId } = await limitedKey(2, 3600)
     const { key: sibling } = await createApiKey(first, { userId: alice, appId })
     const { key: stranger } = await limitedKey(2, 3600)
@@ -117,7 +117,7 @@ describe('apps › rate limit', () => {
     expect(statuses).toEqual([200, 200, 429, 200])
   })
 
-  test('lets requests pass again when the window has moved on', async () => {
+  test('passes requests again when the window has moved on', async () => {
     const { key } = await limitedKey(3, 1)
     const statuses = []
     for (let index = 0; index < 4; index += 1) statuses.push((await list(first, key)).status)
@@ -136,7 +136,7 @@ describe('apps › rate limit', () => {
     expect((await list(first, key)).status).toBe(429)
   })
 
-  test('of the default app applies to keys without an app', async () => {
+  test('applies the default app to keys without an app', async () => {
     const { key } = await createApiKey(first, { userId: alice })
     const change = async (rateLimitRps: number) =>
       await first.request('PUT', `/api/admin/apps/${defaultAppId}`, {
@@ -152,14 +152,14 @@ describe('apps › rate limit', () => {
     expect((await list(first, userToken({ sub: alice }))).status).toBe(200)
   })
 
-  test('does not count what a key may not do', async () => {
+  test('does not count requests that the key may not make', async () => {
     const { key } = await limitedKey(1, 3600)
     expect((await first.request('GET', '/api/auth/me', { token: key })).status).toBe(403)
     expect((await list(first, key)).status).toBe(200)
     expect((await list(first, key)).status).toBe(429)
   })
 
-  test('is in force on every node when it is changed or removed', async () => {
+  test('applies on every node after a change or removal', async () => {
     const { key, appId } = await limitedKey(1, 3600)
     expect(countStatuses([await list(first, key), await list(second, key)])).toEqual({ 200: 1, 429: 1 })
     const change = async (body: object) =>
@@ -174,14 +174,14 @@ describe('apps › rate limit', () => {
     }
   })
 
-  test('asks the database for permits ahead of requests, not once per request', async () => {
+  test('leases permits ahead of requests instead of once per request', async () => {
     const { key, appId } = await limitedKey(10_000, 3600)
     for (let index = 0; index < 50; index += 1) expect((await list(first, key)).status).toBe(200)
     const leases = await first.sql('select 1 from basalt.permit_leases where app_id = $1', [appId])
     expect(leases.length).toBeLessThan(5)
   })
 
-  test('gives permits back that were not used', async () => {
+  test('returns unused permits', async () => {
     const { key, appId } = await limitedKey(1000, 3600)
     expect((await list(first, key)).status).toBe(200)
     await waitFor('the report', async () => {

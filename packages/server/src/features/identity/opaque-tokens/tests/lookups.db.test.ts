@@ -17,7 +17,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 
 const madeUp = () => randomBytes(32).toString('hex')
 
-test('opaque tokens › lookups › of 10,000 made up keys share a few statements with a good one', async () => {
+test('opaque tokens › lookups › send a few statements for 10,000 invented keys and a valid one', async () => {
   const { system } = app.app.database
   let statements = 0
   const lookups = new TokenLookups((hashes) => {
@@ -31,7 +31,7 @@ test('opaque tokens › lookups › of 10,000 made up keys share a few statement
   expect(statements).toBeLessThanOrEqual(21)
 })
 
-test('opaque tokens › lookups › those that wait are bounded, and answered when the database fails', async () => {
+test('opaque tokens › lookups › bound the waiting tokens, and reject them when the database fails', async () => {
   const failed = Promise.withResolvers<never[]>()
   const lookups = new TokenLookups(() => failed.promise)
   const waiting = Array.from({ length: 20_001 }, () => lookups.find(madeUp()))
