@@ -18,7 +18,7 @@ import { mfaErrors } from './errors.ts'
 import { code, ofPendingSignIn } from './requests.ts'
 import { passSecondFactor } from './second-factor.ts'
 
-/** Ten codes of the form xxxxx-xxxxx, each good once. No letters that look alike. */
+/** Number of codes. Each has the form xxxxx-xxxxx, without similar letters, and works once. */
 const codes = 10
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const half = 5
@@ -26,7 +26,7 @@ const half = 5
 const generate = generation('generate')
 const regenerate = generation('regenerate')
 
-/** Describes both names of one endpoint. The codes of before are void. */
+/** Describes both names of one endpoint, which voids the previous codes. */
 function generation(name: 'generate' | 'regenerate') {
   return operation({
     id: `mfa.${name}BackupCodes`,
@@ -43,7 +43,7 @@ function generation(name: 'generate' | 'regenerate') {
       const made = Array.from({ length: codes }, createBackupCode)
       const hashes = made.map((code) => hashCode(keys, 'backup', userId, normalize(code)))
       await database.transaction(async (transaction) => {
-        // One replacement at a time: two at once must not leave twenty codes.
+        // The lock allows one replacement at a time, so that two concurrent ones do not leave twenty codes.
         await lockSelf(transaction, identity)
         await transaction.count(sql`delete from basalt.mfa_backup_codes where user_id = ${userId}`)
         await transaction.count(sql`
@@ -87,10 +87,10 @@ export const backupCodeOperations = [generate, regenerate, count, verify]
 export async function verifyBackupCode(
   context: MfaContext,
   pending: PendingIdentity,
-  given: string | undefined,
+  text: string | undefined,
   client: Client,
 ): Promise<AuthenticationResponse> {
-  const code = normalize(requireText(given, 'code'))
+  const code = normalize(requireText(text, 'code'))
   const codeHash = hashCode(context.accounts.keys, 'backup', pending.userId, code)
   return await passSecondFactor(context, pending, 'backup_code', client, async (transaction) => {
     const used = await transaction.count(sql`
@@ -105,7 +105,7 @@ function createBackupCode(): string {
   return `${letters.slice(0, half)}-${letters.slice(half)}`
 }
 
-/** Returns a code without what typing adds to it. */
+/** Returns a code without the characters that typing adds to it. */
 function normalize(code: string): string {
   return code.trim().toLowerCase().replace(/[\s-]/g, '')
 }

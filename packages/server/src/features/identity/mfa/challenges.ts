@@ -7,14 +7,14 @@ import type { FactorMethod } from './factors.ts'
 
 export type ChallengePurpose = 'enroll' | 'verify' | 'sign_in'
 
-/** Owner of a challenge, which is never good for another user, factor or purpose. */
+/** Scope of a challenge, which is never valid for another user, factor or purpose. */
 export interface ChallengeScope {
   readonly userId: string
   readonly method: FactorMethod
   readonly purpose: ChallengePurpose
 }
 
-/** Challenge as it is stored. */
+/** Stored challenge. */
 export interface Challenge {
   readonly id: string
   readonly code_hash: Buffer | null
@@ -29,7 +29,7 @@ export interface Challenge {
 const columns = sql`
   id, code_hash, challenge, phone, attempts, used_at is not null as is_used, expires_at <= now() as is_expired`
 
-/** @throws AppError no_pending_mfa when the user has been deleted meanwhile */
+/** Inserts a challenge. @throws AppError no_pending_mfa when the user has been deleted in the meantime */
 export async function createChallenge(
   database: Queryable,
   { userId, method, purpose }: ChallengeScope,
@@ -44,12 +44,16 @@ export async function createChallenge(
   return id
 }
 
-/** Translates a failed insertion. @throws AppError no_pending_mfa when the user has been deleted meanwhile */
+/**
+ * Translates the error of a failed insertion.
+ *
+ * @throws AppError no_pending_mfa when the user has been deleted in the meantime
+ */
 export function refuseDeletedUser(error: unknown): never {
   throw codeOf(error) === '23503' ? httpErrors.noPendingMfa() : error
 }
 
-/** Voids earlier challenges, as when an enrolment begins anew. */
+/** Voids earlier challenges, for example when an enrolment restarts. */
 export async function voidChallenges(
   database: Queryable,
   { userId, method, purpose }: ChallengeScope,
@@ -81,14 +85,17 @@ export async function findLatestChallenge(
     limit 1`)
 }
 
-/** Uses the challenge up; of several at once one succeeds. */
+/** Consumes the challenge. Of several concurrent calls one succeeds. */
 export async function consumeChallenge(database: Queryable, id: string): Promise<boolean> {
   const used = await database.count(sql`
     update basalt.mfa_challenges set used_at = now() where id = ${id} and used_at is null and expires_at > now()`)
   return used > 0
 }
 
-/** Counts a try of a code, whatever comes of it; false when none is left. Commit this by itself. */
+/**
+ * Counts an attempt at a code, whatever its outcome. Returns false when none is left. The caller commits the
+ * count by itself.
+ */
 export async function countTry(database: Queryable, id: string, limit: number): Promise<boolean> {
   const counted = await database.count(sql`
     update basalt.mfa_challenges set attempts = attempts + 1
@@ -96,7 +103,7 @@ export async function countTry(database: Queryable, id: string, limit: number): 
   return counted > 0
 }
 
-/** Puts the code in force that is being sent; false when the challenge is gone, used or expired. */
+/** Stores the code that is being sent. Returns false when the challenge is deleted, used or expired. */
 export async function setCode(database: Queryable, id: string, codeHash: Buffer): Promise<boolean> {
   const set = await database.count(sql`
     update basalt.mfa_challenges set code_hash = ${codeHash}
@@ -104,7 +111,7 @@ export async function setCode(database: Queryable, id: string, codeHash: Buffer)
   return set > 0
 }
 
-/** Uses the challenge up by its code; of several at once one succeeds. */
+/** Consumes the challenge by its code. Of several concurrent calls one succeeds. */
 export async function consumeCode(
   database: Queryable,
   id: string,
@@ -114,8 +121,8 @@ export async function consumeCode(
     update basalt.mfa_challenges set used_at = now()
     where id = ${id} and code_hash = ${codeHash} and used_at is null and expires_at > now()`)
   if (used > 0) return 'right'
-  const spent = await database.maybeOne(
+  const consumed = await database.maybeOne(
     sql`select 1 from basalt.mfa_challenges where id = ${id} and used_at is not null`,
   )
-  return spent === undefined ? 'wrong' : 'used'
+  return consumed === undefined ? 'wrong' : 'used'
 }

@@ -8,7 +8,7 @@ export interface CleanUpCounts {
   readonly enrollments: number
 }
 
-/** Defines the housekeeping that `auth.clean_up.enabled` switches on; otherwise the job does nothing. */
+/** Defines the clean-up job, which does nothing unless `auth.clean_up.enabled` is set. */
 export function defineUnfinishedHousekeeping(
   database: SystemDatabase,
   queue: JobQueue,
@@ -21,7 +21,7 @@ export function defineUnfinishedHousekeeping(
   )
 }
 
-/** Removes unlinked anonymous accounts and unfinished enrolments, where the operator has asked for it. */
+/** Removes unlinked anonymous accounts and unfinished enrolments, if the operator has enabled it. */
 export async function cleanUp(
   database: SystemDatabase,
   config: AccountConfig['clean_up'],

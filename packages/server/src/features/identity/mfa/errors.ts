@@ -5,13 +5,13 @@ const disabled = (name: string, key: string) =>
   ({
     status: 404,
     message: `${name} is not enabled`,
-    help: `Set \`auth.${key}\`, or switch it on in the auth settings.`,
+    help: `Set \`auth.${key}\`, or enable it in the auth settings.`,
   }) as const
 const enrolled = (name: string) =>
   ({
     status: 409,
     message: `${name} already enrolled`,
-    help: 'A user has one factor of each kind; remove it first.',
+    help: 'A user has one factor of each kind. Remove the existing one first.',
   }) as const
 const notEnrolled = (message: string) =>
   ({ status: 404, message, help: 'The user has no confirmed factor of this kind.' }) as const
@@ -32,17 +32,17 @@ export const mfaErrorTable = {
   noTotpEnrollment: {
     status: 404,
     message: 'no pending TOTP enrollment found',
-    help: 'Begin with `POST /api/auth/mfa/totp/enroll`.',
+    help: 'Start with `POST /api/auth/mfa/totp/enroll`.',
   },
   noEmailMfaEnrollment: {
     status: 404,
     message: 'no pending email MFA enrollment found',
-    help: 'Begin with `POST /api/auth/mfa/email/enroll`.',
+    help: 'Start with `POST /api/auth/mfa/email/enroll`.',
   },
   noSmsMfaEnrollment: {
     status: 404,
     message: 'no pending SMS MFA enrollment found',
-    help: 'Begin with `POST /api/auth/mfa/sms/enroll`.',
+    help: 'Start with `POST /api/auth/mfa/sms/enroll`.',
   },
   noTotpFactor: notEnrolled('no TOTP factor enrolled'),
   noEmailMfaFactor: notEnrolled('no email MFA factor enrolled'),
@@ -55,12 +55,12 @@ export const mfaErrorTable = {
   invalidPhone: {
     status: 400,
     message: 'invalid phone number format',
-    help: 'Expected the international form, such as +12025550123, in a country that codes are sent to.',
+    help: 'Send the number in international form, such as +12025550123. Its country must be one that codes are sent to.',
   },
   challengeNotFound: {
     status: 404,
     message: 'challenge not found or expired',
-    help: 'Ask for a new challenge; one lasts five minutes, by email ten.',
+    help: 'Request a new challenge. It is valid for five minutes, by email for ten.',
   },
   challengeUsed: {
     status: 409,
@@ -72,11 +72,11 @@ export const mfaErrorTable = {
     'The code is wrong, or the clock of the device is off by more than 30 seconds.',
   ),
   totpCodeUsed: wrong('TOTP code already used', 'Wait for the next code.'),
-  invalidEmailMfaCode: wrong('invalid email MFA code', 'The code is wrong, or was tried wrongly five times.'),
+  invalidEmailMfaCode: wrong('invalid email MFA code', 'The code is wrong, or five attempts have failed.'),
   emailMfaCodeExpired: {
     status: 410,
     message: 'email MFA code expired',
-    help: 'A code lasts ten minutes. Ask for a new one.',
+    help: 'A code is valid for ten minutes. Request a new one.',
   },
   invalidSmsMfaCode: wrong(
     'invalid or expired code',
@@ -86,12 +86,12 @@ export const mfaErrorTable = {
   tooManyEmailChallenges: {
     status: 429,
     message: 'too many email challenges, try again later',
-    help: 'Three in ten minutes are sent.',
+    help: 'At most three mails are sent in ten minutes.',
   },
   tooManySmsChallenges: {
     status: 429,
     message: 'too many SMS challenges, try again later',
-    help: 'The limits are `auth.limits.sms_per_hour`, of a user and of a number that is enrolled, and `auth.sms_daily_limit`.',
+    help: 'The limits are `auth.limits.sms_per_hour`, for a user and for a number that is being enrolled, and `auth.sms_daily_limit`.',
   },
   tooManyMfaFailures: {
     status: 429,
@@ -107,7 +107,7 @@ export const mfaErrorTable = {
 
 export const mfaErrors = defineErrors(mfaErrorTable)
 
-/** Returns the error of sessions without a second factor, with a text of its own. */
+/** Returns the error for sessions without a second factor, with its own message. */
 export function enrollmentNeedsAal2(): AppError {
   const { kind, status } = httpErrors.insufficientAal()
   return new AppError(kind, status, 'AAL2 session required to enroll additional MFA factors')

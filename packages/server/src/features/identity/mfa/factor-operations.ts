@@ -10,7 +10,7 @@ import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import { factorMethods, listFactors, removeAllFactors, removeFactor, type StoredFactor } from './factors.ts'
 
-/** Factor as its user sees it. */
+/** Factor in responses to its user. */
 const Factor = component(
   'Factor',
   Type.Object({
@@ -69,7 +69,7 @@ const remove = operation({
   success: noContent,
   async handle({ accounts }: MfaContext, { params, http }) {
     const isRemoved = await accounts.database.transaction(async (transaction) => {
-      // The second of two concurrent requests sees the factors left: backup codes go with the last one.
+      // The second of two concurrent requests sees the remaining factors. The backup codes go with the last one.
       const { id } = await lockSelf(transaction, userOf(http))
       return await removeFactor(transaction, id, params.id)
     })
@@ -77,7 +77,7 @@ const remove = operation({
   },
 })
 
-/** Part of the descriptions for administrators. */
+/** Members that the descriptions for administrators share. */
 const administrative = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 const ofUser = '/api/admin/users/:id/factors'
 const userParams = Type.Object({ id: uuidByHandler() })
@@ -102,7 +102,7 @@ const removeOfUser = operation({
   method: 'DELETE',
   path: `${ofUser}/:factorId`,
   summary: 'Remove a second factor of a user',
-  description: 'With the last one the backup codes go too.',
+  description: 'The backup codes are removed with the last factor.',
   params: Type.Object({ id: uuidByHandler(), factorId: Type.String() }),
   success: noContent,
   async handle({ accounts }: MfaContext, { params: { id, factorId }, origin }) {
@@ -134,7 +134,11 @@ const resetOfUser = operation({
 
 export const factorOperations = [list, get, remove, listOfUser, removeOfUser, resetOfUser]
 
-/** Returns the confirmed factors of a user. @throws AppError invalid_token when the user has been deleted meanwhile */
+/**
+ * Returns the confirmed factors of a user.
+ *
+ * @throws AppError invalid_token when the user has been deleted in the meantime
+ */
 export async function describeFactors({ accounts }: MfaContext, userId: string): Promise<Factor[]> {
   const { database } = accounts
   const user = await findUserById(database, userId)

@@ -5,7 +5,7 @@ import { isUuid } from '../../../lib/uuid.ts'
 export const factorMethods = ['totp', 'email', 'sms', 'webauthn'] as const
 export type FactorMethod = (typeof factorMethods)[number]
 
-/** Factor as it is stored. */
+/** Stored factor. */
 export interface StoredFactor {
   readonly id: string
   readonly user_id: string
@@ -20,7 +20,7 @@ export interface StoredFactor {
 
 const columns = sql`id, user_id, method, secret, last_step, phone, confirmed_at, created_at`
 
-/** Returns whether a sign-in of the user needs a second factor, whatever is switched on at the moment. */
+/** Returns whether a sign-in of the user needs a second factor, even if its method is disabled at the moment. */
 export async function isEnrolled(database: Queryable, userId: string): Promise<boolean> {
   const { enrolled } = await database.one<{ enrolled: boolean }>(sql`
     select exists (
@@ -46,7 +46,7 @@ export async function findFactor(
     where user_id = ${userId} and method = ${method}`)
 }
 
-/** Begins an enrolment in place of an unconfirmed one; undefined when the factor is confirmed already. */
+/** Starts an enrolment and replaces an unconfirmed one. Returns undefined when the factor is already confirmed. */
 export async function beginFactor(
   database: Queryable,
   userId: string,
@@ -62,44 +62,50 @@ export async function beginFactor(
     returning ${columns}`)
 }
 
-/** Condition of unconfirmed enrolments that are not void yet. */
-const begun = sql`confirmed_at is null and created_at > now() - interval '10 minutes'`
+/** Condition for unconfirmed enrolments that are not void yet. */
+const isPending = sql`confirmed_at is null and created_at > now() - interval '10 minutes'`
 
 /** Returns the enrolment that waits for its confirmation. */
-export async function findBegunFactor(
+export async function findPendingFactor(
   database: Queryable,
   userId: string,
   method: FactorMethod,
 ): Promise<StoredFactor | undefined> {
   return await database.maybeOne<StoredFactor>(sql`
     select ${columns} from basalt.mfa_factors
-    where user_id = ${userId} and method = ${method} and ${begun}`)
+    where user_id = ${userId} and method = ${method} and ${isPending}`)
 }
 
-/** Puts the factor in force; false when another request did, or began anew, or it was begun too long ago. */
+/**
+ * Confirms the factor. Returns false when another request confirmed or restarted it, or when the enrolment is
+ * too old.
+ */
 export async function confirmFactor(database: Queryable, factor: StoredFactor): Promise<boolean> {
   const confirmed = await database.count(sql`
     update basalt.mfa_factors set confirmed_at = now()
-    where id = ${factor.id} and ${begun}
+    where id = ${factor.id} and ${isPending}
       and secret is not distinct from ${factor.secret} and phone is not distinct from ${factor.phone}`)
   return confirmed > 0
 }
 
-/** Takes a time step; false when it or a later one was taken before. Of several at once one succeeds. */
-export async function takeStep(database: Queryable, factorId: string, step: number): Promise<boolean> {
-  const taken = await database.count(sql`
+/**
+ * Consumes a time step. Returns false when it or a later one was used before. Of several concurrent calls one
+ * succeeds.
+ */
+export async function consumeStep(database: Queryable, factorId: string, step: number): Promise<boolean> {
+  const count = await database.count(sql`
     update basalt.mfa_factors set last_step = ${step}::bigint
     where id = ${factorId} and (last_step is null or last_step < ${step}::bigint)`)
-  return taken > 0
+  return count > 0
 }
 
-/** Replaces the sealed secret by the same one under another key. */
+/** Replaces the encrypted secret by the same secret under another key. */
 export async function resealSecret(database: Queryable, factor: StoredFactor, secret: string): Promise<void> {
   await database.count(sql`
     update basalt.mfa_factors set secret = ${secret} where id = ${factor.id} and secret = ${factor.secret}`)
 }
 
-/** Removes one factor; its passkeys too, and with the last one the backup codes. */
+/** Removes one factor with its passkeys. The backup codes go with the last factor. */
 export async function removeFactor(database: Queryable, userId: string, factorId: string): Promise<boolean> {
   if (!isUuid(factorId)) return false
   const removed = await database.maybeOne<{ method: FactorMethod }>(sql`
@@ -116,7 +122,7 @@ export async function removeFactor(database: Queryable, userId: string, factorId
   return true
 }
 
-/** Removes everything, as when an administrator resets the account. */
+/** Removes all factors and backup codes, for example when an administrator resets the account. */
 export async function removeAllFactors(database: Queryable, userId: string): Promise<void> {
   for (const table of ['mfa_factors', 'passkeys', 'mfa_backup_codes', 'mfa_challenges']) {
     await database.count(sql`delete from ${sql.id('basalt', table)} where user_id = ${userId}`)
@@ -130,7 +136,7 @@ export async function removeStaleEnrollments(database: Queryable, olderThanMinut
     where confirmed_at is null and created_at < now() - make_interval(mins => ${olderThanMinutes}::int)`)
 }
 
-/** Counts shared secrets by the key that has sealed them. A sealed secret begins with the name of its key. */
+/** Counts shared secrets by the key that encrypted them. An encrypted secret begins with the name of its key. */
 export async function countSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(secret, '.', 1) as key, count(*)::int as count

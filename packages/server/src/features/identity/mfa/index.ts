@@ -28,10 +28,10 @@ export { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } 
 export { challengeSentCode, verifySentCode } from './sent-codes.ts'
 export { challengeTotp, verifyTotp } from './totp.ts'
 
-/** Second factors as accounts see them. */
+/** Second factors as accounts use them. */
 export const secondFactors: SecondFactors = { isEnrolled }
 
-/** Second factors: authenticator app, codes by mail and SMS, backup codes. */
+/** Makes the feature of second factors: authenticator app, codes by mail and SMS, backup codes. */
 export function mfa(context: MfaContext): Feature {
   context.accounts.jobs.define(sentCodeJob(context))
   const operations = [...totpOperations, ...sentCodeOperations, ...backupCodeOperations, ...factorOperations]

@@ -1,11 +1,12 @@
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
 import { mfaErrors } from './errors.ts'
 
-/** Fifteen failures within an hour lock all second factors of the user for thirty minutes. */
+/** Limit of failures. Fifteen within an hour lock all second factors of the user for thirty minutes. */
 const failures: AttemptLimit = { name: 'mfa.failures', attempts: 15, windowSeconds: 3600, lockSeconds: 1800 }
 
 /**
- * Counts a try before it is made, so that tries made together cannot all slip through; a success forgets them.
+ * Counts an attempt before it runs, so that concurrent attempts cannot all slip through. A success clears the
+ * count.
  *
  * @throws AppError too_many_mfa_failures with Retry-After
  */
@@ -13,7 +14,7 @@ export async function requireTry(throttle: Throttle, userId: string): Promise<vo
   requireAllowed(await throttle.attempt(failures, userId), mfaErrors.tooManyMfaFailures())
 }
 
-/** Takes a try back that was none: an unknown or used challenge. */
+/** Releases an attempt that does not count: one with an unknown or used challenge. */
 export async function releaseTry(throttle: Throttle, userId: string): Promise<void> {
   await throttle.release(failures, userId)
 }
@@ -22,10 +23,10 @@ export async function forgetFailures(throttle: Throttle, userId: string): Promis
   await throttle.reset(failures, userId)
 }
 
-/** Limit of confirmations: wrong codes lock nothing but further tries. */
+/** Limit of confirmations. Wrong codes block only further confirmations. */
 const confirmations: AttemptLimit = { name: 'mfa.confirmations', attempts: 15, windowSeconds: 600 }
 
-/** @throws AppError too_many_mfa_failures */
+/** Counts an attempt at a confirmation. @throws AppError too_many_mfa_failures */
 export async function requireConfirmTry(throttle: Throttle, userId: string): Promise<void> {
   requireAllowed(await throttle.attempt(confirmations, userId), mfaErrors.tooManyMfaFailures())
 }

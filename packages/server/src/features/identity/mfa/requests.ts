@@ -1,17 +1,17 @@
 import { checkedByHandler, requiredByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** Parts of descriptions. */
+/** Members that descriptions share. */
 export const ofUser = { method: 'POST', guard: 'bearer', tag: 'mfa' } as const
 export const ofPendingSignIn = { method: 'POST', guard: 'mfa', tag: 'mfa' } as const
 
-/** Members of requests that several methods have in common. Handlers check them once the method is known to be enabled. */
+/** Members that requests of several methods share. Handlers check them once the method is known to be enabled. */
 export const code = requiredByHandler(
-  Type.String({ maxLength: 64, description: 'Digits; blanks and hyphens do not matter.' }),
+  Type.String({ maxLength: 64, description: 'Digits. Blanks and hyphens are ignored.' }),
 )
 export const phone = checkedByHandler(
   { format: 'phone' },
-  Type.String({ maxLength: 64, description: 'International form.' }),
+  Type.String({ maxLength: 64, description: 'Number in international form.' }),
 )
 export const challengeId = Type.String({ maxLength: 64 })
 

@@ -18,8 +18,8 @@ import { isEnrolled } from './factors.ts'
 import { forgetFailures, releaseTry, requireTry } from './lockout.ts'
 
 /**
- * Returns the user who may enrol a factor: one with an account. A user with a factor must have passed it, see
- * {@link requirePassedFactor}.
+ * Returns the user who may enrol a factor, which requires an account. A user with a factor must have passed
+ * it, see {@link requirePassedFactor}.
  *
  * @throws AppError link_account_first, invalid_token
  */
@@ -28,9 +28,9 @@ export async function requireEnroller({ accounts }: MfaContext, identity: UserId
 }
 
 /**
- * Locks the user as {@link requireEnroller} returns it, when an enrolment is confirmed: since it began, another factor may
- * have come into force, or the session have ended. The user stays locked until the transaction ends: of two factors confirmed at once the second one
- * sees the first.
+ * Locks the user that {@link requireEnroller} returns, to confirm an enrolment. Since it started, the session
+ * may have ended, or another factor may have been confirmed. The lock lasts until the transaction ends: of
+ * two factors confirmed at once, the second request sees the first factor.
  */
 export async function lockEnroller(transaction: Queryable, identity: UserIdentity): Promise<User> {
   return requireAccount(await lockSelf(transaction, identity), identity)
@@ -43,8 +43,8 @@ function requireAccount(user: User | undefined, identity: UserIdentity): User {
 }
 
 /**
- * Rejects sessions that have not passed a factor of the user. Every step of an enrolment asks for it, the last one with
- * the user locked.
+ * Rejects sessions that have not passed a factor of the user. Every step of an enrolment calls it, the last
+ * one with the user locked.
  *
  * @param hasPassed whether the session counts as one that has passed a factor
  * @throws AppError insufficient_aal
@@ -58,11 +58,11 @@ export async function requirePassedFactor(
 }
 
 /**
- * Verifies a second factor and completes the sign-in. The try is counted and committed first; what the factor uses up and
- * the session are one transaction.
+ * Verifies a second factor and completes the sign-in. The attempt is counted and committed first. One
+ * transaction consumes the factor and starts the session.
  *
  * @param verify throws when the factor is wrong; runs in the transaction
- * @throws AppError too_many_mfa_failures, no_pending_mfa, what `verify` throws
+ * @throws AppError too_many_mfa_failures, no_pending_mfa, errors of `verify`
  */
 export async function passSecondFactor(
   { accounts }: MfaContext,
@@ -75,7 +75,7 @@ export async function passSecondFactor(
   await requireTry(throttle, pending.userId)
   try {
     const response = await database.transaction(async (transaction) => {
-      // The order of every use case: user, then tokens and factors, then sessions. Another one would deadlock.
+      // Every use case locks the user, then tokens and factors, then sessions. Another order would deadlock.
       await lockUser(transaction, pending.userId)
       await verify(transaction)
       const finished = await finishSecondFactor(accounts, transaction, pending, method, client)
@@ -91,7 +91,7 @@ export async function passSecondFactor(
   }
 }
 
-/** Errors that count as failures. An unknown or used challenge tells nothing about the factor. */
+/** Errors that count as failures. An unknown or used challenge reveals nothing about the factor. */
 const failedTries = new Set([
   'invalid_totp_code',
   'totp_code_used',

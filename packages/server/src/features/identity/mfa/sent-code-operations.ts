@@ -15,7 +15,7 @@ const enrollEmail = operation({
   ...enrollment,
   id: 'mfa.enrollEmail',
   path: `${email}/enroll`,
-  summary: 'Begin to enrol codes by mail',
+  summary: 'Start to enrol codes by mail',
   async handle(context: MfaContext, { http }) {
     await enrollSentCode(context, userOf(http), 'email')
     return { message: 'verification code sent to your email' }
@@ -26,7 +26,7 @@ const confirmEmail = operation({
   ...enrollment,
   id: 'mfa.confirmEmail',
   path: `${email}/enroll/confirm`,
-  summary: 'Confirm codes by mail, by the code that was mailed',
+  summary: 'Confirm codes by mail with the mailed code',
   body: Type.Object({ code }),
   async handle(context: MfaContext, { body, http }) {
     await confirmSentCode(context, userOf(http), 'email', body)
@@ -60,7 +60,7 @@ const enrollSms = operation({
   ...enrollment,
   id: 'mfa.enrollSms',
   path: `${sms}/enroll`,
-  summary: 'Begin to enrol codes by SMS',
+  summary: 'Start to enrol codes by SMS',
   body: Type.Object({ phone: requiredByHandler(phone) }),
   async handle(context: MfaContext, { body, http }) {
     await enrollSentCode(context, userOf(http), 'sms', body.phone)
@@ -72,7 +72,7 @@ const confirmSms = operation({
   ...enrollment,
   id: 'mfa.confirmSms',
   path: `${sms}/enroll/confirm`,
-  summary: 'Confirm codes by SMS, by the code that was sent',
+  summary: 'Confirm codes by SMS with the code that was sent',
   body: Type.Object({ phone: Type.Optional(phone), code }),
   async handle(context: MfaContext, { body, http }) {
     await confirmSentCode(context, userOf(http), 'sms', body)
@@ -97,14 +97,14 @@ const verifySms = operation({
   id: 'mfa.verifySms',
   path: `${sms}/verify`,
   summary: 'Complete the sign-in by a code from SMS',
-  description: 'Without `challenge_id` the latest challenge is meant.',
+  description: 'Without `challenge_id` the latest challenge is used.',
   body: Type.Object({ challenge_id: Type.Optional(challengeId), code }),
   success: ok(authenticationSchema),
   handle: async (context: MfaContext, { body, http }) =>
     await verifySentCode(context, pendingOf(http), 'sms', body, clientOf(http)),
 })
 
-/** Codes by mail and SMS. */
+/** Operations on codes by mail and SMS. */
 export const sentCodeOperations = [
   ...[enrollEmail, confirmEmail, challengeEmail, verifyEmail],
   ...[enrollSms, confirmSms, challengeSms, verifySms],

@@ -28,7 +28,7 @@ import {
 } from './challenges.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
-import { beginFactor, confirmFactor, findBegunFactor, findFactor } from './factors.ts'
+import { beginFactor, confirmFactor, findFactor, findPendingFactor } from './factors.ts'
 import { requireConfirmTry } from './lockout.ts'
 import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
@@ -47,7 +47,7 @@ const channels = {
     lifetimeSeconds: () => 600,
     tries: () => 5,
     digits: () => 6,
-    /** Codes that a user may be sent; the one of the enrolment counts. */
+    /** Maximum number of codes that a user may be sent, including the code of the enrolment. */
     limit: () => ({ name: 'mfa.email', attempts: 3, windowSeconds: 600 }),
     limited: mfaErrors.tooManyEmailChallenges,
   },
@@ -81,7 +81,11 @@ interface CodeRequest {
 
 const jobName = 'mfa.send_code'
 
-/** Begins an enrolment. @throws AppError of the method: disabled, enrolled, too many; invalid_phone, email_for_mfa_missing, … */
+/**
+ * Starts an enrolment.
+ *
+ * @throws AppError of the method: disabled, enrolled, too many; invalid_phone, email_for_mfa_missing, …
+ */
 export async function enrollSentCode(
   context: MfaContext,
   identity: UserIdentity,
@@ -101,8 +105,8 @@ export async function enrollSentCode(
   await database.transaction(async (transaction) => {
     await lockEnroller(transaction, identity)
     await requirePassedFactor(transaction, identity)
-    const begun = await beginFactor(transaction, user.id, method, phone === undefined ? {} : { phone })
-    if (begun === undefined) throw channel.enrolled()
+    const factor = await beginFactor(transaction, user.id, method, phone === undefined ? {} : { phone })
+    if (factor === undefined) throw channel.enrolled()
     const scope = { userId: user.id, method, purpose: 'enroll' } as const
     await voidChallenges(transaction, scope)
     await send(context, transaction, scope, phone)
@@ -115,10 +119,10 @@ export async function confirmSentCode(
   context: MfaContext,
   identity: UserIdentity,
   method: SentMethod,
-  given: { readonly code?: string | undefined; readonly phone?: string | undefined },
+  body: { readonly code?: string | undefined; readonly phone?: string | undefined },
 ): Promise<void> {
   const channel = requireEnabled(context, method)
-  const code = requireText(given.code, 'code')
+  const code = requireText(body.code, 'code')
   const { database, throttle } = context.accounts
   const user = await requireEnroller(context, identity)
   const scope = { userId: user.id, method, purpose: 'enroll' } as const
@@ -127,8 +131,8 @@ export async function confirmSentCode(
   if (factor === undefined || factor.confirmed_at !== null || challenge === undefined || challenge.is_used) {
     throw channel.noEnrollment()
   }
-  // The phone may be repeated; another one than the code was sent to proves nothing.
-  if (given.phone !== undefined && method === 'sms' && requirePhone(context, given.phone) !== factor.phone) {
+  // The phone may be repeated. A phone other than the one that got the code proves nothing.
+  if (body.phone !== undefined && method === 'sms' && requirePhone(context, body.phone) !== factor.phone) {
     throw channel.noEnrollment()
   }
   if (challenge.is_expired) throw channel.expired()
@@ -136,17 +140,17 @@ export async function confirmSentCode(
   if (!(await countTry(database, challenge.id, channel.tries(context)))) throw channel.wrongCode()
   await database.transaction(async (transaction) => {
     await lockEnroller(transaction, identity)
-    const begun = await findBegunFactor(transaction, user.id, method)
-    if (begun === undefined) throw channel.noEnrollment()
+    const factor = await findPendingFactor(transaction, user.id, method)
+    if (factor === undefined) throw channel.noEnrollment()
     await requirePassedFactor(transaction, identity)
     await useCode(context, transaction, challenge, code, channel)
     if (!(await confirmFactor(transaction, factor))) throw channel.noEnrollment()
-    // The code went to the account's address.
+    // The code was sent to the account's address.
     if (method === 'email') await markEmailVerified(transaction, user.id, user.email ?? '')
   })
 }
 
-/** Sends a code for a sign-in that waits. @throws AppError of the method: disabled, no factor, too many */
+/** Sends a code for a pending sign-in. @throws AppError of the method: disabled, no factor, too many */
 export async function challengeSentCode(
   context: MfaContext,
   { userId }: PendingIdentity,
@@ -164,24 +168,24 @@ export async function challengeSentCode(
   return id
 }
 
-/** Completes a pending sign-in by a code. @param given without a challenge id the latest challenge is meant */
+/** Completes a pending sign-in by a code. @param body without a challenge id, the latest challenge is used */
 export async function verifySentCode(
   context: MfaContext,
   pending: PendingIdentity,
   method: SentMethod,
-  given: { readonly challenge_id?: string | undefined; readonly code?: string | undefined },
+  body: { readonly challenge_id?: string | undefined; readonly code?: string | undefined },
   client: Client,
 ): Promise<AuthenticationResponse> {
   const channel = requireEnabled(context, method)
   const scope = { userId: pending.userId, method, purpose: 'verify' } as const
-  if (method === 'email') requireText(given.challenge_id, 'challenge_id')
-  const code = requireText(given.code, 'code')
+  if (method === 'email') requireText(body.challenge_id, 'challenge_id')
+  const code = requireText(body.code, 'code')
   const { database } = context.accounts
   const challenge =
-    given.challenge_id === undefined || given.challenge_id === ''
+    body.challenge_id === undefined || body.challenge_id === ''
       ? await findLatestChallenge(database, scope)
-      : await findChallenge(database, scope, given.challenge_id)
-  if (challenge === undefined) throw given.challenge_id ? mfaErrors.challengeNotFound() : channel.wrongCode()
+      : await findChallenge(database, scope, body.challenge_id)
+  if (challenge === undefined) throw body.challenge_id ? mfaErrors.challengeNotFound() : channel.wrongCode()
   if (challenge.is_used) throw mfaErrors.challengeUsed()
   const hasTry = await countTry(database, challenge.id, channel.tries(context))
   return await passSecondFactor(context, pending, method, client, async (transaction) => {
@@ -209,8 +213,8 @@ export function sentCodeJob(context: MfaContext): JobType<CodeRequest> {
       if (to === null) return
       const fixed = parseTestNumbers(accounts.config.sms_test_phone_numbers).get(to)
       const code = fixed ?? deriveJobCode(keys, id, channels[method].digits(context))
-      const isWanted = await setCode(database, challenge.id, hashCode(keys, 'mfa', challenge.id, code))
-      if (!isWanted || fixed !== undefined) return
+      const isStored = await setCode(database, challenge.id, hashCode(keys, 'mfa', challenge.id, code))
+      if (!isStored || fixed !== undefined) return
       try {
         if (method === 'sms') await accounts.sms.send({ to, body: `Your code is: ${code}` }, { id })
         else await mailCode(context, user, purpose, code, id)
@@ -253,10 +257,10 @@ async function useCode(
   { accounts }: MfaContext,
   transaction: Queryable,
   challenge: Challenge,
-  given: string,
+  code: string,
   channel: Channel,
 ): Promise<void> {
-  const codeHash = hashCode(accounts.keys, 'mfa', challenge.id, given.replace(/[\s-]/g, ''))
+  const codeHash = hashCode(accounts.keys, 'mfa', challenge.id, code.replace(/[\s-]/g, ''))
   const outcome = await consumeCode(transaction, challenge.id, codeHash)
   if (outcome === 'used') throw mfaErrors.challengeUsed()
   if (outcome === 'wrong') throw channel.wrongCode()
@@ -266,7 +270,11 @@ async function requireSend(context: MfaContext, channel: Channel, userId: string
   requireAllowed(await context.accounts.throttle.attempt(channel.limit(context), userId), channel.limited())
 }
 
-/** Limits the messages that a number gets for all accounts together, before its owner is proven. @throws AppError too many */
+/**
+ * Limits the messages that a number gets from all accounts together, before its owner is proven.
+ *
+ * @throws AppError too many
+ */
 async function requireEnrollmentSend({ accounts }: MfaContext, channel: Channel, phone: string) {
   if (parseTestNumbers(accounts.config.sms_test_phone_numbers).has(phone)) return
   const { smsToEnroll, smsDaily } = accountLimits(accounts)
@@ -280,9 +288,9 @@ function requireEnabled(context: MfaContext, method: SentMethod): Channel {
   return channel
 }
 
-/** Returns a number in E.164. @throws AppError field_required, invalid_phone */
-function requirePhone({ accounts }: MfaContext, given: string | undefined): string {
-  const text = requireText(given?.trim(), 'phone')
+/** Returns a number in E.164 form. @throws AppError field_required, invalid_phone */
+function requirePhone({ accounts }: MfaContext, number: string | undefined): string {
+  const text = requireText(number?.trim(), 'phone')
   const testNumbers = parseTestNumbers(accounts.config.sms_test_phone_numbers)
   const phone = parsePhone(text, testNumbers)
   if (phone === undefined) throw mfaErrors.invalidPhone()

@@ -22,17 +22,17 @@ import { mfaErrors } from './errors.ts'
 import {
   beginFactor,
   confirmFactor,
-  findBegunFactor,
+  consumeStep,
   findFactor,
+  findPendingFactor,
   resealSecret,
   type StoredFactor,
-  takeStep,
 } from './factors.ts'
 import { requireConfirmTry } from './lockout.ts'
 import { challenge, challengeId, code, ofPendingSignIn, ofUser } from './requests.ts'
 import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
-/** Time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way. */
+/** Period of time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way. */
 const period = 30
 const digits = 6
 const skew = 1
@@ -45,12 +45,12 @@ const enroll = operation({
   ...ofUser,
   id: 'mfa.enrollTotp',
   path: `${path}/enroll`,
-  summary: 'Begin to enrol an authenticator app',
+  summary: 'Start to enrol an authenticator app',
   success: ok(
     Type.Object({
       factor_id: Type.String({ format: 'uuid' }),
-      uri: Type.String({ description: 'For a QR code.' }),
-      secret: Type.String({ description: 'Base32; shown once.' }),
+      uri: Type.String({ description: 'URI for a QR code.' }),
+      secret: Type.String({ description: 'Secret in base32. It is shown only once.' }),
     }),
   ),
   async handle(context: MfaContext, { http }) {
@@ -84,11 +84,11 @@ const confirm = operation({
     const code = requireText(body.code, 'code')
     const { database, throttle } = context.accounts
     const user = await requireEnroller(context, identity)
-    if ((await findBegunFactor(database, user.id, 'totp')) === undefined) throw mfaErrors.noTotpEnrollment()
+    if ((await findPendingFactor(database, user.id, 'totp')) === undefined) throw mfaErrors.noTotpEnrollment()
     await requireConfirmTry(throttle, user.id)
     await database.transaction(async (transaction) => {
       await lockEnroller(transaction, identity)
-      const factor = await findBegunFactor(transaction, user.id, 'totp')
+      const factor = await findPendingFactor(transaction, user.id, 'totp')
       if (factor === undefined) throw mfaErrors.noTotpEnrollment()
       await requirePassedFactor(transaction, identity)
       await useCode(context, transaction, factor, code)
@@ -141,12 +141,12 @@ export async function challengeTotp(
 export async function verifyTotp(
   context: MfaContext,
   pending: PendingIdentity,
-  given: { challenge_id?: string | undefined; code?: string | undefined },
+  body: { challenge_id?: string | undefined; code?: string | undefined },
   client: Client,
 ): Promise<AuthenticationResponse> {
   requireEnabled(context)
-  const challengeId = requireText(given.challenge_id, 'challenge_id')
-  const code = requireText(given.code, 'code')
+  const challengeId = requireText(body.challenge_id, 'challenge_id')
+  const code = requireText(body.code, 'code')
   const { userId } = pending
   return await passSecondFactor(context, pending, 'totp', client, async (transaction) => {
     const challenge = await findChallenge(
@@ -163,7 +163,7 @@ export async function verifyTotp(
   })
 }
 
-/** Takes the code's time step, so that the code and every earlier one is spent. */
+/** Consumes the code's time step, so that the code and every earlier one is used up. */
 async function useCode(
   { secrets }: MfaContext,
   transaction: Queryable,
@@ -177,7 +177,7 @@ async function useCode(
       .internalError()
       .with({ detail: `the TOTP secret of user ${factor.user_id} cannot be decrypted` })
   }
-  // The database's clock: the same on every node.
+  // The database clock is the same for every node.
   const { now } = await transaction.one<{ now: string }>(
     sql`select floor(extract(epoch from now()) * 1000)::text as now`,
   )
@@ -186,7 +186,7 @@ async function useCode(
   const delta = /^\d{6}$/.test(token) ? totpOf(secret).validate({ token, timestamp, window: skew }) : null
   if (delta === null) throw mfaErrors.invalidTotpCode()
   const step = Math.floor(timestamp / 1000 / period) + delta
-  if (!(await takeStep(transaction, factor.id, step))) throw mfaErrors.totpCodeUsed()
+  if (!(await consumeStep(transaction, factor.id, step))) throw mfaErrors.totpCodeUsed()
   if (secrets.isOutdated(factor.secret ?? '')) {
     await resealSecret(transaction, factor, secrets.seal(secret, context))
   }

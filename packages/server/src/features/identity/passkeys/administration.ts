@@ -9,7 +9,7 @@ import { passkeyErrors } from './errors.ts'
 import { PasskeyList } from './manage.ts'
 import { deletePasskey, describePasskey, listPasskeys } from './passkey.ts'
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 
 const list = operation({
@@ -33,13 +33,13 @@ const remove = operation({
   method: 'DELETE',
   path: '/api/admin/users/:id/passkeys/:credential_id',
   summary: 'Remove a passkey of a user',
-  description: 'With the last passkey its factor goes, and with the last factor the backup codes.',
+  description: 'The factor is removed with the last passkey, and the backup codes with the last factor.',
   params: Type.Object({ id: uuidByHandler(), credential_id: Type.String() }),
   success: noContent,
   async handle({ mfa }: PasskeyContext, { params, origin }) {
     const { id: userId, credential_id: credentialId } = params
     await mfa.accounts.database.transaction(async (transaction) => {
-      // One after the other: two at once must not leave a factor without a passkey.
+      // The lock orders concurrent removals, so that two of them do not leave a factor without a passkey.
       if ((await lockUser(transaction, userId)) === undefined) throw userNotFound()
       const passkeys = await listPasskeys(transaction, userId)
       const found = passkeys.find(({ credential_id }) => credential_id === credentialId)
@@ -54,5 +54,5 @@ const remove = operation({
   },
 })
 
-/** Passkeys of users, for administrators; also while passkeys are switched off. */
+/** Operations of administrators on passkeys of users. They work even while passkeys are disabled. */
 export const administrationOperations = [list, remove]

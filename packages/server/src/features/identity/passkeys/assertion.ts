@@ -34,13 +34,13 @@ export const PasskeyAssertion = component(
   }),
 )
 
-/** Assertion that a client has sent, and the challenge that it answers. */
+/** Assertion of a client, with the challenge that it answers. */
 export interface AssertionInput {
   readonly challenge_id?: string | undefined
   readonly assertion_response?: unknown
 }
 
-/** Returns the members of a body by their names, read from the older ones where only those were sent. */
+/** Returns the members of a body by their names. It reads the older names if only those were sent. */
 export function readAssertionInput(body: Static<typeof PasskeyAssertion>): AssertionInput {
   return {
     challenge_id: body.challenge_id ?? body.challengeId,
@@ -48,10 +48,10 @@ export function readAssertionInput(body: Static<typeof PasskeyAssertion>): Asser
   }
 }
 
-/** Response of `navigator.credentials.get` in the right form, not verified. */
+/** Parsed, unverified response of `navigator.credentials.get`. */
 export interface Assertion {
   readonly credentialId: string
-  /** Base64url; what the passkey says of whom it belongs to. */
+  /** User handle of the passkey in base64url. */
   readonly userHandle: string | undefined
   readonly clientData: ClientData
   readonly response: AuthenticationResponseJSON
@@ -59,7 +59,7 @@ export interface Assertion {
 
 /** Values that an assertion is verified against. */
 export interface ExpectedAssertion {
-  /** Base64url. */
+  /** Challenge in base64url. */
   readonly challenge: string
   readonly party: RelyingParty
   readonly publicKey: Uint8Array
@@ -67,7 +67,7 @@ export interface ExpectedAssertion {
   readonly isUserVerificationRequired: boolean
 }
 
-/** State of a passkey, by a verified assertion. */
+/** State of a passkey after a verified assertion. */
 export interface PasskeyUse {
   readonly signCount: number
   readonly isBackedUp: boolean
@@ -76,21 +76,21 @@ export interface PasskeyUse {
 
 const longest = 8192
 
-/** Parses an assertion; undefined when the form is wrong. */
-export function parseAssertion(given: unknown): Assertion | undefined {
-  if (!isObject(given) || !isObject(given.response)) return undefined
-  const { id, rawId = id, type, response } = given
+/** Parses an assertion. Returns undefined if it is malformed. */
+export function parseAssertion(value: unknown): Assertion | undefined {
+  if (!isObject(value) || !isObject(value.response)) return undefined
+  const { id, rawId = id, type, response } = value
   const { clientDataJSON, authenticatorData, signature, userHandle } = response
   const clientData = parseClientData(clientDataJSON)
   if (!isBase64url(id, longestCredentialId) || rawId !== id || type !== 'public-key') return undefined
   if (clientData === undefined || !isBase64url(signature, longest)) return undefined
   if (!isBase64url(authenticatorData, longest) || !isReadable(authenticatorData)) return undefined
-  // Null and empty: a passkey that does not tell.
-  const isTold = userHandle !== undefined && userHandle !== null && userHandle !== ''
-  if (isTold && !isBase64url(userHandle, longest)) return undefined
+  // A passkey without a user handle sends null or an empty text.
+  const hasUserHandle = userHandle !== undefined && userHandle !== null && userHandle !== ''
+  if (hasUserHandle && !isBase64url(userHandle, longest)) return undefined
   return {
     credentialId: id,
-    userHandle: isTold ? userHandle : undefined,
+    userHandle: hasUserHandle ? userHandle : undefined,
     clientData,
     response: {
       id,
@@ -103,10 +103,10 @@ export function parseAssertion(given: unknown): Assertion | undefined {
 }
 
 /**
- * Verifies a sign-in (WebAuthn L3 §7.2). Whose passkey it is, and whether it was asked for, the caller has found out; the
- * counter is compared where it is stored, once the signature is known to be right.
+ * Verifies a sign-in (WebAuthn L3 §7.2). The caller has checked the owner of the passkey and whether it was
+ * requested. The counter is compared in the database, after the signature proved right.
  *
- * @throws Error that says which step failed, for the log
+ * @throws Error that names the failed step, for the log
  */
 export async function verifyAssertion(
   { response, clientData }: Assertion,
@@ -119,13 +119,13 @@ export async function verifyAssertion(
     expectedOrigin: party.origin,
     expectedRPID: party.id,
     requireUserVerification: isUserVerificationRequired,
-    // With a counter of zero every other one is accepted here.
+    // With a counter of zero, the library accepts every other one.
     credential: { id: response.id, publicKey: new Uint8Array(publicKey), counter: 0 },
   })
   if (!verified) throw new Error('the signature is wrong')
   const { newCounter, credentialDeviceType, credentialBackedUp, userVerified } = authenticationInfo
   if ((credentialDeviceType === 'multiDevice') !== isBackupEligible) {
-    throw new Error('the passkey says otherwise than before whether it can be backed up')
+    throw new Error('the passkey changed whether it can be backed up')
   }
   return { signCount: newCounter, isBackedUp: credentialBackedUp, isUserVerified: userVerified }
 }

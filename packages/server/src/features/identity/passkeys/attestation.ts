@@ -15,18 +15,18 @@ import { algorithms } from './options.ts'
 import { algorithmOf, requireUsableKey } from './public-key.ts'
 import type { RelyingParty } from './relying-party.ts'
 
-/** Response of `navigator.credentials.create` in the right form, not verified. */
+/** Parsed, unverified response of `navigator.credentials.create`. */
 export interface Attestation {
   readonly response: RegistrationResponseJSON
   readonly clientData: ClientData
   readonly transports: readonly string[]
 }
 
-/** Verified passkey, as it is stored. */
+/** Verified passkey in its stored form. */
 export interface VerifiedPasskey {
-  /** Unpadded base64url. */
+  /** Credential id in unpadded base64url. */
   readonly credentialId: string
-  /** COSE_Key. */
+  /** Public key as COSE_Key. */
   readonly publicKey: Uint8Array
   readonly signCount: number
   readonly isUserVerified: boolean
@@ -35,13 +35,13 @@ export interface VerifiedPasskey {
   readonly aaguid: string
 }
 
-/** WebAuthn L3 §7.1, step 25. */
+/** Maximum length of a credential id (WebAuthn L3 §7.1, step 25). */
 const longestCredentialIdBytes = 1023
 const longestAttestation = 16_384
 const mostTransports = 10
 
 export const credential = credentialOf(
-  'What `navigator.credentials.create` answered, by `toJSON()`.',
+  'Result of `navigator.credentials.create`, by `toJSON()`.',
   Type.Object({
     clientDataJSON: base64url,
     attestationObject: base64url,
@@ -51,10 +51,10 @@ export const credential = credentialOf(
   }),
 )
 
-/** Parses an attestation; undefined when the form is wrong. */
-export function parseAttestation(given: unknown): Attestation | undefined {
-  if (!isObject(given) || !isObject(given.response)) return undefined
-  const { id, rawId = id, type, response } = given
+/** Parses an attestation. Returns undefined if it is malformed. */
+export function parseAttestation(value: unknown): Attestation | undefined {
+  if (!isObject(value) || !isObject(value.response)) return undefined
+  const { id, rawId = id, type, response } = value
   const { clientDataJSON, attestationObject, transports = [] } = response
   const clientData = parseClientData(clientDataJSON)
   if (!isBase64url(id, longestAttestation) || rawId !== id || type !== 'public-key') return undefined
@@ -67,7 +67,7 @@ export function parseAttestation(given: unknown): Attestation | undefined {
       id,
       rawId: id,
       type,
-      // Read from the decoded bytes above and again by the library.
+      // The members above come from the decoded bytes, which the library reads again.
       response: { clientDataJSON: String(clientDataJSON), attestationObject },
       clientExtensionResults: {},
     },
@@ -75,10 +75,10 @@ export function parseAttestation(given: unknown): Attestation | undefined {
 }
 
 /**
- * Verifies a new passkey (WebAuthn L3 §7.1). That its challenge is the right one and its id not taken is for the caller
- * to see to: both are decided in the database.
+ * Verifies a new passkey (WebAuthn L3 §7.1). The caller checks the challenge and that the id is unused,
+ * because the database decides both.
  *
- * @throws Error that says which step failed, for the log
+ * @throws Error that names the failed step, for the log
  */
 export async function verifyAttestation(
   { response, clientData }: Attestation,
@@ -90,8 +90,9 @@ export async function verifyAttestation(
   )
   const format = attestationObject.get('fmt')
   const isSelfAttested = format === 'packed' && attestationObject.get('attStmt').get('x5c') === undefined
-  // We asked for none (§5.4.7). Certificates are not looked at: they could name addresses to fetch revocations from.
-  if (format !== 'none' && !isSelfAttested) throw new Error(`attestation was not asked for: ${format}`)
+  // The options request no attestation (§5.4.7). Certificates are not read, because they could name addresses to
+  // fetch revocations from.
+  if (format !== 'none' && !isSelfAttested) throw new Error(`attestation was not requested: ${format}`)
 
   if (isSelfAttested) requireSameAlgorithm(attestationObject)
 
@@ -109,7 +110,8 @@ export async function verifyAttestation(
   if (Buffer.from(credential.id, 'base64url').length > longestCredentialIdBytes) {
     throw new Error('the credential id is longer than 1023 bytes')
   }
-  if (credential.id !== response.id) throw new Error('the credential id is not that of the authenticator')
+  if (credential.id !== response.id)
+    throw new Error('the credential id does not match the authenticator data')
   requireUsableKey(credential.publicKey)
   return {
     credentialId: credential.id,
@@ -122,10 +124,14 @@ export async function verifyAttestation(
   }
 }
 
-/** Self attestation is signed with the algorithm of the passkey's own key (§8.2). @throws Error for the log */
+/**
+ * Rejects a self attestation unless it is signed with the algorithm of the passkey's own key (§8.2).
+ *
+ * @throws Error for the log
+ */
 function requireSameAlgorithm(attestationObject: AttestationObject): void {
   const { credentialPublicKey } = webauthnHelpers().parseAuthenticatorData(attestationObject.get('authData'))
-  if (credentialPublicKey === undefined) throw new Error('there is no public key')
+  if (credentialPublicKey === undefined) throw new Error('the public key is missing')
   const algorithm = algorithmOf(credentialPublicKey)
   const stated: unknown = attestationObject.get('attStmt').get('alg')
   if (stated !== algorithm) {
@@ -145,7 +151,7 @@ function isReadable(attestationObject: string): boolean {
   }
 }
 
-/** Unknown ones are kept too (WebAuthn L3 §5.2.1.1). */
+/** Returns whether the value is a list of transports. Unknown ones are kept too (WebAuthn L3 §5.2.1.1). */
 function areTransports(value: unknown): value is string[] {
   return (
     Array.isArray(value) &&
@@ -154,7 +160,7 @@ function areTransports(value: unknown): value is string[] {
   )
 }
 
-/** Copies bytes: the decoder would read a view into a larger buffer from the beginning of that. */
+/** Decodes into bytes of their own: the CBOR decoder would read a view from the beginning of its larger buffer. */
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(text, 'base64url'))
 }

@@ -12,20 +12,20 @@ import {
 import type { RelyingParty } from './relying-party.ts'
 
 /**
- * Purpose of an assertion. A challenge is good for one of these alone: as second factor of a user, or to sign in, by email
- * or by the user that the passkey names. A challenge to sign in never says who: for an address without an account there is
- * one just the same.
+ * Use of an assertion: as second factor of a user, or to sign in, by email or by the user that the passkey
+ * names. A challenge is valid for one use only. A sign-in challenge names no user, and one is also made for
+ * an address without an account.
  */
 export type ChallengeUse =
   | { readonly kind: 'second_factor'; readonly userId: string }
   | { readonly kind: 'email' }
   | { readonly kind: 'discoverable' }
 
-/** Challenge that an assertion has used up. */
+/** Challenge that an assertion has consumed. */
 export interface SpentChallenge {
-  /** Base64url. */
+  /** Challenge in base64url. */
   readonly challenge: string
-  /** Undefined when any passkey may answer. */
+  /** Ids of the requested passkeys. Undefined when any passkey may answer. */
   readonly credentialIds: readonly string[] | undefined
 }
 
@@ -33,7 +33,7 @@ export type ChallengeState = 'live' | 'used' | 'unknown'
 
 const expiry = sql`now() + make_interval(secs => ${challengeSeconds}::int)`
 
-/** Begins an enrolment; an earlier one of the user that was not confirmed is void. */
+/** Inserts an enrolment and voids the user's earlier unconfirmed one. */
 export async function insertEnrollment(
   database: Queryable,
   userId: string,
@@ -46,7 +46,7 @@ export async function insertEnrollment(
     values (${userId}, 'webauthn', 'enroll', ${challenge}, ${expiry})`)
 }
 
-/** Returns whether {@link takeEnrollment} would succeed. */
+/** Returns whether {@link consumeEnrollment} would succeed. */
 export async function isEnrollmentWaiting(
   database: Queryable,
   userId: string,
@@ -57,16 +57,16 @@ export async function isEnrollmentWaiting(
   return found > 0
 }
 
-/** Uses up the enrolment that asked for this challenge; of several at once one succeeds. */
-export async function takeEnrollment(
+/** Consumes the enrolment that has this challenge. Of several concurrent calls one succeeds. */
+export async function consumeEnrollment(
   database: Queryable,
   userId: string,
   challenge: string,
 ): Promise<boolean> {
-  const taken = await database.count(sql`
+  const count = await database.count(sql`
     update basalt.mfa_challenges set used_at = now()
     where ${matchesEnrollment(userId, challenge)}`)
-  return taken > 0
+  return count > 0
 }
 
 function matchesEnrollment(userId: string, challenge: string) {
@@ -78,7 +78,7 @@ function matchesEnrollment(userId: string, challenge: string) {
  * Stores a challenge, and returns it for the browser.
  *
  * @param allowed passkeys that may answer; undefined for a discoverable sign-in
- * @throws AppError no_pending_mfa when the user has been deleted meanwhile
+ * @throws AppError no_pending_mfa when the user has been deleted in the meantime
  */
 export async function requestAssertion(
   database: Queryable,
@@ -97,7 +97,7 @@ export async function requestAssertion(
   return { challenge_id: id, options: requestOptions(party, challenge, verification, allowed) }
 }
 
-/** Returns the state of a challenge; an expired one is unknown. */
+/** Returns the state of a challenge. An expired one is unknown. */
 export async function findChallengeState(
   database: Queryable,
   use: ChallengeUse,
@@ -111,8 +111,8 @@ export async function findChallengeState(
   return row.is_used ? 'used' : 'live'
 }
 
-/** Uses the challenge up; of several at once one succeeds. */
-export async function takeChallenge(
+/** Consumes the challenge. Of several concurrent calls one succeeds. */
+export async function consumeChallenge(
   database: Queryable,
   use: ChallengeUse,
   id: string,

@@ -7,7 +7,7 @@ const encode = (content: string | Buffer) => Buffer.from(content).toString('base
 const right = { type: 'webauthn.get', challenge: 'Y2hhbGxlbmdl', origin: 'https://example.com' }
 
 describe('client data', () => {
-  test('are read as the browser wrote them; more members do not matter', () => {
+  test('is parsed as the browser wrote it, with unknown members ignored', () => {
     const text = JSON.stringify({ ...right, crossOrigin: false, other_keys_can_be_added_here: 'x' })
     expect(parseClientData(encode(text))).toEqual({ ...right, crossOrigin: false, topOrigin: undefined })
   })
@@ -28,11 +28,11 @@ describe('client data', () => {
     ['with an array as challenge', encode(JSON.stringify({ ...right, challenge: ['Y2hhbGxlbmdl'] }))],
     ['with NUL in the challenge', encode(JSON.stringify({ ...right, challenge: 'a\0b' }))],
     ['longer than any browser writes', encode(JSON.stringify({ ...right, origin: 'o'.repeat(9000) }))],
-  ])('that are %s are refused', (_name, given) => {
-    expect(parseClientData(given)).toBeUndefined()
+  ])('is rejected if it is %s', (_name, encoded) => {
+    expect(parseClientData(encoded)).toBeUndefined()
   })
 
-  test('of a page in a frame of another site tell so', () => {
+  test('reports a page in a frame of another site', () => {
     expect(isFramed(right)).toBe(false)
     expect(isFramed({ ...right, crossOrigin: false })).toBe(false)
     for (const crossOrigin of [true, null, 0, 'false', {}])
@@ -42,7 +42,7 @@ describe('client data', () => {
 })
 
 describe('base64url', () => {
-  test('is what bytes are written as', () => {
+  test('encodes bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 100 }), (bytes) => {
         expect(isBase64url(Buffer.from(bytes).toString('base64url'), 200)).toBe(true)
@@ -57,7 +57,7 @@ describe('base64url', () => {
         expect(isIt).toBe(text !== '' && Buffer.from(text, 'base64url').toString('base64url') === text)
       }),
     )
-    // The last character of these carries bits that are no part of a byte.
+    // The last character of these texts carries bits that belong to no byte.
     for (const text of ['AB', 'AAB', 'A', 'AAAAA']) expect(isBase64url(text, 200)).toBe(false)
   })
 })

@@ -3,10 +3,13 @@ import { component } from '../../../http/schemas.ts'
 import { isObject } from '../../../lib/json.ts'
 import { type TObject, Type } from '../../../lib/type.ts'
 
-/** Statement of the browser about the ceremony (WebAuthn L3 §5.8.1). Nothing of it is believed before the signature is. */
+/**
+ * Client data: the browser's statement about the ceremony (WebAuthn L3 §5.8.1). It is trusted only after its
+ * signature is verified.
+ */
 export interface ClientData {
   readonly type: string
-  /** Base64url. */
+  /** Challenge in base64url. */
   readonly challenge: string
   readonly origin: string
   readonly crossOrigin?: unknown
@@ -15,12 +18,12 @@ export interface ClientData {
 
 const longest = 8192
 
-/** 1023 bytes (WebAuthn L3 §7.1) in base64url. */
+/** Maximum length of a credential id: 1023 bytes (WebAuthn L3 §7.1) in base64url. */
 export const longestCredentialId = 1364
 
 export const base64url = component('Base64Url', Type.String({ pattern: '^[A-Za-z0-9_-]+$' }))
 
-/** Documented form of a credential that a browser has made or used. Parsers check it, each part in their order. */
+/** Describes a credential that a browser has made or used. Parsers check it, each part in their order. */
 export function credentialOf(description: string, response: TObject) {
   return Type.Object(
     { id: base64url, rawId: Type.Optional(base64url), type: Type.Literal('public-key'), response },
@@ -28,7 +31,7 @@ export function credentialOf(description: string, response: TObject) {
   )
 }
 
-/** Parses client data; undefined unless it is base64url of JSON in UTF-8 with the required members. */
+/** Parses client data. Returns undefined unless it is base64url of JSON in UTF-8 with the required members. */
 export function parseClientData(encoded: unknown): ClientData | undefined {
   if (!isBase64url(encoded, longest)) return undefined
   const bytes = Buffer.from(encoded, 'base64url')
@@ -45,7 +48,10 @@ export function parseClientData(encoded: unknown): ClientData | undefined {
   }
 }
 
-/** Returns whether a page of another site frames ours, which then may not use passkeys (WebAuthn L3 §7.1 and §7.2, crossOrigin, topOrigin). */
+/**
+ * Returns whether a page of another site frames this one, which then may not use passkeys (WebAuthn L3 §7.1
+ * and §7.2, crossOrigin, topOrigin).
+ */
 export function isFramed({ crossOrigin, topOrigin }: ClientData): boolean {
   return (crossOrigin !== undefined && crossOrigin !== false) || topOrigin !== undefined
 }

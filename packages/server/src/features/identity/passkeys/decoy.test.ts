@@ -7,8 +7,8 @@ import { requireUsableKey } from './public-key.ts'
 const keys = deriveKeys('a secret of at least thirty-two characters')
 const others = deriveKeys('another secret of at least thirty-two characters')
 
-describe('made-up passkeys', () => {
-  test('are always the same for an address and a key, and others for others', () => {
+describe('decoy passkeys', () => {
+  test('are always the same for an address and a key, and differ for others', () => {
     fc.assert(
       fc.property(fc.emailAddress(), fc.emailAddress(), (email, another) => {
         const made = decoyCredentials(keys, email)
@@ -43,7 +43,7 @@ describe('made-up passkeys', () => {
     expect(new Set(made.flat().map(({ credential_id }) => credential_id)).size).toBe(made.flat().length)
   })
 
-  test('are verified against a key that could be one', () => {
+  test('are verified against a plausible key', () => {
     expect(() => requireUsableKey(decoyKey.publicKey)).not.toThrow()
   })
 })

@@ -11,7 +11,10 @@ const kinds = [
   { bytes: 32, transports: [] },
 ] as const
 
-/** Makes up passkeys, the same ones for an address each time: they do not disclose whether there is an account. */
+/**
+ * Invents passkeys, the same ones for an address each time, so that they do not reveal whether there is an
+ * account.
+ */
 export function decoyCredentials(keys: AccountKeys, email: string): CredentialDescriptor[] {
   const derive = (detail: string) => hashCode(keys, 'passkey decoy', email, detail)
   const shape = derive('shape')
@@ -24,8 +27,8 @@ export function decoyCredentials(keys: AccountKeys, email: string): CredentialDe
 }
 
 /**
- * Key (ES256) without a private half. An assertion of an unknown passkey is verified against it, and refused after the same
- * work.
+ * Key (ES256) without a private half. An assertion of an unknown passkey is verified against it, and rejected
+ * after the same work.
  */
 export const decoyKey = {
   publicKey: Buffer.from(

@@ -4,15 +4,19 @@ import { Type } from '../../../lib/type.ts'
 
 const longest = 100
 
-/** Name of a passkey in a request. {@link readDisplayName} has the rules that the document states. */
+/** Name of a passkey in a request. {@link readDisplayName} enforces the documented rules. */
 export const displayName = checkedByHandler(
   { maxLength: longest, pattern: lineForm },
-  Type.String({ maxLength: 1024, description: 'Name that the user gave it.' }),
+  Type.String({ maxLength: 1024, description: 'Name that the user gave to the passkey.' }),
 )
 
-/** Returns the name that a user gives to a passkey; undefined when it is blank. @throws AppError invalid_request */
-export function readDisplayName(given: string | undefined): string | undefined {
-  const name = given?.trim() ?? ''
+/**
+ * Returns the name that a user gives to a passkey. Returns undefined for a blank one.
+ *
+ * @throws AppError invalid_request
+ */
+export function readDisplayName(text: string | undefined): string | undefined {
+  const name = text?.trim() ?? ''
   if (name === '') return undefined
   if ([...name].length > longest || /\p{Cc}/u.test(name)) {
     throw httpErrors.invalidRequest(

@@ -12,7 +12,7 @@ import {
   requirePassedFactor,
 } from '../mfa/index.ts'
 import { credential, parseAttestation, type VerifiedPasskey, verifyAttestation } from './attestation.ts'
-import { insertEnrollment, isEnrollmentWaiting, takeEnrollment } from './challenges.ts'
+import { consumeEnrollment, insertEnrollment, isEnrollmentWaiting } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
 import { displayName, readDisplayName } from './display-name.ts'
 import { passkeyErrors } from './errors.ts'
@@ -21,7 +21,7 @@ import { insertPasskey, listPasskeys } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { hasTwoFactors } from './two-factors.ts'
 
-/** More than anyone uses; each one travels with every challenge of its user. */
+/** Maximum number of passkeys of a user. Each of them is part of every challenge of the user. */
 const mostPasskeys = 50
 
 const notWaiting = 'no enrolment of the user waits for this challenge'
@@ -33,8 +33,8 @@ const begin = operation({
   ...common,
   id: 'passkeys.enroll',
   path,
-  summary: 'Begin to add a passkey',
-  description: 'With a factor enrolled already, the session must have passed two factors.',
+  summary: 'Start to add a passkey',
+  description: 'With a factor already enrolled, the session must have passed two factors.',
   success: ok(PasskeyCreationOptions),
   async handle(context: PasskeyContext, { http }) {
     const identity = userOf(http)
@@ -56,8 +56,8 @@ const confirm = operation({
   ...common,
   id: 'passkeys.confirm',
   path: `${path}/confirm`,
-  summary: 'Add the passkey that was made',
-  description: 'With the first passkey the factor is enrolled.',
+  summary: 'Add the passkey that the browser made',
+  description: 'The first passkey also enrols the factor.',
   body: Type.Object({
     display_name: Type.Optional(displayName),
     attestation_response: requiredByHandler(checkedByHandler({ ...credential }, Type.Unknown())),
@@ -67,11 +67,11 @@ const confirm = operation({
   async handle(context: PasskeyContext, { body, http }) {
     const identity = userOf(http)
     const party = requireRelyingParty(context)
-    const given = body.attestation_response ?? body.attestation
-    if (given == null) throw fieldRequired('attestation_response')
+    const response = body.attestation_response ?? body.attestation
+    if (response == null) throw fieldRequired('attestation_response')
     const displayName = readDisplayName(body.display_name) ?? 'Passkey'
     const { id: userId } = await requireEnroller(context.mfa, identity)
-    const attestation = parseAttestation(given)
+    const attestation = parseAttestation(response)
     if (attestation === undefined) throw passkeyErrors.invalidAttestationResponse()
 
     const refuse = (reason: string) => {
@@ -96,12 +96,12 @@ const confirm = operation({
       if (factor !== undefined) await confirmFactor(transaction, factor)
       const added = await insertPasskey(transaction, userId, { ...passkey, transports, displayName })
       if (added === undefined) throw passkeyErrors.passkeyRegistered()
-      // Last, in the order in which all factors are removed: in one order no deadlock arises.
-      if (!(await takeEnrollment(transaction, userId, clientData.challenge))) throw refuse(notWaiting)
+      // This lock comes last, in the order in which all factors are removed. One order prevents deadlocks.
+      if (!(await consumeEnrollment(transaction, userId, clientData.challenge))) throw refuse(notWaiting)
     })
     return { message: 'WebAuthn MFA enrollment confirmed' }
   },
 })
 
-/** Enrolment of passkeys. */
+/** Operations that enrol passkeys. */
 export const enrollmentOperations = [begin, confirm]

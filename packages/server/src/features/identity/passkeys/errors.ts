@@ -4,22 +4,22 @@ export const passkeyErrorTable = {
   webauthnDisabled: {
     status: 404,
     message: 'WebAuthn MFA is not enabled',
-    help: 'Set `auth.webauthn_enabled`, or switch it on in the auth settings.',
+    help: 'Set `auth.webauthn_enabled`, or enable it in the auth settings.',
   },
   passkeysNeedDomain: {
     status: 404,
     message: (host: string) => `passkeys need a domain name, and ${host} is an address`,
-    help: 'Passkeys belong to a domain. Set `server.public_base_url` to one, or use `http://localhost` on your own machine.',
+    help: 'Passkeys belong to a domain. Set `server.public_base_url` to an address with a domain, or use `http://localhost` on your own machine.',
   },
   invalidAttestationResponse: {
     status: 400,
     message: 'invalid attestation response',
-    help: 'Expected what `navigator.credentials.create` answered, as its `toJSON()` gives it.',
+    help: 'Send the result of `navigator.credentials.create`, as its `toJSON()` returns it.',
   },
   webauthnEnrollmentFailed: {
     status: 400,
     message: 'WebAuthn enrollment verification failed',
-    help: 'The answer does not belong to the latest enrolment of this user, is older than five minutes, or was not made for this site. The log of the server has the reason.',
+    help: 'The response does not belong to the latest enrolment of this user, is older than five minutes, or was not made for this site. The server log has the reason.',
   },
   passkeyRegistered: {
     status: 409,
@@ -29,27 +29,27 @@ export const passkeyErrorTable = {
   tooManyPasskeys: {
     status: 409,
     message: (limit: number) => `an account has at most ${limit} passkeys`,
-    help: 'Delete one that is no longer used.',
+    help: 'Delete a passkey that is no longer used.',
   },
   invalidAssertionResponse: {
     status: 400,
     message: 'invalid assertion response',
-    help: 'Expected what `navigator.credentials.get` answered, as its `toJSON()` gives it.',
+    help: 'Send the result of `navigator.credentials.get`, as its `toJSON()` returns it.',
   },
   webauthnAssertionFailed: {
     status: 401,
     message: 'WebAuthn assertion failed',
-    help: 'The answer was not made by a passkey of this user, for this challenge and this site. The log of the server has the reason.',
+    help: 'The response was not made by a passkey of this user, for this challenge and this site. The server log has the reason.',
   },
   clonedAuthenticator: {
     status: 401,
     message: 'cloned authenticator detected',
-    help: 'The passkey counts its signatures, and this one has been counted before: there may be a copy of it. Sign in another way and remove the passkey.',
+    help: 'The passkey counts its signatures, and this count was seen before, so there may be a copy of the passkey. Sign in with another method and remove the passkey.',
   },
   invalidPasskey: {
     status: 401,
     message: 'invalid email or passkey',
-    help: 'The answer is the same for an unknown address, a wrong or unknown passkey, an expired challenge and an account that may not sign in.',
+    help: 'The response is the same for an unknown address, a wrong or unknown passkey, an expired challenge and an account that may not sign in.',
   },
   noWebauthnFactor: {
     status: 404,

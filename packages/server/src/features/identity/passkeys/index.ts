@@ -13,7 +13,7 @@ export { challengePasskey, verifyPasskey } from './second-factor.ts'
 export { beginDiscoverableSignIn, finishSignIn } from './sign-in.ts'
 export { hasTwoFactors } from './two-factors.ts'
 
-/** Passkeys: to sign in by themselves, or as second factor. */
+/** Makes the feature of passkeys, which sign in by themselves or are a second factor. */
 export function passkeys(context: PasskeyContext): Feature {
   const operations = [
     ...enrollmentOperations,

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 
 /**
- * Returns the WebAuthn library, which is read with the first passkey: it takes a quarter of a second and 16 MB that a server without
- * passkeys can do without.
+ * Loads the WebAuthn library with the first passkey. It takes a quarter of a second, and 16 MB that a server
+ * without passkeys does not need.
  */
 export const webauthn = (): typeof import('@simplewebauthn/server') => require('@simplewebauthn/server')
 

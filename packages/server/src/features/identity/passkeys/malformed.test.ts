@@ -10,20 +10,20 @@ const party = { id: 'app.example.com', origin: 'https://app.example.com' }
 const challenge = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
 const creation = { rp: party, user: { id: 'AAAA' }, challenge, excludeCredentials: [] }
 
-test('an attestation in any form is read or refused, never more', async () => {
+test('passkeys › parsing of random attestations returns a value or undefined, and never throws', async () => {
   const right = createAuthenticator({ origin: party.origin, transports: ['usb'] }).create(creation)
   await fc.assert(
     fc.asyncProperty(anyBroken(right), async (broken) => {
       const attestation = parseAttestation(broken)
       if (attestation === undefined) return
-      // What the form allows is verified or refused by an error for the log.
+      // A well-formed attestation is verified, or rejected by an error for the log.
       await verifyAttestation(attestation, party).catch((error) => expect(error).toBeInstanceOf(Error))
     }),
     { numRuns: 2000 },
   )
 })
 
-test('an assertion in any form is read or refused, never believed', async () => {
+test('passkeys › parsing of random assertions returns a value or undefined, and none is verified', async () => {
   const authenticator = createAuthenticator({ origin: party.origin })
   authenticator.create(creation)
   const right = authenticator.get({ rpId: party.id, challenge })

@@ -12,7 +12,7 @@ import { deletePasskey, describePasskey, listPasskeys, Passkey, renamePasskey } 
 import { requireRelyingParty } from './relying-party.ts'
 import { requireTwoFactors } from './two-factors.ts'
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'bearer', tag: 'passkeys' } as const
 const factor = '/api/auth/mfa/webauthn'
 const item = `${factor}/credentials/:credential_id`
@@ -68,7 +68,7 @@ const remove = operation({
     requireRelyingParty(context)
     requireTwoFactors(identity)
     await context.mfa.accounts.database.transaction(async (transaction) => {
-      // One after the other: two at once must not delete the last two.
+      // The lock orders concurrent requests, so that two of them do not delete the last two passkeys.
       await lockSelf(transaction, identity)
       const passkeys = await listPasskeys(transaction, identity.userId)
       const found = passkeys.find(({ credential_id }) => credential_id === params.credential_id)
@@ -85,7 +85,7 @@ const removeAll = operation({
   method: 'DELETE',
   path: factor,
   summary: 'Remove all passkeys',
-  description: 'The session must have passed two factors. With the last factor the backup codes go too.',
+  description: 'The session must have passed two factors. The backup codes are removed with the last factor.',
   success: noContent,
   async handle(context: PasskeyContext, { http }) {
     const identity = userOf(http)
@@ -101,5 +101,5 @@ const removeAll = operation({
   },
 })
 
-/** Passkeys of the signed-in user. */
+/** Operations of the signed-in user on own passkeys. */
 export const manageOperations = [list, rename, remove, removeAll]

@@ -30,7 +30,7 @@ export const PasskeyCreationOptions = component(
       attestation: Type.Literal('none'),
       extensions: Type.Object({ credProps: Type.Boolean() }),
     },
-    { description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON`.' },
+    { description: 'Options for `PublicKeyCredential.parseCreationOptionsFromJSON`.' },
   ),
 )
 
@@ -46,7 +46,7 @@ export const PasskeyRequestOptions = component(
         userVerification: choice(['required', 'preferred']),
         allowCredentials: Type.Optional(Type.Array(descriptor)),
       },
-      { description: 'For `PublicKeyCredential.parseRequestOptionsFromJSON`.' },
+      { description: 'Options for `PublicKeyCredential.parseRequestOptionsFromJSON`.' },
     ),
   }),
 )
@@ -55,10 +55,10 @@ export type PasskeyRequestOptions = Answered<typeof PasskeyRequestOptions>
 /** Lifetime of a challenge. */
 export const challengeSeconds = 300
 
-/** EdDSA, ES256, RS256: what WebAuthn L3 §5.4 advises to offer, in its order. */
+/** Offered algorithms: EdDSA, ES256, RS256, as WebAuthn L3 §5.4 advises and in its order. */
 export const algorithms: readonly number[] = [-8, -7, -257]
 
-/** Passkey as the browser receives it. */
+/** Passkey descriptor for the browser. */
 export interface CredentialDescriptor {
   readonly credential_id: string
   readonly transports: readonly string[]
@@ -68,7 +68,7 @@ export function createChallenge(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Returns the user handle of a passkey: the bytes of the id as text, the same for good. */
+/** Returns the user handle of a passkey: the bytes of the id as text. It never changes. */
 export function userHandleOf(userId: string): string {
   return Buffer.from(userId, 'utf8').toString('base64url')
 }
@@ -88,7 +88,7 @@ export function creationOptions(
     timeout: challengeSeconds * 1000,
     excludeCredentials: existing.map(describe),
     authenticatorSelection: {
-      // Security keys without room for another passkey are still good as a second factor.
+      // A security key without storage for another passkey is still valid as a second factor.
       residentKey: 'preferred',
       requireResidentKey: false,
       userVerification: 'preferred',
@@ -98,7 +98,7 @@ export function creationOptions(
   }
 }
 
-/** @param allowed undefined when any passkey of the site may answer */
+/** Builds the options that request an assertion. @param allowed undefined when any passkey of the site may answer */
 export function requestOptions(
   { id }: RelyingParty,
   challenge: string,

@@ -7,7 +7,7 @@ import type { VerifiedPasskey } from './attestation.ts'
 import { base64url } from './client-data.ts'
 import type { CredentialDescriptor } from './options.ts'
 
-/** Passkey as its user sees it. */
+/** Passkey in responses to its user. */
 export const Passkey = component(
   'Passkey',
   Type.Object(
@@ -18,18 +18,18 @@ export const Passkey = component(
       created_at: timestamp,
       last_used_at: Type.Optional(timestamp),
     },
-    { description: 'Passkey; without `last_used_at` until it is used.' },
+    { description: 'Passkey. `last_used_at` is missing until it is used.' },
   ),
 )
 
-/** Passkey as it is stored, without its counter. */
+/** Stored passkey, without its counter. */
 export interface StoredPasskey extends CredentialDescriptor {
   readonly id: string
   readonly user_id: string
   readonly public_key: Buffer
   readonly display_name: string
   readonly is_backup_eligible: boolean
-  /** True once the passkey has verified its user beside another factor. */
+  /** True once the passkey has verified its user in addition to another factor. */
   readonly is_user_verified: boolean
   readonly created_at: Date
   readonly last_used_at: Date | null
@@ -50,7 +50,10 @@ export async function listPasskeys(database: Queryable, userId: string): Promise
     select ${columns} from basalt.passkeys p where p.user_id = ${userId} order by p.created_at, p.id`)
 }
 
-/** Returns the passkeys that sign in to an account by themselves. It is one statement, with or without such an account. */
+/**
+ * Returns the passkeys that sign in to an account by themselves. The one statement is the same with or
+ * without an account.
+ */
 export async function listSignInPasskeys(
   database: Queryable,
   email: string,
@@ -63,9 +66,9 @@ export async function listSignInPasskeys(
 }
 
 /**
- * Locks a passkey, and before it its user, as {@link lockUser} requires.
+ * Locks a passkey, and its user first, as {@link lockUser} requires.
  *
- * @param userId only owner that is accepted; null: any
+ * @param userId of the only accepted owner; null accepts any
  */
 export async function lockPasskey(
   database: Queryable,
@@ -83,7 +86,7 @@ export async function lockPasskey(
     for update of p`)
 }
 
-/** Adds a passkey; undefined when any user has its credential id. Of several at once one succeeds. */
+/** Adds a passkey. Returns undefined when any user has its credential id. Of several concurrent calls one succeeds. */
 export async function insertPasskey(
   database: Queryable,
   userId: string,
@@ -100,8 +103,9 @@ export async function insertPasskey(
 }
 
 /**
- * Stores the state that a verified assertion states. Returns false when its counter does not go up, unless the passkey does not count (WebAuthn
- * L3 §7.2); nothing is changed then. Of several with the same counter one succeeds.
+ * Stores the state of a verified assertion. Returns false and changes nothing when the counter does not go
+ * up, unless the passkey does not count (WebAuthn L3 §7.2). Of several calls with the same counter one
+ * succeeds.
  */
 export async function recordUse(database: Queryable, id: string, use: PasskeyUse): Promise<boolean> {
   const { signCount, isBackedUp, isUserVerified } = use

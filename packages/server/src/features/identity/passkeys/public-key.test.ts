@@ -20,7 +20,7 @@ function compressedPoint(): Map<number, unknown> {
   return changed('ES256', -3, null)
 }
 
-describe('a public key', () => {
+describe('passkey public key', () => {
   test.each(algorithms)('of %s is usable', (algorithm) => {
     expect(() => requireUsableKey(cbor(keyOf(algorithm)))).not.toThrow()
   })
@@ -41,7 +41,7 @@ describe('a public key', () => {
     ['of RSA with 1024 bits', shortRsaKey()],
     ['that is no map', [1, 2]],
     ['that is empty', new Map()],
-  ])('%s is refused', (_name, key) => {
+  ])('%s is rejected', (_name, key) => {
     expect(() => requireUsableKey(cbor(key))).toThrow()
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { relyingPartyOf } from './relying-party.ts'
 
-describe('the relying party', () => {
+describe('relying party', () => {
   test.each([
     ['https://api.example.com', 'api.example.com', 'https://api.example.com'],
     ['https://API.Example.com/', 'api.example.com', 'https://api.example.com'],
@@ -22,7 +22,7 @@ describe('the relying party', () => {
     'https://203.0.113.9',
     'https://[2001:db8::1]:8090',
     'http://3221225985',
-  ])('of the address %s is none', (url) => {
+  ])('does not exist for the address %s', (url) => {
     expect(relyingPartyOf(url)).toBeUndefined()
   })
 })

@@ -5,15 +5,15 @@ import { passkeyErrors } from './errors.ts'
 
 /** Relying party (WebAuthn L3 §4). */
 export interface RelyingParty {
-  /** A domain. */
+  /** Domain of the relying party. */
   readonly id: string
   /** Only origin whose pages may use the passkeys. */
   readonly origin: string
 }
 
 /**
- * Returns the relying party of a public address. Addresses of this machine stand for `localhost`, which browsers take for a
- * domain; any other address can have no passkeys.
+ * Returns the relying party of a public address. Loopback addresses are mapped to `localhost`, which browsers
+ * accept as a domain. Other IP addresses cannot have passkeys.
  */
 export function relyingPartyOf(publicBaseUrl: string): RelyingParty | undefined {
   const url = new URL(publicBaseUrl)
@@ -22,7 +22,7 @@ export function relyingPartyOf(publicBaseUrl: string): RelyingParty | undefined 
   return { id: url.hostname, origin: url.origin }
 }
 
-/** @throws AppError webauthn_disabled, passkeys_need_domain */
+/** Returns the relying party. @throws AppError webauthn_disabled, passkeys_need_domain */
 export function requireRelyingParty({ mfa, publicBaseUrl }: PasskeyContext): RelyingParty {
   if (!mfa.accounts.settings.current.webauthn_enabled) throw passkeyErrors.webauthnDisabled()
   const party = relyingPartyOf(publicBaseUrl())

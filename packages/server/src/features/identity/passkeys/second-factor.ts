@@ -45,7 +45,7 @@ const verify = operation({
     await verifyPasskey(context, pendingOf(http), readAssertionInput(body), clientOf(http)),
 })
 
-/** Passkeys as second factor. */
+/** Operations on passkeys as second factor. */
 export const secondFactorOperations = [challenge, verify]
 
 /** Requests a passkey of the user whose sign-in is pending. @throws AppError webauthn_disabled, no_webauthn_factor */
@@ -69,18 +69,18 @@ export async function challengePasskey(
 export async function verifyPasskey(
   context: PasskeyContext,
   pending: PendingIdentity,
-  given: AssertionInput,
+  input: AssertionInput,
   client: Client,
 ): Promise<AuthenticationResponse> {
   const party = requireRelyingParty(context)
-  const challengeId = requireText(given.challenge_id, 'challenge_id')
-  if (given.assertion_response == null) throw fieldRequired('assertion_response')
+  const challengeId = requireText(input.challenge_id, 'challenge_id')
+  if (input.assertion_response == null) throw fieldRequired('assertion_response')
   const use = { kind: 'second_factor', userId: pending.userId } as const
   return await passSecondFactor(context.mfa, pending, 'webauthn', client, async (transaction) => {
     const state = await findChallengeState(transaction, use, challengeId)
     if (state === 'used') throw challengeUsed()
     if (state === 'unknown') throw challengeNotFound()
-    const assertion = parseAssertion(given.assertion_response)
+    const assertion = parseAssertion(input.assertion_response)
     if (assertion === undefined) throw passkeyErrors.invalidAssertionResponse()
     await useAssertion(context, transaction, { use, challengeId, assertion, party, refusals })
   })

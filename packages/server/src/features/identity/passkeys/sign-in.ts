@@ -29,7 +29,7 @@ import { useAssertion } from './use-assertion.ts'
 
 const refusals = { unknownChallenge: passkeyErrors.invalidPasskey, failed: passkeyErrors.invalidPasskey }
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { method: 'POST', guard: 'public', tag: 'passkeys' } as const
 const signIn = '/api/auth/webauthn/login'
 
@@ -37,8 +37,8 @@ const begin = operation({
   ...common,
   id: 'passkeys.beginSignIn',
   path: `${signIn}/begin`,
-  summary: 'Begin to sign in by a passkey of an account',
-  description: 'The response has the same form whether there is such an account or not.',
+  summary: 'Start to sign in by a passkey of an account',
+  description: 'The response has the same form whether or not the account exists.',
   body: Type.Object({
     email: requiredByHandler(checkedByHandler({ format: 'email' }, Type.String({ maxLength: 320 }))),
   }),
@@ -66,7 +66,7 @@ const beginDiscoverable = operation({
   ...common,
   id: 'passkeys.beginDiscoverableSignIn',
   path: `${signIn}/discover/begin`,
-  summary: 'Begin to sign in by any passkey of this site',
+  summary: 'Start to sign in by any passkey of this site',
   success: ok(PasskeyRequestOptions),
   async handle(context: PasskeyContext, { http }, reply) {
     forbidStorage(reply)
@@ -83,12 +83,12 @@ const finishDiscoverable = operation({
   success: ok(authenticationSchema),
   async handle(context: PasskeyContext, { body, http }, reply) {
     forbidStorage(reply)
-    const given = readAssertionInput(body)
-    return await finishSignIn(context, 'discoverable', given, clientOf(http), addressKey(http))
+    const input = readAssertionInput(body)
+    return await finishSignIn(context, 'discoverable', input, clientOf(http), addressKey(http))
   },
 })
 
-/** Sign-in by a passkey alone. */
+/** Operations that sign in by a passkey alone. */
 export const signInOperations = [begin, finish, beginDiscoverable, finishDiscoverable]
 
 function forbidStorage(reply: FastifyReply): void {
@@ -96,19 +96,19 @@ function forbidStorage(reply: FastifyReply): void {
 }
 
 /**
- * Requests a passkey of the account with this address. Without such an account, or when none of its passkeys may enter it,
- * made-up ones are requested: the response says nothing, and takes the same steps.
+ * Requests a passkey of the account with this address. Without an account, or without a passkey that can sign
+ * in to it, the response requests invented passkeys. It reveals nothing and takes the same steps.
  *
  * @throws AppError webauthn_disabled, field_required, invalid_email, too_many_requests
  */
 async function beginSignInByEmail(
   context: PasskeyContext,
-  given: string | undefined,
+  text: string | undefined,
   address: string,
 ): Promise<PasskeyRequestOptions> {
   const party = requireRelyingParty(context)
   const { database, keys } = context.mfa.accounts
-  const email = requireEmail(given)
+  const email = requireEmail(text)
   await requireAttempt(context, limitsOf(context).begun, address)
   const passkeys = await listSignInPasskeys(database, email)
   const decoys = decoyCredentials(keys, email)
@@ -126,28 +126,28 @@ export async function beginDiscoverableSignIn(
 }
 
 /**
- * Signs in by a passkey. It has verified its user, so no other factor is asked for; the session is of level aal1, with
- * `amr` saying how it came about.
+ * Signs in by a passkey. The passkey verified its user, so no other factor is required. The session is at
+ * aal1, and its `amr` names the passkey.
  *
- * @throws AppError webauthn_disabled, field_required, invalid_assertion_response, invalid_passkey, challenge_used,
- * cloned_authenticator, too_many_requests
+ * @throws AppError webauthn_disabled, field_required, invalid_assertion_response, invalid_passkey,
+ * challenge_used, cloned_authenticator, too_many_requests
  */
 export async function finishSignIn(
   context: PasskeyContext,
   kind: 'email' | 'discoverable',
-  given: AssertionInput,
+  input: AssertionInput,
   client: Client,
   address: string,
 ): Promise<AuthenticationResponse> {
   const party = requireRelyingParty(context)
-  const challengeId = requireText(given.challenge_id, 'challenge_id')
-  if (given.assertion_response == null) throw fieldRequired('assertion_response')
+  const challengeId = requireText(input.challenge_id, 'challenge_id')
+  if (input.assertion_response == null) throw fieldRequired('assertion_response')
   const { accounts } = context.mfa
   const { failed } = limitsOf(context)
   requireAllowed(await accounts.throttle.check(failed, address))
   const use: ChallengeUse = { kind }
   try {
-    const assertion = parseAssertion(given.assertion_response)
+    const assertion = parseAssertion(input.assertion_response)
     if (assertion === undefined) throw passkeyErrors.invalidAssertionResponse()
     return await accounts.database.transaction(async (transaction) => {
       const attempt = { use, challengeId, assertion, party, refusals }
@@ -163,12 +163,15 @@ export async function finishSignIn(
   }
 }
 
-/** Guessing is hopeless; this keeps one address from keeping the server busy. */
+/**
+ * Returns the limits of one client address. Guessing is hopeless, so they only prevent one address from
+ * overloading the server.
+ */
 function limitsOf({ mfa }: PasskeyContext) {
   const { attempts, windowSeconds } = accountLimits(mfa.accounts).signInFromAddress
   return {
     failed: { name: 'passkeys.failed_from_address', attempts, windowSeconds },
-    // A page that offers passkeys in its form begins a sign-in whenever it is opened.
+    // A page that offers passkeys in its form starts a sign-in whenever it is opened.
     begun: { name: 'passkeys.begun_from_address', attempts: 10 * attempts, windowSeconds },
   } satisfies Record<string, AttemptLimit>
 }

@@ -35,8 +35,8 @@ async function userWithCodes() {
   return { user, token, codes: response.json.codes as string[] }
 }
 
-describe('backup codes', () => {
-  test('are ten, shown once, kept as hashes, and each is good once', async () => {
+describe('MFA backup codes', () => {
+  test('are ten, shown once, stored as hashes, and work once each', async () => {
     const { user, token, codes } = await userWithCodes()
     expect(codes).toEqual(Array(10).fill(expect.stringMatching(/^[a-hjkmnp-z2-9]{5}-[a-hjkmnp-z2-9]{5}$/)))
     expect(new Set(codes).size).toBe(10)
@@ -53,7 +53,7 @@ describe('backup codes', () => {
     expect(await remaining(token)).toEqual({ remaining: 9 })
   })
 
-  test('of one code ten times at once on two nodes one succeeds', async () => {
+  test('accept one code once for ten concurrent requests on two nodes', async () => {
     const { user, codes } = await userWithCodes()
     const pending = await pendingToken(accounts, user.user.email)
     const responses = await Promise.all(
@@ -67,7 +67,7 @@ describe('backup codes', () => {
     expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)])
   })
 
-  test('are replaced as a whole, at once too', async () => {
+  test('are replaced as a whole, also by concurrent requests', async () => {
     const { user, token, codes } = await userWithCodes()
     await Promise.all(
       Array.from({ length: 5 }, () => accounts.post('mfa/backup/regenerate', undefined, token)),
@@ -77,7 +77,7 @@ describe('backup codes', () => {
     expect(envelope(await accounts.post('mfa/backup/verify', { code: codes[0] }, pending))).toEqual(invalid)
   })
 
-  test('belong to one user, and are made only in a session of the second level', async () => {
+  test('belong to one user, and require an aal2 session to generate', async () => {
     const { codes } = await userWithCodes()
     const another = await totpUser(accounts)
     const pending = await pendingToken(accounts, another.user.email)
@@ -93,7 +93,7 @@ describe('backup codes', () => {
   })
 })
 
-describe('factors', () => {
+describe('MFA factors', () => {
   test('are listed for both kinds of token', async () => {
     const user = await totpUser(accounts)
     const listed = { factors: [{ id: user.factorId, method: 'totp', label: 'Authenticator app' }] }
@@ -103,7 +103,7 @@ describe('factors', () => {
     expect((await accounts.app.request('GET', '/api/auth/mfa/factors')).status).toBe(401)
   })
 
-  test('are shown and removed by a session of the second level', async () => {
+  test('are read and removed in an aal2 session', async () => {
     const { user, token } = await userWithCodes()
     const path = `/api/auth/mfa/factors/${user.factorId}`
     expect((await accounts.app.request('GET', path, { token })).json).toMatchObject({
@@ -117,7 +117,7 @@ describe('factors', () => {
     expect(envelope(await accounts.app.request('GET', path, { token: stranger.token }))).toEqual(notFound)
     expect((await accounts.app.request('DELETE', path, { token })).status).toBe(204)
     expect(envelope(await accounts.app.request('DELETE', path, { token }))).toEqual(notFound)
-    // With the last factor the backup codes go, and a sign-in needs one factor again.
+    // The backup codes go with the last factor, and a sign-in needs one factor again.
     expect(await remaining(token)).toEqual({ remaining: 0 })
     const login = await accounts.post('login', { email: user.user.email, password: goodPassword })
     expect(login.json.token).toBeDefined()
@@ -147,7 +147,7 @@ describe('factors', () => {
     expect((await accounts.app.request('DELETE', unknown, { token: admin })).status).toBe(404)
   })
 
-  test('that are passed still leave a token that was not verified with nothing but them', async () => {
+  test('that are passed leave no access to a user whose address is still unverified', async () => {
     const user = await totpUser(accounts)
     const pending = await pendingToken(accounts, user.user.email)
     await accounts.app.request('DELETE', `/api/admin/users/${user.user.id}/factors`, {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(async () => accounts[Symbol.asyncDispose]())
 
-test('removes old anonymous users and unfinished enrolments, and nothing else', async () => {
+test('MFA clean-up › removes only old anonymous users and unfinished enrolments', async () => {
   const sql = accounts.app.sql
   const old = (await accounts.post('anonymous')).json
   const young = (await accounts.post('anonymous')).json

@@ -33,7 +33,7 @@ const needsAal2 = {
 type Confirm = (node: AccountsApp) => Promise<TestResponse>
 let phones = 0
 
-/** Begins an enrolment, and answers how to confirm it. */
+/** Functions that start an enrolment and return how to confirm it. */
 const begin: Record<string, (user: SignedIn) => Promise<Confirm>> = {
   async totp({ token }) {
     const { secret } = (await nodes.first.post('mfa/totp/enroll', undefined, token)).json
@@ -53,8 +53,8 @@ const begin: Record<string, (user: SignedIn) => Promise<Confirm>> = {
     return (node) => node.post('mfa/sms/enroll/confirm', { code }, token)
   },
   async webauthn({ token }) {
-    const begun = await nodes.first.post('mfa/webauthn/enroll', undefined, token)
-    const attestation_response = newAuthenticator().create(begun.json)
+    const options = await nodes.first.post('mfa/webauthn/enroll', undefined, token)
+    const attestation_response = newAuthenticator().create(options.json)
     return (node) => node.post('mfa/webauthn/enroll/confirm', { attestation_response }, token)
   },
 }
@@ -73,25 +73,22 @@ const factorsOf = async ({ user }: SignedIn) =>
   ).map((row) => row.method)
 
 describe('mfa › confirming an enrolment', () => {
-  test.each(methods)(
-    'of %s that began at aal1 is refused once another factor is in force',
-    async (method) => {
-      const user = await nodes.first.register()
-      const confirm = await beginAs(method, user)
-      const other = method === 'totp' ? 'sms' : 'totp'
-      expect((await (await beginAs(other, user))(nodes.second)).status).toBe(200)
-      for (const node of nodes.both) expect(envelope(await confirm(node))).toEqual(needsAal2)
-      expect(await factorsOf(user)).toEqual([other])
-      expect(await nodes.sql('select 1 from basalt.passkeys where user_id = $1', [user.user.id])).toEqual([])
-    },
-  )
+  test.each(methods)('rejects %s that started at aal1 once another factor is confirmed', async (method) => {
+    const user = await nodes.first.register()
+    const confirm = await beginAs(method, user)
+    const other = method === 'totp' ? 'sms' : 'totp'
+    expect((await (await beginAs(other, user))(nodes.second)).status).toBe(200)
+    for (const node of nodes.both) expect(envelope(await confirm(node))).toEqual(needsAal2)
+    expect(await factorsOf(user)).toEqual([other])
+    expect(await nodes.sql('select 1 from basalt.passkeys where user_id = $1', [user.user.id])).toEqual([])
+  })
 
   test.each([
     ['totp', 'email'],
     ['sms', 'webauthn'],
     ['webauthn', 'totp'],
     ['email', 'sms'],
-  ])('of %s and %s at once on two nodes puts one in force', async (one, other) => {
+  ])('confirms one of %s and %s at once on two nodes', async (one, other) => {
     const user = await nodes.first.register()
     const [first, second] = [await beginAs(one, user), await beginAs(other, user)]
     await using holder = await openTransaction(nodes.database)
@@ -104,7 +101,7 @@ describe('mfa › confirming an enrolment', () => {
     expect(await factorsOf(user)).toEqual([answers[0]?.status === 200 ? one : other])
   })
 
-  test('of one factor by ten requests at once on two nodes succeeds once', async () => {
+  test('confirms one factor once for ten concurrent requests on two nodes', async () => {
     const user = await nodes.first.register()
     const confirm = await beginAs('totp', user)
     const responses = await Promise.all(
@@ -116,7 +113,7 @@ describe('mfa › confirming an enrolment', () => {
     expect(await factorsOf(user)).toEqual(['totp'])
   })
 
-  test.each(methods)('of %s is refused when the session has ended since it began', async (method) => {
+  test.each(methods)('rejects %s when the session has ended since the start', async (method) => {
     const user = await nodes.first.register()
     const confirm = await beginAs(method, user)
     await using holder = await openTransaction(nodes.database)
@@ -129,7 +126,7 @@ describe('mfa › confirming an enrolment', () => {
     expect(await factorsOf(user)).toEqual([])
   })
 
-  test.each(methods)('of %s that began more than ten minutes ago is refused', async (method) => {
+  test.each(methods)('rejects %s that started more than ten minutes ago', async (method) => {
     const user = await nodes.first.register()
     const confirm = await beginAs(method, user)
     await nodes.sql(
@@ -146,7 +143,7 @@ describe('mfa › confirming an enrolment', () => {
     expect(await factorsOf(user)).toEqual([])
   })
 
-  test('of a sent code that is still good is refused when it began more than ten minutes ago', async () => {
+  test('rejects a valid sent code when the enrolment started more than ten minutes ago', async () => {
     const user = await nodes.first.register()
     const confirm = await beginAs('sms', user)
     await nodes.sql(
@@ -157,7 +154,7 @@ describe('mfa › confirming an enrolment', () => {
     expect(await factorsOf(user)).toEqual([])
   })
 
-  test('of email is refused when the code went to an address that the account no longer has', async () => {
+  test('rejects email when the code was sent to an address that the account no longer has', async () => {
     const user = await nodes.first.register()
     await nodes.inbox.take(user.user.email)
     expect((await nodes.first.post('mfa/email/enroll', undefined, user.token)).status).toBe(200)
@@ -179,7 +176,7 @@ describe('mfa › confirming an enrolment', () => {
     expect(json.emailVerified).toBe(false)
   })
 
-  test('of email verifies the address, and the next token says so', async () => {
+  test('of email verifies the address, which shows in the next token', async () => {
     const email = newEmail()
     const user = await nodes.first.register(email)
     expect(claimsOf(user.token).email_verified).toBe(false)

@@ -19,7 +19,7 @@ const wrong = (code: string) => code.replace(/.$/, (digit) => String((Number(dig
 
 interface Kind {
   readonly method: 'email' | 'sms'
-  /** A user, and where codes go. */
+  /** Creates a user, with the destination of codes. */
   readonly prepare: () => Promise<{ user: SignedIn; to: string; enrollBody: object }>
   readonly sent: string
   readonly confirmed: string
@@ -75,7 +75,7 @@ const kinds: readonly Kind[] = [
   },
 ]
 
-describe.each(kinds)('codes by $method', (kind) => {
+describe.each(kinds)('MFA codes by $method', (kind) => {
   const path = (name: string) => `mfa/${kind.method}/${name}`
 
   async function enroll() {
@@ -134,7 +134,7 @@ describe.each(kinds)('codes by $method', (kind) => {
     expect(factors).toEqual([{ id: expect.any(String), method: kind.method, label, ...where }])
   })
 
-  test('of ten at once on two nodes one succeeds', async () => {
+  test('work once for ten concurrent requests on two nodes', async () => {
     const { token, challenge_id, code } = await challenged()
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -148,7 +148,7 @@ describe.each(kinds)('codes by $method', (kind) => {
     expect(responses.filter(({ status }) => ![200, 401, 409].includes(status))).toEqual([])
   })
 
-  test('are void after too many tries, right ones too', async () => {
+  test('are void after too many attempts, even right ones', async () => {
     const { token, challenge_id, code } = await challenged()
     for (let tries = 0; tries < kind.tries; tries += 1) {
       expect(
@@ -160,7 +160,7 @@ describe.each(kinds)('codes by $method', (kind) => {
     )
   })
 
-  test('are tried no more often when tried together', async () => {
+  test('allow no more attempts to concurrent requests', async () => {
     const { token, challenge_id, code } = await challenged()
     await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
@@ -181,12 +181,12 @@ describe.each(kinds)('codes by $method', (kind) => {
       challenge_id,
     ])
     expect(envelope(await accounts.post(path('verify'), { challenge_id, code }, token))).toEqual(kind.expired)
-    const begun = await enroll()
+    const enrolment = await enroll()
     await accounts.app.sql('update basalt.mfa_challenges set expires_at = now() where user_id = $1', [
-      begun.user.user.id,
+      enrolment.user.user.id,
     ])
     expect(
-      envelope(await accounts.post(path('enroll/confirm'), { code: begun.code }, begun.user.token)),
+      envelope(await accounts.post(path('enroll/confirm'), { code: enrolment.code }, enrolment.user.token)),
     ).toEqual(kind.expired)
   })
 
@@ -202,13 +202,14 @@ describe.each(kinds)('codes by $method', (kind) => {
         error: 'challenge_not_found',
       })
     }
-    const begun = await enroll()
+    const enrolment = await enroll()
     const [row] = await accounts.app.sql(
       "select id from basalt.mfa_challenges where user_id = $1 and purpose = 'enroll'",
-      [begun.user.user.id],
+      [enrolment.user.user.id],
     )
     expect(
-      (await accounts.post(path('verify'), { challenge_id: row?.id, code: begun.code }, mine.token)).status,
+      (await accounts.post(path('verify'), { challenge_id: row?.id, code: enrolment.code }, mine.token))
+        .status,
     ).toBe(404)
   })
 
@@ -226,7 +227,7 @@ describe.each(kinds)('codes by $method', (kind) => {
     expect(dump.replace(challenge_id, '')).not.toContain(`"${code}"`)
   })
 
-  test('need an enrolment that waits, a factor, and a code', async () => {
+  test('require a pending enrolment, a factor, and a code', async () => {
     const { user } = await kind.prepare()
     expect(envelope(await accounts.post(path('enroll/confirm'), { code: '123456' }, user.token))).toEqual(
       kind.noEnrollment,
@@ -247,7 +248,7 @@ describe.each(kinds)('codes by $method', (kind) => {
   })
 })
 
-describe('codes by email', () => {
+describe('MFA codes by email', () => {
   test('are sent three times in ten minutes', async () => {
     const user = await accounts.register()
     await accounts.inbox.take(user.user.email)
@@ -263,7 +264,7 @@ describe('codes by email', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(500)
   })
 
-  test('need an address', async () => {
+  test('require an address', async () => {
     const phone = '+15005550006'
     await accounts.post('sms', { phone })
     const { token } = (await accounts.post('sms/confirm', { phone, code: '123456' })).json
@@ -275,7 +276,7 @@ describe('codes by email', () => {
   })
 })
 
-describe('codes by SMS', () => {
+describe('MFA codes by SMS', () => {
   let token = ''
   beforeEach(async () => {
     token = (await accounts.register()).token
@@ -286,26 +287,26 @@ describe('codes by SMS', () => {
     [{ phone: 'nonsense' }, 'invalid phone number format'],
     [{ phone: '+49 30 901820' }, 'invalid phone number format'],
     [{ phone: '+1 900 234 5678' }, 'invalid phone number format'],
-  ])('refuse %j', async (body, message) => {
+  ])('reject %j', async (body, message) => {
     expect(envelope(await accounts.post('mfa/sms/enroll', body, token))).toMatchObject({ code: 400, message })
   })
 
-  test('go to a number that nobody has confirmed a few times an hour, whatever account asks', async () => {
+  test('are sent to an unconfirmed number a few times an hour, over all accounts', async () => {
     const users = await Promise.all(Array.from({ length: 7 }, () => accounts.register()))
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       users.map((user) => accounts.post('mfa/sms/enroll', { phone: '+12025559099' }, user.token)),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(200), 429, 429])
-    const refused = answers.find(({ status }) => status === 429)
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(5).fill(200), 429, 429])
+    const refused = responses.find(({ status }) => status === 429)
     expect(refused?.json.error).toBe('too_many_sms_challenges')
     const tests = await Promise.all(
       users.map((user) => accounts.post('mfa/sms/enroll', { phone: '+15005550006' }, user.token)),
     )
-    // To a test number nothing is sent.
+    // Nothing is sent to a test number.
     expect(tests.map(({ status }) => status)).toEqual(Array(7).fill(200))
   })
 
-  test('are confirmed with the phone they were sent to, if it is repeated', async () => {
+  test('are confirmed only with the phone they were sent to, if it is repeated', async () => {
     await accounts.post('mfa/sms/enroll', { phone: '+12025559001' }, token)
     const code = await sentCode(accounts, '+12025559001')
     expect(
@@ -316,7 +317,7 @@ describe('codes by SMS', () => {
     ).toBe(200)
   })
 
-  test('are verified without a challenge id too', async () => {
+  test('are verified without a challenge id', async () => {
     const { user, token: bearer } = await accounts.register()
     await accounts.post('mfa/sms/enroll', { phone: '+15005550006' }, bearer)
     await expect
@@ -329,7 +330,7 @@ describe('codes by SMS', () => {
       .toBe(200)
   })
 
-  test('of a sign-in are not those of the second factor', async () => {
+  test('differ from the codes of a sign-in', async () => {
     const phone = '+12025559003'
     await accounts.post('mfa/sms/enroll', { phone }, token)
     const mfaCode = await sentCode(accounts, phone)

@@ -19,7 +19,7 @@ afterAll(async () => accounts[Symbol.asyncDispose]())
 const aalOf = (session: { token: string }) => claimsOf(session.token).aal
 const login = async (email: string) => (await accounts.post('login', { email, password: goodPassword })).json
 
-/** A user with a factor of this kind, and the body that verifies it. */
+/** Creates a user with a factor of this kind, and returns the body that verifies it. */
 async function verifySent(method: 'email' | 'sms') {
   const { token, user } = await accounts.register()
   await accounts.inbox.take(user.email)
@@ -32,13 +32,13 @@ async function verifySent(method: 'email' | 'sms') {
   return (await accounts.post(`mfa/${method}/verify`, { challenge_id, code }, pending)).json
 }
 
-/** Every transition there is, each walked and answering the state it ends in. */
+/** Transitions of the diagram. Each one is performed and returns its final state. */
 const transitions: Readonly<Record<string, () => Promise<unknown>>> = {
   '[*] --> aal1: sign in without a factor': async () =>
     aalOf(await login((await accounts.register()).user.email)),
   '[*] --> pending: sign in with a factor': async () => {
-    const answer = await login((await totpUser(accounts)).user.email)
-    return answer.mfa_pending === true && answer.token === undefined ? 'pending' : answer
+    const response = await login((await totpUser(accounts)).user.email)
+    return response.mfa_pending === true && response.token === undefined ? 'pending' : response
   },
   'pending --> aal2: verify totp': async () => aalOf(await aal2Session(accounts, await totpUser(accounts))),
   'pending --> aal2: verify email': async () => aalOf(await verifySent('email')),
@@ -89,11 +89,11 @@ const transitions: Readonly<Record<string, () => Promise<unknown>>> = {
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const drawn = [...readme.matchAll(/^ {2}(\S+ --> \S+: .+)$/gm)].map(([, edge = '']) => edge)
 
-test('the diagram draws every transition and no other', () => {
+test('MFA states › the diagram draws every transition and no other', () => {
   expect(drawn.toSorted()).toEqual(Object.keys(transitions).toSorted())
 })
 
-test.each(drawn)('%s', async (edge) => {
+test.each(drawn)('MFA states › %s', async (edge) => {
   const end = /--> (\S+):/.exec(edge)?.[1]
   expect(await transitions[edge]?.()).toBe(end)
 })

@@ -27,7 +27,7 @@ const challenge = async (token: string): Promise<string> =>
 const verify = (token: string, body: unknown, node = accounts.app) =>
   node.request('POST', '/api/auth/mfa/totp/verify', { token, body })
 
-describe('enrolment', () => {
+describe('TOTP enrolment', () => {
   test('shows a secret once and takes effect when confirmed', async () => {
     const { token, user } = await accounts.register()
     const enrolled = await accounts.post('mfa/totp/enroll', undefined, token)
@@ -37,7 +37,7 @@ describe('enrolment', () => {
       secret: expect.stringMatching(/^[A-Z2-7]{32}$/),
       uri: `otpauth://totp/Basalt:${encodeURIComponent(user.email)}?issuer=Basalt&secret=${enrolled.json.secret}&algorithm=SHA1&digits=6&period=30`,
     })
-    // Unconfirmed, it does not stand in the way.
+    // An unconfirmed factor does not block a sign-in.
     expect(
       (await accounts.post('login', { email: user.email, password: goodPassword })).json.token,
     ).toBeDefined()
@@ -62,11 +62,11 @@ describe('enrolment', () => {
       iat: expect.any(Number),
       exp: Number(claims.iat) + 300,
     })
-    // The session of before stays at its level.
+    // The earlier session keeps its level.
     expect((await accounts.app.request('GET', '/api/auth/me', { token })).status).toBe(200)
   })
 
-  test('keeps the secret encrypted', async () => {
+  test('encrypts the secret', async () => {
     const { secret, user } = await totpUser(accounts)
     const [row] = await accounts.app.sql('select secret from basalt.mfa_factors where user_id = $1', [
       user.id,
@@ -75,7 +75,7 @@ describe('enrolment', () => {
     expect(row?.secret).not.toContain(secret)
   })
 
-  test('of an unconfirmed factor begins anew', async () => {
+  test('of an unconfirmed factor restarts', async () => {
     const { token } = await accounts.register()
     const first = (await accounts.post('mfa/totp/enroll', undefined, token)).json
     const second = (await accounts.post('mfa/totp/enroll', undefined, token)).json
@@ -88,7 +88,7 @@ describe('enrolment', () => {
     ).toBe(200)
   })
 
-  test('is refused to an anonymous user, for a second app, and without a session of the second level', async () => {
+  test('is refused to an anonymous user, for a second app, and without an aal2 session', async () => {
     const anonymous = (await accounts.post('anonymous')).json
     const linkFirst = {
       code: 403,
@@ -113,7 +113,7 @@ describe('enrolment', () => {
     })
   })
 
-  test('asks for what it needs', async () => {
+  test('requires its fields', async () => {
     const { token } = await accounts.register()
     expect(envelope(await accounts.post('mfa/totp/enroll/confirm', {}, token))).toEqual({
       code: 400,
@@ -127,7 +127,7 @@ describe('enrolment', () => {
     })
   })
 
-  test('confirmed ten times at once is confirmed once', async () => {
+  test('is confirmed once by ten concurrent requests', async () => {
     const { token } = await accounts.register()
     const { secret } = (await accounts.post('mfa/totp/enroll', undefined, token)).json
     const code = totpCode(secret)
@@ -144,8 +144,8 @@ describe('enrolment', () => {
   })
 })
 
-describe('verification', () => {
-  test('leads to a session of the second level, which refreshing keeps', async () => {
+describe('TOTP verification', () => {
+  test('leads to an aal2 session, which keeps its level when refreshed', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
     const response = await verify(token, {
@@ -176,7 +176,7 @@ describe('verification', () => {
     expect(claimsOf(verified.json.token)).toMatchObject({ aal: 'aal2', amr: ['otp', 'totp'] })
   })
 
-  test('takes each code, and every earlier one, once', async () => {
+  test('accepts each code, and every earlier one, once', async () => {
     const user = await totpUser(accounts)
     await aal2Session(accounts, user, 1)
     const token = await pendingToken(accounts, user.user.email)
@@ -193,7 +193,7 @@ describe('verification', () => {
     }
   })
 
-  test('takes codes of the adjacent steps and no others', async () => {
+  test('accepts codes of the adjacent steps and no others', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
     for (const steps of [-3, 3, 20]) {
@@ -207,7 +207,7 @@ describe('verification', () => {
     expect((await verify(token, { challenge_id: await challenge(token), code })).status).toBe(200)
   })
 
-  test('of one code ten times at once on two nodes succeeds once', async () => {
+  test('accepts one code once for ten concurrent requests on two nodes', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
     const challenges = await Promise.all(Array.from({ length: 10 }, () => challenge(token)))
@@ -227,7 +227,7 @@ describe('verification', () => {
     ).toEqual([{ count: 1 }])
   })
 
-  test('uses a challenge once, of this user and in time', async () => {
+  test('accepts a challenge once, of this user and in time', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
     const used = await challenge(token)
@@ -256,14 +256,14 @@ describe('verification', () => {
     [{ challenge_id: ['x'], code: '1' }, 400, expect.any(String)],
     [{ challenge_id: 'x', code: { $gt: '' } }, 400, expect.any(String)],
     [{ challenge_id: 'x', code: 'y'.repeat(100) }, 400, expect.any(String)],
-  ])('refuses %j', async (body, status, message) => {
+  ])('rejects %j', async (body, status, message) => {
     const user = await totpUser(accounts)
     const response = await verify(await pendingToken(accounts, user.user.email), body)
     expect(response.status).toBe(status)
     expect(response.json.message).toEqual(message)
   })
 
-  test('is locked for half an hour after fifteen failures, on every node, and only they count', async () => {
+  test('is locked for half an hour after fifteen failures on any node, and other responses do not count', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
     const challenge_id = await challenge(token)
@@ -291,7 +291,7 @@ describe('verification', () => {
     expect((await verify(token, { challenge_id, code: totpCode(user.secret) })).status).toBe(200)
   })
 
-  test('forgets failures after a success', async () => {
+  test('clears failures after a success', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
     for (let count = 0; count < 14; count += 1) {
@@ -307,7 +307,7 @@ describe('verification', () => {
     ).toEqual([])
   })
 
-  test('is void when the password is reset, the sessions are ended or the user is disabled meanwhile', async () => {
+  test('is void when the password is reset, the sessions are ended or the user is disabled in the meantime', async () => {
     for (const end of [
       (id: string) => `delete from basalt.pending_sign_ins where user_id = '${id}'`,
       (id: string) => `update basalt.users set disabled_at = now() where id = '${id}'`,
@@ -349,7 +349,7 @@ describe('verification', () => {
     expect((await verification).status).toBe(404)
   })
 
-  test('works after the keys at rest were replaced', async () => {
+  test('works after a replacement of the keys at rest', async () => {
     const [first, second] = ['1'.repeat(64), '2'.repeat(64)]
     await using before = await createMfaApp({
       inbox: accounts.inbox,
@@ -372,8 +372,8 @@ describe('verification', () => {
   })
 })
 
-describe('the token of a sign-in that waits', () => {
-  test('opens the endpoints of the second factor and nothing else', async () => {
+describe('MFA pending token', () => {
+  test('is accepted by the endpoints of the second factor only', async () => {
     const user = await totpUser(accounts)
     const token = await pendingToken(accounts, user.user.email)
     const required = { code: 401, message: 'MFA verification required', error: 'mfa_required' }
@@ -402,7 +402,7 @@ describe('the token of a sign-in that waits', () => {
     expect((await accounts.app.request('GET', '/api/auth/mfa/factors', { token })).status).toBe(200)
   })
 
-  test('is asked for by those endpoints', async () => {
+  test('is required by those endpoints', async () => {
     const { token } = await accounts.register()
     const expired = { code: 401, message: 'no MFA challenge pending', error: 'no_pending_mfa' }
     for (const path of [
@@ -421,8 +421,8 @@ describe('the token of a sign-in that waits', () => {
   })
 })
 
-describe('switched off', () => {
-  test('the method answers 404, and the user still is not let in by one factor', async () => {
+describe('disabled MFA methods', () => {
+  test('return 404, and one factor still does not sign the user in', async () => {
     const user = await totpUser(accounts)
     await using closed = await createMfaApp({
       inbox: accounts.inbox,

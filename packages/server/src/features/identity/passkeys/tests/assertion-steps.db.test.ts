@@ -15,7 +15,7 @@ import {
 } from '../../../../../test/passkeys.ts'
 import { envelope, type TestResponse } from '../../../../../test/test-app.ts'
 
-/** WebAuthn L3 §7.2: each step by itself is broken, and refused for just that reason, on each of the three ways. */
+/** WebAuthn L3 §7.2: each test breaks one step and expects a rejection for that reason, on each of the three paths. */
 
 let accounts: AccountsApp
 let user: PasskeyUser
@@ -29,7 +29,7 @@ beforeEach(() => accounts.app.sql('delete from basalt.attempts'))
 afterAll(() => accounts[Symbol.asyncDispose]())
 
 const wrong = { code: 401, message: 'invalid email or passkey', error: 'invalid_passkey' }
-const ways: readonly [
+const paths: readonly [
   string,
   object,
   (flaws?: AssertionFlaws, who?: PasskeyUser) => Promise<TestResponse>,
@@ -58,7 +58,7 @@ const sessions = () => accounts.app.sql('select id from basalt.sessions order by
 const challengesUsed = () =>
   accounts.app.sql('select id from basalt.mfa_challenges where used_at is not null order by id')
 
-describe.each(ways)('%s', (name, refusal, assert) => {
+describe.each(paths)('passkey assertion (WebAuthn §7.2) › %s', (name, refusal, assert) => {
   async function expectRefusal(flaws: AssertionFlaws, reason: RegExp): Promise<void> {
     const before = await Promise.all([storedPasskeys(), sessions(), challengesUsed()])
     expect(envelope(await assert(flaws))).toEqual(refusal)
@@ -66,7 +66,7 @@ describe.each(ways)('%s', (name, refusal, assert) => {
     expect(await Promise.all([storedPasskeys(), sessions(), challengesUsed()])).toEqual(before)
   }
 
-  test('that is right in everything passes, and keeps what it says', async () => {
+  test('succeeds and stores the state of a valid assertion', async () => {
     const before = await storedPasskeys()
     const response = await assert()
     expect(response.status).toBe(200)
@@ -84,13 +84,13 @@ describe.each(ways)('%s', (name, refusal, assert) => {
   })
 
   test.each([['webauthn.create'], ['webauthn.Get'], ['payment.get'], ['']])(
-    'of the type "%s" is refused',
+    'rejects the type "%s"',
     async (type) => {
       await expectRefusal({ clientData: { type } }, /Unexpected authentication response type/)
     },
   )
 
-  test('with another challenge is refused', async () => {
+  test('rejects another challenge', async () => {
     const challenge = randomBytes(32).toString('base64url')
     await expectRefusal({ clientData: { challenge } }, /Unexpected authentication response challenge/)
   })
@@ -103,7 +103,7 @@ describe.each(ways)('%s', (name, refusal, assert) => {
     'https://app.example.com/',
     'https://APP.example.com',
     'android:apk-key-hash:abc',
-  ])('of the origin %s is refused', async (origin) => {
+  ])('rejects the origin %s', async (origin) => {
     await expectRefusal({ clientData: { origin } }, /Unexpected authentication response origin/)
   })
 
@@ -112,35 +112,32 @@ describe.each(ways)('%s', (name, refusal, assert) => {
     [{ crossOrigin: 'false' }],
     [{ topOrigin: 'https://app.example.com' }],
     [{ crossOrigin: true, topOrigin: 'https://evil.example' }],
-  ])('of a frame, %o, is refused', async (clientData) => {
+  ])('rejects a frame, %o', async (clientData) => {
     await expectRefusal({ clientData }, /in a frame of another site/)
   })
 
-  test.each(['example.com', 'evil.example', 'localhost'])(
-    'for the relying party %s is refused',
-    async (rpId) => {
-      await expectRefusal({ rpId }, /Unexpected RP ID hash/)
-    },
-  )
+  test.each(['example.com', 'evil.example', 'localhost'])('rejects the relying party %s', async (rpId) => {
+    await expectRefusal({ rpId }, /Unexpected RP ID hash/)
+  })
 
-  test('without the presence of the user is refused', async () => {
+  test('rejects an assertion without the presence of the user', async () => {
     await expectRefusal({ flags: { up: false } }, /User not present/)
   })
 
-  test('of a passkey that is backed up but cannot be is refused', async () => {
+  test('rejects a passkey that is backed up but cannot be', async () => {
     await expectRefusal({ flags: { bs: true } }, /Single-device credential .* backed up/)
   })
 
-  test('of a passkey that can suddenly be backed up is refused', async () => {
+  test('rejects a passkey that can suddenly be backed up', async () => {
     await expectRefusal({ flags: { be: true } }, /otherwise than before whether it can be backed up/)
     await expectRefusal({ flags: { be: true, bs: true } }, /otherwise than before/)
   })
 
-  test('signed by another key is refused', async () => {
+  test('rejects a signature of another key', async () => {
     await expectRefusal({ signedBy: generateKeys('ES256').privateKey }, /signature is wrong/)
   })
 
-  test('signed by the passkey of another user is refused', async () => {
+  test('rejects a signature by the passkey of another user', async () => {
     const { privateKey } = stranger.authenticator.passkeys[0] ?? expect.fail()
     await expectRefusal({ signedBy: privateKey }, /signature is wrong/)
   })
@@ -149,54 +146,54 @@ describe.each(ways)('%s', (name, refusal, assert) => {
     ['one bit', (right) => Buffer.concat([right.subarray(0, -1), Buffer.from([(right.at(-1) ?? 0) ^ 1])])],
     ['its form', () => Buffer.alloc(64, 1)],
     ['its length', (right) => right.subarray(0, -2)],
-  ])('whose signature is wrong in %s is refused', async (_name, signature) => {
+  ])('rejects a signature that is wrong in %s', async (_name, signature) => {
     await expectRefusal({ signature }, /./)
   })
 
-  test('by the passkey of another user is refused', async () => {
+  test('rejects the passkey of another user', async () => {
     const passkey = stranger.authenticator.passkeys[0] ?? expect.fail()
     if (name === 'a discoverable sign-in') {
-      // There it is the right one: no user in particular was asked.
+      // On this path the passkey is the right one, because no particular user was requested.
       expect((await assert({ passkey })).json.user.id).toBe(stranger.user.id)
     } else {
-      await expectRefusal({ passkey }, /there is no such passkey|was not asked for|signature is wrong/)
+      await expectRefusal({ passkey }, /the passkey is unknown|was not requested|signature is wrong/)
     }
   })
 
-  test('by an unknown passkey is refused', async () => {
+  test('rejects an unknown passkey', async () => {
     await expectRefusal({ id: randomBytes(32) }, /signature is wrong/)
   })
 
   test.each([
     ['another user', () => stranger.user.id],
     ['an unknown user', () => crypto.randomUUID()],
-    ['the same in capitals', () => user.user.id.toUpperCase()],
+    ['the user in capitals', () => user.user.id.toUpperCase()],
     ['the bytes of the id', () => Buffer.from(user.user.id.replaceAll('-', ''), 'hex')],
-  ])('that says that it belongs to %s is refused', async (_name, id) => {
+  ])('rejects a user handle of %s', async (_name, id) => {
     const userHandle = Buffer.from(id()).toString('base64url')
-    await expectRefusal({ userHandle }, /belongs to another user/)
+    await expectRefusal({ userHandle }, /names another user/)
   })
 
-  test('that does not say whom it belongs to passes where that is known', async () => {
+  test('accepts a missing user handle where the user is known', async () => {
     for (const userHandle of [null, '']) {
-      if (name === 'a discoverable sign-in') await expectRefusal({ userHandle }, /does not tell/)
+      if (name === 'a discoverable sign-in') await expectRefusal({ userHandle }, /names no user/)
       else expect((await assert({ userHandle })).status).toBe(200)
     }
   })
 
-  test('without the verification of the user passes beside a password alone', async () => {
+  test('accepts a missing user verification after a password only', async () => {
     if (name === 'a second factor') expect((await assert({ flags: { uv: false } })).status).toBe(200)
     else await expectRefusal({ flags: { uv: false } }, /User verification required/)
   })
 
-  test('is as good with extensions in it', async () => {
+  test('accepts extensions', async () => {
     const extensions = Buffer.from('a1647061796df5', 'hex')
     const flags = { ed: true }
     const authenticatorData = (right: Buffer) => Buffer.concat([right, extensions])
     expect((await assert({ flags, authenticatorData })).status).toBe(200)
   })
 
-  describe('the counter', () => {
+  describe('passkey counter', () => {
     const cloned = { code: 401, message: 'cloned authenticator detected', error: 'cloned_authenticator' }
     const countOf = async (who: PasskeyUser) =>
       (
@@ -209,7 +206,7 @@ describe.each(ways)('%s', (name, refusal, assert) => {
         line.includes('"cloned authenticator detected"') ? [JSON.parse(line)] : [],
       )
 
-    test('that goes back or stays is that of a copy; what is stored stays, and the log warns', async () => {
+    test('that goes back or stays reveals a copy: the stored one stays, and the log warns', async () => {
       const who = await passkeyUser(accounts)
       expect((await assert({ signCount: 100 }, who)).status).toBe(200)
       for (const signCount of [100, 99, 1, 0]) {
@@ -226,7 +223,7 @@ describe.each(ways)('%s', (name, refusal, assert) => {
       expect(await countOf(who)).toBe('4294967295')
     })
 
-    test('of a forged assertion is not believed', async () => {
+    test('of a forged assertion is ignored', async () => {
       const who = await passkeyUser(accounts)
       expect((await assert({ signCount: 100 }, who)).status).toBe(200)
       const warnings = cloneWarnings().length
@@ -241,13 +238,13 @@ describe.each(ways)('%s', (name, refusal, assert) => {
       const who = await passkeyUser(accounts, newAuthenticator({ counts: false, isBackupEligible: true }))
       for (let time = 0; time < 3; time += 1) expect((await assert({}, who)).status).toBe(200)
       expect(await countOf(who)).toBe('0')
-      // One that begins to count keeps counting.
+      // A passkey that begins to count must keep counting.
       expect((await assert({ signCount: 5 }, who)).status).toBe(200)
       expect(envelope(await assert({ signCount: 0 }, who))).toEqual(cloned)
     })
   })
 
-  test('of a synced passkey says whether it is backed up', async () => {
+  test('of a synced passkey comes with its backup state, which is stored', async () => {
     const who = await passkeyUser(accounts, newAuthenticator({ counts: false, isBackupEligible: true }))
     const isBackedUp = async () =>
       (
@@ -265,26 +262,26 @@ describe.each(ways)('%s', (name, refusal, assert) => {
 })
 
 describe('a passkey that was added after the challenge', () => {
-  test('was not asked for', async () => {
+  test('is rejected as not requested', async () => {
     const who = await passkeyUser(accounts)
     const { email } = who.user
     const late = newAuthenticator()
-    const begun = (await accounts.post('webauthn/login/begin', { email })).json
+    const challenge = (await accounts.post('webauthn/login/begin', { email })).json
     const { json: session } = await signInByEmail(accounts, email, who.authenticator)
     expect((await enroll(accounts, session.token, late)).status).toBe(200)
-    const answer = (authenticator: typeof late) =>
+    const respond = (authenticator: typeof late) =>
       accounts.post('webauthn/login/finish', {
-        challenge_id: begun.challenge_id,
-        assertion_response: authenticator.get({ ...begun.options, allowCredentials: undefined }),
+        challenge_id: challenge.challenge_id,
+        assertion_response: authenticator.get({ ...challenge.options, allowCredentials: undefined }),
       })
-    expect(envelope(await answer(late))).toEqual(wrong)
-    expect(lastReason(accounts)).toBe('the passkey was not asked for')
-    expect((await answer(who.authenticator)).status).toBe(200)
+    expect(envelope(await respond(late))).toEqual(wrong)
+    expect(lastReason(accounts)).toBe('the passkey was not requested')
+    expect((await respond(who.authenticator)).status).toBe(200)
   })
 })
 
 describe('a passkey that was enrolled without verifying its user', () => {
-  test('signs in by itself only after it has done so beside another factor', async () => {
+  test('signs in by itself only after it has verified its user in addition to another factor', async () => {
     const authenticator = newAuthenticator({ verifiesUser: false })
     const who = await passkeyUser(accounts, authenticator)
     const { email } = who.user
@@ -293,7 +290,7 @@ describe('a passkey that was enrolled without verifying its user', () => {
       const { options } = (await accounts.post('webauthn/login/begin', { email })).json
       return options.allowCredentials.some(({ id }: { id: string }) => id === who.credentialId)
     }
-    // Whoever found the key may have set a PIN.
+    // A finder of the key may have set a PIN.
     const stolen = { passkey, flags: { uv: true } }
     expect(await offered()).toBe(false)
     expect((await signInByEmail(accounts, email, authenticator, stolen)).status).toBe(401)
@@ -306,7 +303,7 @@ describe('a passkey that was enrolled without verifying its user', () => {
     expect(await offered()).toBe(true)
     expect((await signInByEmail(accounts, email, authenticator, stolen)).status).toBe(200)
     expect((await signInDiscoverably(accounts, authenticator, stolen)).status).toBe(200)
-    // Once is enough, and each time by itself it has to do so again.
+    // Once is enough, but each sign-in by the passkey alone requires it again.
     expect((await signInByEmail(accounts, email, authenticator)).status).toBe(401)
   })
 })

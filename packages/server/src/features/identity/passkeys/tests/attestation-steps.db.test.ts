@@ -18,7 +18,7 @@ import {
 } from '../../../../../test/passkeys.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 
-/** WebAuthn L3 §7.1: each step by itself is broken, and refused for just that reason. */
+/** WebAuthn L3 §7.1: each test breaks one step and expects a rejection for that reason. */
 
 let accounts: AccountsApp
 let caller: SignedIn
@@ -58,7 +58,7 @@ async function expectMalformed(flaws: CreationFlaws): Promise<void> {
   await expectNothingKept()
 }
 
-/** Neither passkey nor factor, and the challenge is still good. */
+/** Checks that neither passkey nor factor was stored, and that the challenge is still valid. */
 async function expectNothingKept(): Promise<void> {
   const rows = await accounts.app.sql(
     `select (select count(*)::int from basalt.passkeys where user_id = u.id) as passkeys,
@@ -70,12 +70,12 @@ async function expectNothingKept(): Promise<void> {
   expect(rows).toEqual([{ passkeys: 0, factors: 0, challenges: 1 }])
 }
 
-describe('the client data', () => {
-  test.each([['webauthn.get'], ['webauthn.Create'], ['']])('of the type "%s" are refused', async (type) => {
+describe('passkey attestation (WebAuthn §7.1) › client data', () => {
+  test.each([['webauthn.get'], ['webauthn.Create'], ['']])('rejects the type "%s"', async (type) => {
     await expectRefusal({ clientData: { type } }, /Unexpected registration response type/)
   })
 
-  test('with another challenge are refused', async () => {
+  test('rejects another challenge', async () => {
     const challenge = randomBytes(32).toString('base64url')
     await expectRefusal({ clientData: { challenge } }, /no enrolment of the user waits for this challenge/)
   })
@@ -90,7 +90,7 @@ describe('the client data', () => {
     'https://app.example.com/',
     'https://APP.example.com',
     'null',
-  ])('of the origin %s are refused', async (origin) => {
+  ])('rejects the origin %s', async (origin) => {
     await expectRefusal({ clientData: { origin } }, /Unexpected registration response origin/)
   })
 
@@ -99,29 +99,29 @@ describe('the client data', () => {
     [{ crossOrigin: 'false' }],
     [{ topOrigin: 'https://app.example.com' }],
     [{ crossOrigin: true, topOrigin: 'https://evil.example' }],
-  ])('of a frame, %o, are refused', async (clientData) => {
+  ])('rejects a frame, %o', async (clientData) => {
     await expectRefusal({ clientData }, /in a frame of another site/)
   })
 
-  test('may leave out that they are of no frame', async () => {
+  test('accepts client data without the members about frames', async () => {
     const flaws = { clientData: { crossOrigin: undefined } }
     expect((await enroll(accounts, caller.token, newAuthenticator(), flaws)).status).toBe(200)
   })
 })
 
-describe('the authenticator data', () => {
+describe('passkey attestation (WebAuthn §7.1) › authenticator data', () => {
   test.each(['example.com', 'evil.example', 'https://app.example.com', 'localhost'])(
-    'for the relying party %s are refused',
+    'rejects the relying party %s',
     async (rpId) => {
       await expectRefusal({ rpId }, /Unexpected RP ID hash/)
     },
   )
 
-  test('without the presence of the user are refused', async () => {
+  test('rejects a missing presence of the user', async () => {
     await expectRefusal({ flags: { up: false } }, /User presence was required/)
   })
 
-  test('without the verification of the user make a passkey that is a second factor only', async () => {
+  test('accepts a missing user verification for a passkey that is a second factor only', async () => {
     const authenticator = newAuthenticator({ verifiesUser: false })
     expect((await enroll(accounts, caller.token, authenticator)).status).toBe(200)
     const flags = { uv: true }
@@ -132,36 +132,36 @@ describe('the authenticator data', () => {
     expect(response.status).toBe(401)
   })
 
-  test('of a passkey that is backed up but cannot be are refused', async () => {
+  test('rejects a passkey that is backed up but cannot be', async () => {
     await expectRefusal({ flags: { be: false, bs: true } }, /Single-device credential .* backed up/)
   })
 
-  test('without a passkey are refused', async () => {
+  test('rejects a missing passkey', async () => {
     const authenticatorData = (right: Buffer) => right.subarray(0, 37)
     await expectRefusal({ flags: { at: false }, authenticatorData }, /No credential ID/)
   })
 
-  test('with an empty id are refused', async () => {
+  test('rejects an empty id', async () => {
     await expectMalformed({ id: Buffer.alloc(0) })
   })
 
-  test('with an id of 1024 bytes are refused', async () => {
+  test('rejects an id of 1024 bytes', async () => {
     await expectRefusal({ id: Buffer.alloc(1024, 1) }, /longer than 1023 bytes/)
   })
 
-  test('with more bytes behind them are malformed', async () => {
+  test('rejects trailing bytes as malformed', async () => {
     await expectMalformed({ authenticatorData: (right) => Buffer.concat([right, Buffer.alloc(1)]) })
   })
 
-  test.each([0, 1, 36, 40, 55, 80])('cut off after %i bytes are malformed', async (length) => {
+  test.each([0, 1, 36, 40, 55, 80])('rejects data cut off after %i bytes as malformed', async (length) => {
     await expectMalformed({ authenticatorData: (right) => right.subarray(0, length) })
   })
 
-  test('that promise extensions and have none are malformed', async () => {
+  test('rejects announced but missing extensions as malformed', async () => {
     await expectMalformed({ flags: { ed: true } })
   })
 
-  test('may have extensions', async () => {
+  test('accepts extensions', async () => {
     const extensions = cbor(new Map([['credProtect', 2]]))
     const flaws = {
       flags: { ed: true },
@@ -171,7 +171,7 @@ describe('the authenticator data', () => {
   })
 })
 
-describe('the public key', () => {
+describe('passkey attestation (WebAuthn §7.1) › public key', () => {
   test.each([
     ['ES384', -35],
     ['ES512', -36],
@@ -179,11 +179,11 @@ describe('the public key', () => {
     ['PS256', -37],
     ['RS1', -65535],
     ['HS256', 5],
-  ])('of an algorithm that was not offered, %s, is refused', async (_name, alg) => {
+  ])('rejects an algorithm that was not offered, %s', async (_name, alg) => {
     await expectRefusal({ publicKey: (right) => right.set(3, alg) }, /Unexpected public key alg/)
   })
 
-  test('without an algorithm is refused', async () => {
+  test('rejects a missing algorithm', async () => {
     const publicKey = (right: Map<number, unknown>) => {
       right.delete(3)
       return right
@@ -195,45 +195,45 @@ describe('the public key', () => {
     ['of another kind', (right) => right.set(1, 3)],
     ['of another curve', (right) => right.set(-1, 2)],
     ['with half a point', (right) => right.set(-3, null)],
-  ])('that does not fit its algorithm, %s, is refused', async (_name, publicKey) => {
+  ])('rejects a key that does not fit its algorithm, %s', async (_name, publicKey) => {
     await expectRefusal({ publicKey }, /does not fit its algorithm/)
   })
 
-  test('off its curve is refused', async () => {
+  test('rejects a key off its curve', async () => {
     await expectRefusal({ publicKey: (right) => right.set(-3, Buffer.alloc(32, 1)) }, /JWK|EC|point/i)
   })
 
-  test('of RSA that is too short is refused', async () => {
+  test('rejects an RSA key that is too short', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
     await expectRefusal({ publicKey: () => coseKey(publicKey, 'RS256') }, /RSA key is too short/)
   })
 })
 
-describe('the attestation', () => {
+describe('passkey attestation (WebAuthn §7.1) › attestation statement', () => {
   test.each(['android-safetynet', 'android-key', 'apple', 'tpm', 'fido-u2f', 'made-up', ''])(
-    'of the format "%s", which was not asked for, is refused',
+    'rejects the format "%s", which was not requested',
     async (format) => {
-      await expectRefusal({ format }, /attestation was not asked for/)
+      await expectRefusal({ format }, /attestation was not requested/)
     },
   )
 
-  test('with certificates is refused, and what they name is not fetched', async () => {
+  test('rejects certificates, and fetches nothing that they name', async () => {
     const statement = () => new Map([['x5c', [Buffer.from('a certificate')]]])
-    await expectRefusal({ format: 'packed', statement }, /attestation was not asked for: packed/)
+    await expectRefusal({ format: 'packed', statement }, /attestation was not requested: packed/)
   })
 
-  test('of none with a statement is refused', async () => {
+  test('rejects a statement with the format none', async () => {
     const statement = () => new Map([['sig', Buffer.alloc(64)]])
     await expectRefusal({ statement }, /None attestation had unexpected attestation statement/)
   })
 
-  test('by itself, signed by another key, is refused', async () => {
+  test('rejects a self attestation signed by another key', async () => {
     const { privateKey } = generateKeys('ES256')
     const statement = (signed: Buffer) => packed(-7, signWith(privateKey, 'ES256', signed))
     await expectRefusal({ format: 'packed', statement }, /not signed by the key of the passkey/)
   })
 
-  test('by itself, over other data, is refused', async () => {
+  test('rejects a self attestation over other data', async () => {
     const statement: CreationFlaws['statement'] = (signed, key) =>
       packed(-7, signWith(key, 'ES256', Buffer.concat([signed, signed])))
     await expectRefusal({ format: 'packed', statement }, /not signed by the key of the passkey/)
@@ -245,7 +245,7 @@ describe('the attestation', () => {
     ['EdDSA', -7],
     ['ES256', undefined],
   ] as const)(
-    'by itself, of a key for %s that states algorithm %s, is refused',
+    'rejects a self attestation of a key for %s that states algorithm %s',
     async (algorithm, stated) => {
       const statement = (signed: Buffer, key: KeyObject) =>
         new Map<string, unknown>([
@@ -258,7 +258,7 @@ describe('the attestation', () => {
     },
   )
 
-  test('by itself without a signature is refused', async () => {
+  test('rejects a self attestation without a signature', async () => {
     await expectRefusal(
       { format: 'packed', statement: () => new Map([['alg', -7]]) },
       /No attestation signature/,
@@ -266,13 +266,13 @@ describe('the attestation', () => {
   })
 })
 
-test('an id beside the passkey that is not its own is refused', async () => {
+test('passkey attestation › rejects a credential id that does not match the authenticator data', async () => {
   const begun = await accounts.post('mfa/webauthn/enroll', undefined, caller.token)
   const id = randomBytes(32).toString('base64url')
   const attestation_response = { ...newAuthenticator().create(begun.json), id, rawId: id }
   const response = await accounts.post('mfa/webauthn/enroll/confirm', { attestation_response }, caller.token)
   expect(envelope(response).error).toBe('webauthn_enrollment_failed')
-  expect(lastReason(accounts)).toBe('the credential id is not that of the authenticator')
+  expect(lastReason(accounts)).toBe('the credential id does not match the authenticator data')
   await expectNothingKept()
 })
 

@@ -32,8 +32,8 @@ const failed = {
   error: 'webauthn_enrollment_failed',
 }
 
-describe('the options', () => {
-  test('are what a browser makes a passkey of, for this site and this user', async () => {
+describe('passkey enrolment › options', () => {
+  test('are valid input for a browser, for this site and this user', async () => {
     const { token, user } = await accounts.register()
     const response = await begin(token)
     expect(response.status).toBe(200)
@@ -61,14 +61,14 @@ describe('the options', () => {
       attestation: 'none',
       extensions: { credProps: true },
     })
-    // Nothing is in force yet.
+    // Nothing is confirmed yet.
     expect(await factorsOf(user.id)).toEqual([])
     const again = await begin(token)
     expect(again.json.user).toEqual(response.json.user)
     expect(again.json.challenge).not.toBe(response.json.challenge)
   })
 
-  test('name the passkeys that are there already, for the browser not to make another beside one', async () => {
+  test('name the existing passkeys, so that the browser does not make another one on the same authenticator', async () => {
     const transports = ['hybrid', 'internal']
     const user = await passkeyUser(accounts, newAuthenticator({ transports }))
     const { json: session } = await passSecondFactor(accounts, user.user.email, user.authenticator)
@@ -91,8 +91,8 @@ describe('the options', () => {
   })
 })
 
-describe('a first passkey', () => {
-  test('is kept as the authenticator made it, and becomes a second factor', async () => {
+describe('passkey enrolment › a first passkey', () => {
+  test('is stored as the authenticator made it, and becomes a second factor', async () => {
     const authenticator = newAuthenticator({
       algorithm: 'EdDSA',
       isBackupEligible: true,
@@ -123,13 +123,13 @@ describe('a first passkey', () => {
       last_used_at: null,
     })
     expect(await factorsOf(user.id)).toEqual([{ method: 'webauthn', confirmed_at: expect.any(Date) }])
-    // The session stays at its level, the next sign-in needs the passkey.
+    // The session keeps its level, and the next sign-in needs the passkey.
     expect((await accounts.app.request('GET', '/api/auth/me', { token })).status).toBe(200)
     const login = await accounts.post('login', { email: user.email, password: goodPassword })
     expect(login.json).toEqual({ mfa_pending: true, mfa_token: expect.any(String) })
   })
 
-  test.each(['ES256', 'EdDSA', 'RS256'] as const)('may be of %s', async (algorithm) => {
+  test.each(['ES256', 'EdDSA', 'RS256'] as const)('may use %s', async (algorithm) => {
     const user = await passkeyUser(accounts, newAuthenticator({ algorithm }))
     expect((await signInByEmail(accounts, user.user.email, user.authenticator)).status).toBe(200)
   })
@@ -141,7 +141,7 @@ describe('a first passkey', () => {
     expect((await signInByEmail(accounts, user.email, authenticator)).status).toBe(200)
   })
 
-  test('is accepted under the other name of its member, and gets a name if it has none', async () => {
+  test('is accepted under the other name of its member, and gets a default name', async () => {
     const { token, user } = await accounts.register()
     const attestation = newAuthenticator().create((await begin(token)).json)
     const { rawId: _, clientExtensionResults: __, ...least } = attestation
@@ -149,7 +149,7 @@ describe('a first passkey', () => {
     expect(await passkeysOf(user.id)).toMatchObject([{ display_name: 'Passkey', transports: [] }])
   })
 
-  test('may sign itself, and then must have done so rightly', async () => {
+  test('may have a self attestation, which must be valid', async () => {
     const { token } = await accounts.register()
     const response = await enroll(accounts, token, newAuthenticator(), {
       format: 'packed',
@@ -163,8 +163,8 @@ describe('a first passkey', () => {
   })
 })
 
-describe('further passkeys', () => {
-  test('are added from a session of two factors, not of one', async () => {
+describe('passkey enrolment › further passkeys', () => {
+  test('require a session of two factors', async () => {
     const user = await passkeyUser(accounts)
     const { email } = user.user
     expect(envelope(await begin(user.token))).toEqual({
@@ -189,12 +189,12 @@ describe('further passkeys', () => {
     }
   })
 
-  test('need the other factor that is there already', async () => {
+  test('require the other existing factor', async () => {
     const { token } = await totpUser(accounts)
     expect((await begin(token)).status).toBe(403)
   })
 
-  test('are as many as anybody uses', async () => {
+  test('are limited in number', async () => {
     const user = await passkeyUser(accounts)
     const { json: session } = await signInByEmail(accounts, user.user.email, user.authenticator)
     const options = (await begin(session.token)).json
@@ -212,21 +212,21 @@ describe('further passkeys', () => {
     expect(await passkeysOf(user.user.id)).toHaveLength(50)
   })
 
-  test('of the same id are refused, whichever account has it', async () => {
-    const taken = { code: 409, message: 'passkey already registered', error: 'passkey_registered' }
+  test('with a known id are rejected, whichever account has it', async () => {
+    const registered = { code: 409, message: 'passkey already registered', error: 'passkey_registered' }
     const user = await passkeyUser(accounts)
     const id = Buffer.from(user.credentialId, 'base64url')
     const stranger = await accounts.register()
-    expect(envelope(await enroll(accounts, stranger.token, newAuthenticator(), { id }))).toEqual(taken)
+    expect(envelope(await enroll(accounts, stranger.token, newAuthenticator(), { id }))).toEqual(registered)
     expect(await factorsOf(stranger.user.id)).toEqual([])
     const { json: session } = await signInByEmail(accounts, user.user.email, user.authenticator)
-    expect(envelope(await enroll(accounts, session.token, newAuthenticator(), { id }))).toEqual(taken)
-    // The one that was there first still works.
+    expect(envelope(await enroll(accounts, session.token, newAuthenticator(), { id }))).toEqual(registered)
+    // The first passkey still works.
     expect((await signInByEmail(accounts, user.user.email, user.authenticator)).status).toBe(200)
   })
 })
 
-describe('a challenge', () => {
+describe('passkey enrolment › a challenge', () => {
   test('works once', async () => {
     const { token, user } = await accounts.register()
     const options = (await begin(token)).json
@@ -238,7 +238,7 @@ describe('a challenge', () => {
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
-  test('survives an answer that was wrong', async () => {
+  test('survives a wrong response', async () => {
     const { token } = await accounts.register()
     const options = (await begin(token)).json
     const wrong = newAuthenticator({ origin: 'https://evil.example' }).create(options)
@@ -247,7 +247,7 @@ describe('a challenge', () => {
     expect((await confirm(token, { attestation_response: right })).status).toBe(200)
   })
 
-  test('is void once another enrolment was begun', async () => {
+  test('is void after the start of another enrolment', async () => {
     const { token } = await accounts.register()
     const first = newAuthenticator().create((await begin(token)).json)
     const second = newAuthenticator().create((await begin(token)).json)
@@ -268,7 +268,7 @@ describe('a challenge', () => {
     expect(envelope(await confirm(token, { attestation_response }))).toEqual(failed)
   })
 
-  test('of another user, of a sign-in or of a second factor is worth nothing', async () => {
+  test('of another user, of a sign-in or of a second factor is worthless', async () => {
     const { token, user } = await accounts.register()
     await begin(token)
     const other = await passkeyUser(accounts)
@@ -285,7 +285,7 @@ describe('a challenge', () => {
   })
 })
 
-test('a sign-in that waits for its second factor cannot add one by its challenge', async () => {
+test('passkey enrolment › a pending sign-in cannot add a passkey by its challenge', async () => {
   const user = await passkeyUser(accounts)
   const pending = await pendingToken(accounts, user.user.email)
   const { options } = (await accounts.post('mfa/webauthn/challenge', undefined, pending)).json
@@ -295,12 +295,12 @@ test('a sign-in that waits for its second factor cannot add one by its challenge
     challenge: options.challenge,
     excludeCredentials: [],
   })
-  // The session of before has passed one factor only.
+  // The earlier session has passed one factor only.
   expect(envelope(await confirm(user.token, { attestation_response }))).toEqual(failed)
   expect(await passkeysOf(user.user.id)).toHaveLength(1)
 })
 
-describe('is refused', () => {
+describe('passkey enrolment › is refused', () => {
   test('without a session, or with a pending one', async () => {
     const user = await passkeyUser(accounts)
     const { json } = await accounts.post('login', {
@@ -324,16 +324,16 @@ describe('is refused', () => {
     expect(envelope(await confirm(token, { attestation_response: {} }))).toEqual(linkFirst)
   })
 
-  test('to a user who has been disabled or deleted meanwhile', async () => {
+  test('to a user who has been disabled or deleted in the meantime', async () => {
     const invalid = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
     const { user } = await accounts.register()
     await accounts.app.sql('update basalt.users set disabled_at = now() where id = $1', [user.id])
-    // A token without a session behind it, so that nothing else refuses it.
+    // The token has no session, so that no other check rejects it.
     expect(envelope(await begin(userToken({ sub: user.id })))).toEqual(invalid)
     expect(envelope(await begin(userToken({ sub: crypto.randomUUID() })))).toEqual(invalid)
   })
 
-  test('while passkeys are switched off', async () => {
+  test('while passkeys are disabled', async () => {
     await using off = await createTestApp({ database: accounts.app.database })
     const { token } = await accounts.register()
     const disabled = { code: 404, message: 'WebAuthn MFA is not enabled', error: 'webauthn_disabled' }
@@ -343,7 +343,7 @@ describe('is refused', () => {
     }
   })
 
-  test('while the server is reached by an address', async () => {
+  test("while the server's address has no domain", async () => {
     await using other = await createTestApp({
       database: accounts.app.database,
       config: { 'auth.webauthn_enabled': 'true', 'server.public_base_url': 'http://192.168.1.20:8090' },
@@ -376,7 +376,7 @@ describe('is refused', () => {
   })
 })
 
-test('an account whose unverified address is signed in to by mail keeps its passkeys, and asks for one', async () => {
+test('passkeys › an account whose unverified address signs in by mail keeps its passkeys, and requires one', async () => {
   const user = await passkeyUser(accounts)
   const { json: session } = await signInByEmail(accounts, user.user.email, user.authenticator)
   const attestation_response = newAuthenticator().create((await begin(session.token)).json)
@@ -386,13 +386,13 @@ test('an account whose unverified address is signed in to by mail keeps its pass
   const confirmed = await accounts.post('magic-link/confirm', { token })
   expect(confirmed.json).toEqual({ mfa_pending: true, mfa_token: expect.any(String) })
   expect(await passkeysOf(user.user.id)).toEqual(before)
-  // Neither the old session nor the pending token completes what the session had begun.
+  // Neither the old session nor the pending token completes the enrolment that the session started.
   expect((await confirm(session.token, { attestation_response })).status).toBe(401)
   expect((await confirm(confirmed.json.mfa_token, { attestation_response })).status).toBe(401)
   expect(await passkeysOf(user.user.id)).toEqual(before)
 })
 
-test('an administrator removes the passkeys of a user', async () => {
+test('passkeys › an administrator removes the passkeys of a user', async () => {
   const user = await passkeyUser(accounts)
   const token = await accounts.app.adminToken()
   const path = `/api/admin/users/${user.user.id}/factors`

@@ -11,7 +11,7 @@ import {
 } from '../../../../../test/passkeys.ts'
 import { pendingToken } from '../../../../../test/second-factors.ts'
 
-/** Whatever is sent in place of the answer of a browser is refused with 400 or 401, and changes nothing. */
+/** Malformed browser responses of every kind are rejected with 400 or 401, and change nothing. */
 
 let accounts: AccountsApp
 let user: PasskeyUser
@@ -21,28 +21,28 @@ beforeAll(async () => {
 })
 afterAll(() => accounts[Symbol.asyncDispose]())
 
-test('no answer is a fault of the server', async () => {
+test('passkeys › a malformed response is never a server error', async () => {
   const { token } = await accounts.register()
   const options = (await accounts.post('mfa/webauthn/enroll', undefined, token)).json
   const attestation = newAuthenticator({ transports: ['usb'] }).create(options)
   const pending = await pendingToken(accounts, user.user.email)
-  const asked = {
+  const challenges = {
     finish: (await accounts.post('webauthn/login/begin', { email: user.user.email })).json,
     discover: (await accounts.post('webauthn/login/discover/begin')).json,
     verify: (await accounts.post('mfa/webauthn/challenge', undefined, pending)).json,
   }
-  const ways = {
+  const endpoints = {
     finish: ['webauthn/login/finish', undefined],
     discover: ['webauthn/login/discover/finish', undefined],
     verify: ['mfa/webauthn/verify', pending],
   } as const
-  // Right in everything but the signature: whatever is left out or changed, none may pass.
+  // Everything but the signature is right. Whatever is omitted or changed, none may pass.
   const { privateKey } = generateKeys('ES256')
-  const assertions = fc.constantFrom('finish', 'discover', 'verify').chain((way) =>
-    anyBroken(user.authenticator.get(asked[way].options, { signedBy: privateKey })).map(
+  const assertions = fc.constantFrom('finish', 'discover', 'verify').chain((use) =>
+    anyBroken(user.authenticator.get(challenges[use].options, { signedBy: privateKey })).map(
       (assertion_response) => {
-        const [path, bearer] = ways[way]
-        return { path, bearer, body: { challenge_id: asked[way].challenge_id, assertion_response } }
+        const [path, bearer] = endpoints[use]
+        return { path, bearer, body: { challenge_id: challenges[use].challenge_id, assertion_response } }
       },
     ),
   )
@@ -64,7 +64,7 @@ test('no answer is a fault of the server', async () => {
   expect(accounts.app.log.filter((line) => line.includes('"request failed"'))).toEqual([])
 })
 
-test('a body with much in it is refused at once', async () => {
+test('passkeys › a body with very many members is rejected at once', async () => {
   const { challenge_id } = (await accounts.post('webauthn/login/discover/begin')).json
   const assertion_response = user.authenticator.get({ rpId: 'app.example.com', challenge: 'AAAA' })
   const response = { ...assertion_response.response, clientDataJSON: 'A'.repeat(900_000) }

@@ -38,7 +38,7 @@ const insufficient = {
 }
 const last = { code: 409, message: 'the last passkey cannot be deleted by itself', error: 'last_passkey' }
 
-/** A user with two passkeys, and a session of two factors. */
+/** Creates a user with two passkeys, and a session of two factors. */
 async function userOfTwo() {
   const user = await passkeyUser(accounts, newAuthenticator({ transports: ['internal'] }))
   const { json: session } = await passSecondFactor(accounts, user.user.email, user.authenticator)
@@ -49,7 +49,7 @@ async function userOfTwo() {
   return { ...user, second, secondId, strong: String(session.token) }
 }
 
-describe('the list', () => {
+describe('GET /api/auth/mfa/webauthn/credentials', () => {
   test('shows what a user recognizes a passkey by, and nothing else', async () => {
     const user = await userOfTwo()
     expect(await list(user.token)).toEqual([
@@ -66,14 +66,14 @@ describe('the list', () => {
     expect((await list(user.token))[1]).toHaveProperty('last_used_at', time)
   })
 
-  test('of a user without passkeys is empty', async () => {
+  test('returns an empty list for a user without passkeys', async () => {
     expect(await list((await accounts.register()).token)).toEqual([])
     expect(await list((await accounts.post('anonymous')).json.token)).toEqual([])
   })
 })
 
-describe('a name', () => {
-  test('can be changed by the user alone', async () => {
+describe('passkey names', () => {
+  test('can be changed by the user only', async () => {
     const user = await passkeyUser(accounts)
     const renamed = await rename(user.token, user.credentialId, { display_name: ' Küche 🍳 ' })
     expect([renamed.status, renamed.json]).toEqual([
@@ -86,7 +86,7 @@ describe('a name', () => {
   })
 
   test.each(['AAAA', 'no%00such', '%F0%9F%94%91', 'a'.repeat(2000)])(
-    'of the passkey %s, which does not exist, cannot',
+    'cannot be changed for the unknown passkey %s',
     async (id) => {
       expect(envelope(await rename(stranger.token, id, { display_name: 'x' }))).toEqual(notFound)
       const { json: session } = await passSecondFactor(accounts, stranger.user.email, stranger.authenticator)
@@ -104,14 +104,14 @@ describe('a name', () => {
     ],
     [{ display_name: 'a\nb' }, 'display_name: must be at most 100 characters, without control characters'],
     [[], 'body must be object'],
-  ])('%o is 400 %s', async (body, message) => {
+  ])('%o returns 400 %s', async (body, message) => {
     const response = await rename(stranger.token, stranger.credentialId, body)
     expect(response).toMatchObject({ status: 400, json: { message } })
   })
 })
 
-describe('one passkey', () => {
-  test('can be deleted from a session of two factors, not of one', async () => {
+describe('deletion of one passkey', () => {
+  test('requires a session of two factors', async () => {
     const user = await userOfTwo()
     expect(envelope(await remove(user.token, user.secondId))).toEqual(insufficient)
     expect(await list(user.token)).toHaveLength(2)
@@ -126,13 +126,13 @@ describe('one passkey', () => {
     expect((await signInByEmail(accounts, user.user.email, user.second)).status).toBe(200)
   })
 
-  test('can be deleted from a session that began with a passkey', async () => {
+  test('accepts a session that began with a passkey', async () => {
     const user = await userOfTwo()
     const { json: session } = await signInByEmail(accounts, user.user.email, user.second)
     expect((await remove(session.token, user.credentialId)).status).toBe(204)
   })
 
-  test('that is the last stays, and the factor with it', async () => {
+  test('keeps the last passkey, and the factor with it', async () => {
     const user = await userOfTwo()
     expect((await remove(user.strong, user.secondId)).status).toBe(204)
     expect(envelope(await remove(user.strong, user.credentialId))).toEqual(last)
@@ -140,38 +140,33 @@ describe('one passkey', () => {
     expect((await passSecondFactor(accounts, user.user.email, user.authenticator)).status).toBe(200)
   })
 
-  test('of another user is not found', async () => {
+  test('returns 404 for a passkey of another user', async () => {
     const user = await userOfTwo()
     expect(envelope(await remove(user.strong, stranger.credentialId))).toEqual(notFound)
     expect(await list(stranger.token)).toHaveLength(1)
   })
 })
 
-describe('all passkeys', () => {
-  test.each([base, `${base}/`])(
-    'are removed with the factor and the backup codes by DELETE %s',
-    async (path) => {
-      const user = await userOfTwo()
-      expect((await accounts.post('mfa/backup/generate', undefined, user.strong)).status).toBe(200)
-      expect(envelope(await removeAll(user.token, path))).toEqual(insufficient)
-      expect(await list(user.token)).toHaveLength(2)
-      expect((await removeAll(user.strong, path)).status).toBe(204)
-      for (const table of ['passkeys', 'mfa_factors', 'mfa_backup_codes']) {
-        const rows = await accounts.app.sql(`select 1 from basalt.${table} where user_id = $1`, [
-          user.user.id,
-        ])
-        expect(rows).toEqual([])
-      }
-      const none = { code: 404, message: 'no WebAuthn factor enrolled', error: 'no_webauthn_factor' }
-      expect(envelope(await removeAll(user.strong, path))).toEqual(none)
-      const login = await accounts.post('login', { email: user.user.email, password: goodPassword })
-      expect(login.json.token).toBeDefined()
-      // A first factor may be enrolled again from a session of one.
-      expect((await enroll(accounts, login.json.token, user.authenticator)).status).toBe(200)
-    },
-  )
+describe('removal of all passkeys', () => {
+  test.each([base, `${base}/`])('removes the factor and the backup codes too, by DELETE %s', async (path) => {
+    const user = await userOfTwo()
+    expect((await accounts.post('mfa/backup/generate', undefined, user.strong)).status).toBe(200)
+    expect(envelope(await removeAll(user.token, path))).toEqual(insufficient)
+    expect(await list(user.token)).toHaveLength(2)
+    expect((await removeAll(user.strong, path)).status).toBe(204)
+    for (const table of ['passkeys', 'mfa_factors', 'mfa_backup_codes']) {
+      const rows = await accounts.app.sql(`select 1 from basalt.${table} where user_id = $1`, [user.user.id])
+      expect(rows).toEqual([])
+    }
+    const none = { code: 404, message: 'no WebAuthn factor enrolled', error: 'no_webauthn_factor' }
+    expect(envelope(await removeAll(user.strong, path))).toEqual(none)
+    const login = await accounts.post('login', { email: user.user.email, password: goodPassword })
+    expect(login.json.token).toBeDefined()
+    // A session of one factor may enrol a first factor again.
+    expect((await enroll(accounts, login.json.token, user.authenticator)).status).toBe(200)
+  })
 
-  test('go by way of the factor too', async () => {
+  test('also happens with the removal of the factor', async () => {
     const user = await userOfTwo()
     const { factors } = (await accounts.app.request('GET', '/api/auth/mfa/factors', { token: user.strong }))
       .json
@@ -179,7 +174,7 @@ describe('all passkeys', () => {
     expect(await list(user.token)).toEqual([])
   })
 
-  test('leave other factors and the backup codes for them', async () => {
+  test('keeps other factors, and then the backup codes', async () => {
     const totp = await totpUser(accounts)
     const { token } = await aal2Session(accounts, totp)
     expect((await enroll(accounts, token, newAuthenticator())).status).toBe(200)
@@ -199,14 +194,14 @@ const endpoints = [
   ['DELETE', base],
 ] as const
 
-test.each(endpoints)('%s %s needs a session', async (method, path) => {
+test.each(endpoints)('passkeys › %s %s requires a session', async (method, path) => {
   const body = method === 'GET' ? undefined : { display_name: 'x' }
   expect(envelope(await accounts.app.request(method, path, { body })).error).toBe('missing_authorization')
   const token = await pendingToken(accounts, stranger.user.email)
   expect(envelope(await accounts.app.request(method, path, { body, token })).error).toBe('mfa_required')
 })
 
-test('is 404 while passkeys are switched off', async () => {
+test('passkeys › return 404 while they are disabled', async () => {
   await using off = await createTestApp({ database: accounts.app.database })
   for (const [method, path] of endpoints) {
     const body = method === 'GET' ? undefined : { display_name: 'x' }

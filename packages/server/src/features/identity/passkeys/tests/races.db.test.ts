@@ -17,7 +17,7 @@ import {
 import { everySecondFactor, pendingToken } from '../../../../../test/second-factors.ts'
 import { userToken } from '../../../../../test/test-app.ts'
 
-/** Ten requests released together, every other one to a second process on the same database. */
+/** Ten requests that are released together, every other one to a second process on the same database. */
 
 let nodes: AccountNodes
 beforeAll(async () => {
@@ -38,7 +38,7 @@ const signCountOf = async (userId: string) =>
 describe.each([
   ['that counts', true, '1'],
   ['that does not count', false, '0'],
-])('one assertion of a passkey %s', (_name, counts, signCount) => {
+])('passkey races › one assertion of a passkey %s', (_name, counts, signCount) => {
   test('signs in once by email', async () => {
     const user = await passkeyUser(nodes.first, newAuthenticator({ counts }))
     const { challenge_id, options } = (
@@ -61,7 +61,7 @@ describe.each([
     expect(await countOf('sessions', user.user.id)).toBe(2)
   })
 
-  test('is one second factor', async () => {
+  test('completes one second factor', async () => {
     const user = await passkeyUser(nodes.first, newAuthenticator({ counts }))
     const tokens = await Promise.all([1, 2].map(() => pendingToken(nodes.first, user.user.email)))
     const { challenge_id, options } = (await nodes.first.post('mfa/webauthn/challenge', undefined, tokens[0]))
@@ -75,7 +75,7 @@ describe.each([
   })
 })
 
-test('of ten assertions with the same counter one passes', async () => {
+test('passkey races › one of ten assertions with the same counter passes', async () => {
   const user = await passkeyUser(nodes.first)
   const bodies = await Promise.all(
     Array.from({ length: 10 }, async () => {
@@ -92,7 +92,7 @@ test('of ten assertions with the same counter one passes', async () => {
   expect(await signCountOf(user.user.id)).toBe('5')
 })
 
-test('ten sign-ins by a synced passkey at once all pass', async () => {
+test('passkey races › ten concurrent sign-ins by a synced passkey all pass', async () => {
   const user = await passkeyUser(nodes.first, newAuthenticator({ counts: false, isBackupEligible: true }))
   const responses = await together(nodes, 10, (node) =>
     signInByEmail(node, user.user.email, user.authenticator),
@@ -100,7 +100,7 @@ test('ten sign-ins by a synced passkey at once all pass', async () => {
   expect(countStatuses(responses)).toEqual({ 200: 10 })
 })
 
-test('one confirmation adds one passkey', async () => {
+test('passkey races › one confirmation adds one passkey', async () => {
   const { token, user } = await nodes.first.register()
   const options = (await nodes.first.post('mfa/webauthn/enroll', undefined, token)).json
   const body = { display_name: 'x', attestation_response: newAuthenticator().create(options) }
@@ -110,7 +110,7 @@ test('one confirmation adds one passkey', async () => {
   expect(await countOf('mfa_factors', user.id)).toBe(1)
 })
 
-test('ten passkeys for one challenge add one', async () => {
+test('passkey races › ten passkeys for one challenge add one', async () => {
   const { token, user } = await nodes.first.register()
   const options = (await nodes.first.post('mfa/webauthn/enroll', undefined, token)).json
   const responses = await together(nodes, 10, (node) => {
@@ -121,7 +121,7 @@ test('ten passkeys for one challenge add one', async () => {
   expect(await countOf('passkeys', user.id)).toBe(1)
 })
 
-test('one passkey becomes that of one of ten users', async () => {
+test('passkey races › one of ten users gets a passkey that all of them enrol', async () => {
   const users = await nodes.sql(
     `insert into basalt.users (email) select 'racer' || n || '@example.com' from generate_series(1, 10) n returning id`,
   )
@@ -145,7 +145,7 @@ test('one passkey becomes that of one of ten users', async () => {
   expect(factors).toEqual([{ count: 0 }])
 })
 
-test('of two passkeys deleted at the same time one stays', async () => {
+test('passkey races › one of two passkeys deleted at the same time stays', async () => {
   const user = await passkeyUser(nodes.first)
   const { json: session } = await passSecondFactor(nodes.first, user.user.email, user.authenticator)
   const second = newAuthenticator()
@@ -160,8 +160,8 @@ test('of two passkeys deleted at the same time one stays', async () => {
   expect(await countOf('passkeys', user.user.id)).toBe(1)
 })
 
-describe('a sign-in in flight', () => {
-  test('waits for a change of the account, and is refused when its passkey is deleted', async () => {
+describe('passkey races › a sign-in in flight', () => {
+  test('waits for a change of the account, and is rejected when its passkey is deleted', async () => {
     const user = await passkeyUser(nodes.first)
     await using change = await openTransaction(nodes.first.app.database)
     await change.sql('select 1 from basalt.users where id = $1 for update', [user.user.id])
@@ -186,7 +186,7 @@ describe('a sign-in in flight', () => {
   })
 })
 
-test('sign-ins, enrolments and an administrator who removes all factors do not stand in each other’s way', async () => {
+test('passkey races › sign-ins, enrolments and a removal of all factors by an administrator do not block each other', async () => {
   const admin = await nodes.first.app.adminToken()
   for (let round = 0; round < 3; round += 1) {
     const user = await passkeyUser(nodes.first)
@@ -196,11 +196,11 @@ test('sign-ins, enrolments and an administrator who removes all factors do not s
     const pending = await pendingToken(nodes.first, user.user.email)
     const due = (await nodes.first.post('mfa/webauthn/challenge', undefined, pending)).json
     const second = { challenge_id: due.challenge_id, assertion_response: user.authenticator.get(due.options) }
-    const asked = await Promise.all(
+    const challenges = await Promise.all(
       Array.from({ length: 4 }, async () => (await nodes.first.post('webauthn/login/discover/begin')).json),
     )
     const responses = await Promise.all([
-      ...asked.map(({ challenge_id, options: request }) =>
+      ...challenges.map(({ challenge_id, options: request }) =>
         nodes.second.post('webauthn/login/discover/finish', {
           challenge_id,
           assertion_response: user.authenticator.get(request),
@@ -211,7 +211,7 @@ test('sign-ins, enrolments and an administrator who removes all factors do not s
       nodes.second.app.request('DELETE', `/api/admin/users/${user.user.id}/factors`, { token: admin }),
     ])
     for (const { status } of responses) expect([200, 204, 400, 401, 404]).toContain(status)
-    // Never a factor without a passkey, which would lock the user out, nor the other way round.
+    // There is never a factor without a passkey, which would lock the user out, nor a passkey without a factor.
     const [factors, passkeys] = [
       await countOf('mfa_factors', user.user.id),
       await countOf('passkeys', user.user.id),

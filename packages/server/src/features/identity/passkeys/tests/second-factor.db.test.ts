@@ -34,7 +34,7 @@ const locked = {
 }
 
 describe('a passkey as second factor', () => {
-  test('is asked for of a user who has one', async () => {
+  test('is required of a user who has one', async () => {
     const transports = ['nfc', 'usb']
     const who = await passkeyUser(accounts, newAuthenticator({ transports }))
     const token = await pendingToken(accounts, who.user.email)
@@ -57,7 +57,7 @@ describe('a passkey as second factor', () => {
     })
   })
 
-  test('lifts the sign-in to the second level, for good', async () => {
+  test('raises the sign-in to aal2, permanently', async () => {
     const response = await passSecondFactor(accounts, user.user.email, user.authenticator)
     const claims = claimsOf(response.json.token)
     expect(claims).toMatchObject({ sub: user.user.id, aal: 'aal2', amr: ['password', 'webauthn'] })
@@ -69,7 +69,7 @@ describe('a passkey as second factor', () => {
 
   test('completes a sign-in by mailed link too', async () => {
     const link = await mailedLinkToken(accounts, user.user.email)
-    // The mail verifies the address; the account that registered it unverified would lose the passkey.
+    // The mail verifies the address. An unverified account would otherwise lose the passkey.
     await accounts.app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.user.id])
     const { mfa_token: token } = (await accounts.post('magic-link/confirm', { token: link })).json
     const { challenge_id, options } = (await challenge(token)).json
@@ -80,14 +80,14 @@ describe('a passkey as second factor', () => {
     expect(claimsOf(response.json.token)).toMatchObject({ aal: 'aal2', amr: ['otp', 'webauthn'] })
   })
 
-  test('is not asked for of a user who has none', async () => {
+  test('cannot be requested for a user who has none', async () => {
     const { user: other } = await totpUser(accounts)
     const token = await pendingToken(accounts, other.email)
     const none = { code: 404, message: 'no WebAuthn factor enrolled', error: 'no_webauthn_factor' }
     expect(envelope(await challenge(token))).toEqual(none)
   })
 
-  test('needs a sign-in that waits', async () => {
+  test('requires a pending sign-in', async () => {
     const { json: session } = await signInByEmail(accounts, user.user.email, user.authenticator)
     const none = { code: 401, message: 'no MFA challenge pending', error: 'no_pending_mfa' }
     for (const token of [undefined, session.token, 'nonsense']) {
@@ -96,7 +96,7 @@ describe('a passkey as second factor', () => {
     }
   })
 
-  test('is of no use to a sign-in that has meanwhile been ended', async () => {
+  test('does not complete a sign-in that has been ended in the meantime', async () => {
     const who = await passkeyUser(accounts)
     const token = await pendingToken(accounts, who.user.email)
     const { challenge_id, options } = (await challenge(token)).json
@@ -109,7 +109,7 @@ describe('a passkey as second factor', () => {
     expect(stored).toEqual([{ sign_count: '0' }])
   })
 
-  test('that has meanwhile become that of another user is refused', async () => {
+  test('is rejected if it has become that of another user in the meantime', async () => {
     const [who, heir] = [await passkeyUser(accounts), await accounts.register()]
     const token = await pendingToken(accounts, who.user.email)
     const { challenge_id, options } = (await challenge(token)).json
@@ -121,7 +121,7 @@ describe('a passkey as second factor', () => {
     }
   })
 
-  test('of a disabled user is refused', async () => {
+  test('of a disabled user is rejected', async () => {
     const who = await passkeyUser(accounts)
     const token = await pendingToken(accounts, who.user.email)
     const { challenge_id, options } = (await challenge(token)).json
@@ -135,13 +135,13 @@ describe('a passkey as second factor', () => {
     [{ challenge_id: 'x' }, 'assertion_response is required'],
     [{ challenge_id: 'x', assertion_response: null }, 'assertion_response is required'],
     [{ challenge_id: {}, assertion_response: {} }, 'challenge_id: must be string'],
-  ])('answered with %o is 400 %s', async (body, message) => {
+  ])('with %o returns 400 %s', async (body, message) => {
     const token = await pendingToken(accounts, user.user.email)
     expect(await verify(token, body)).toMatchObject({ status: 400, json: { message } })
     expect(await attempts()).toEqual([])
   })
 
-  test('takes the other names of the members', async () => {
+  test('accepts the other names of the members', async () => {
     const token = await pendingToken(accounts, user.user.email)
     const { challenge_id: challengeId, options } = (await challenge(token)).json
     expect((await verify(token, { challengeId, assertion: user.authenticator.get(options) })).status).toBe(
@@ -149,7 +149,7 @@ describe('a passkey as second factor', () => {
     )
   })
 
-  test('is 404 while passkeys are switched off', async () => {
+  test('returns 404 while passkeys are disabled', async () => {
     await using off = await createTestApp({ database: accounts.app.database })
     const token = await pendingToken(accounts, user.user.email)
     for (const path of ['challenge', 'verify']) {
@@ -159,12 +159,12 @@ describe('a passkey as second factor', () => {
   })
 })
 
-/** What counts towards the lockout. */
+/** Reads the attempts that count towards the lockout. */
 const attempts = () =>
   accounts.app.sql(`select count from basalt.attempts where key like 'mfa.failures:%' and count > 0`)
 
-describe('a challenge', () => {
-  test('works once, in the sign-in it was asked for or another one of its user', async () => {
+describe('a passkey challenge of a second factor', () => {
+  test('works once, in the sign-in that requested it or another one of its user', async () => {
     const [token, another] = [
       await pendingToken(accounts, user.user.email),
       await pendingToken(accounts, user.user.email),
@@ -177,7 +177,7 @@ describe('a challenge', () => {
     expect(await attempts()).toEqual([])
   })
 
-  test('of another user, of another factor, expired or made up is unknown, and no failure', async () => {
+  test('of another user, of another factor, expired or invented is unknown, and counts no failure', async () => {
     const stranger = await passkeyUser(accounts)
     const strangersToken = await pendingToken(accounts, stranger.user.email)
     const token = await pendingToken(accounts, user.user.email)
@@ -202,7 +202,7 @@ describe('a challenge', () => {
     expect((await verify(strangersToken, { challenge_id, assertion_response: answer })).status).toBe(200)
   })
 
-  test('of an authenticator app is not one of passkeys, nor the other way round', async () => {
+  test('is not interchangeable with one of an authenticator app', async () => {
     const totp = await totpUser(accounts)
     const token = await pendingToken(accounts, totp.user.email)
     const { challenge_id } = (await accounts.post('mfa/totp/challenge', undefined, token)).json
@@ -216,32 +216,32 @@ describe('a challenge', () => {
   })
 })
 
-describe('failures', () => {
+describe('failures of a passkey as second factor', () => {
   test('lock all second factors after fifteen, of every kind together', async () => {
     const who = await passkeyUser(accounts)
     const token = await pendingToken(accounts, who.user.email)
     const { challenge_id, options } = (await challenge(token)).json
-    const answer = (assertion_response: unknown) => verify(token, { challenge_id, assertion_response })
+    const respond = (assertion_response: unknown) => verify(token, { challenge_id, assertion_response })
     await passSecondFactor(accounts, who.user.email, who.authenticator, { signCount: 50 })
     for (let time = 0; time < 5; time += 1) {
-      expect(envelope(await answer({}))).toEqual(malformed)
+      expect(envelope(await respond({}))).toEqual(malformed)
       const evil = who.authenticator.get(options, { clientData: { origin: 'https://evil.example' } })
-      expect(envelope(await answer(evil))).toEqual(failed)
+      expect(envelope(await respond(evil))).toEqual(failed)
       const cloned = who.authenticator.get(options, { signCount: 50 })
-      expect(envelope(await answer(cloned)).error).toBe('cloned_authenticator')
+      expect(envelope(await respond(cloned)).error).toBe('cloned_authenticator')
     }
-    const refused = await answer(who.authenticator.get(options, { signCount: 60 }))
+    const refused = await respond(who.authenticator.get(options, { signCount: 60 }))
     expect(envelope(refused)).toEqual(locked)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(1700)
     expect(envelope(await accounts.post('mfa/backup/verify', { code: 'x' }, token))).toEqual(locked)
-    // A passkey by itself is no second factor; nor is another user locked.
+    // A sign-in by passkey alone is no second factor, and no other user is locked.
     expect((await signInByEmail(accounts, who.user.email, who.authenticator, { signCount: 61 })).status).toBe(
       200,
     )
     expect((await passSecondFactor(accounts, user.user.email, user.authenticator)).status).toBe(200)
   })
 
-  test('are forgotten after a success', async () => {
+  test('are cleared after a success', async () => {
     const who = await passkeyUser(accounts)
     const token = await pendingToken(accounts, who.user.email)
     const { challenge_id, options } = (await challenge(token)).json

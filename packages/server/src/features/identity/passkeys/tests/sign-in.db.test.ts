@@ -37,8 +37,8 @@ interface Descriptor {
 const idsOf = ({ json }: Awaited<ReturnType<typeof begin>>): string[] =>
   json.options.allowCredentials.map(({ id }: Descriptor) => id)
 
-describe('a sign-in by email', () => {
-  test('asks for the passkeys of the account', async () => {
+describe('POST /api/auth/webauthn/login/begin', () => {
+  test('requests the passkeys of the account', async () => {
     const transports = ['hybrid', 'internal']
     const who = await passkeyUser(accounts, newAuthenticator({ transports }))
     const { json: session } = await signInByEmail(accounts, who.user.email, who.authenticator)
@@ -65,7 +65,7 @@ describe('a sign-in by email', () => {
     expect(again.json.options.challenge).not.toBe(response.json.options.challenge)
   })
 
-  test('starts a session by the passkey, of the first level', async () => {
+  test('starts an aal1 session by the passkey', async () => {
     const response = await signInByEmail(accounts, user.user.email, user.authenticator)
     const claims = claimsOf(response.json.token)
     expect(claims).toMatchObject({ sub: user.user.id, aal: 'aal1', amr: ['webauthn'], is_anonymous: false })
@@ -82,14 +82,14 @@ describe('a sign-in by email', () => {
     [{ email: 7 }, 'email: must be string'],
     [{ email: `${'x'.repeat(320)}@example.com` }, 'email: must not have more than 320 characters'],
     [[], 'body must be object'],
-  ])('of %o is 400 %s', async (body, message) => {
+  ])('%o returns 400 %s', async (body, message) => {
     expect(await accounts.post('webauthn/login/begin', body)).toMatchObject({
       status: 400,
       json: { message },
     })
   })
 
-  test('asks for no other enrolled factor, and opens nothing that needs one', async () => {
+  test('requires no other enrolled factor, and grants nothing that needs one', async () => {
     const totp = await totpUser(accounts)
     const session = await aal2Session(accounts, totp)
     const authenticator = newAuthenticator()
@@ -109,7 +109,7 @@ describe('a sign-in by email', () => {
   })
 })
 
-describe('an address without passkeys', () => {
+describe('POST /api/auth/webauthn/login/begin › an address without passkeys', () => {
   const cases: readonly [string, () => Promise<string>][] = [
     ['of no account', async () => newEmail()],
     ['of a user without', async () => (await accounts.register()).user.email],
@@ -119,7 +119,7 @@ describe('an address without passkeys', () => {
     ],
   ]
 
-  test.each(cases)('%s gets an answer of the same form, the same each time', async (_name, make) => {
+  test.each(cases)('%s gets a response of the same form, the same each time', async (_name, make) => {
     const email = await make()
     const response = await begin(email)
     expect([response.status, response.json]).toEqual([
@@ -151,7 +151,7 @@ describe('an address without passkeys', () => {
     expect(idsOf(await begin(newEmail()))).not.toEqual(idsOf(response))
   })
 
-  test('gets the same answer from every node, before and after it is registered', async () => {
+  test('gets the same response from every node, before and after its registration', async () => {
     await using other = await accounts.secondNode()
     const email = newEmail()
     const here = idsOf(await begin(email))
@@ -161,7 +161,7 @@ describe('an address without passkeys', () => {
     expect(idsOf(await begin(email))).toEqual(here)
   })
 
-  test('cannot be distinguished from one with passkeys by trying', async () => {
+  test('is indistinguishable from one with passkeys', async () => {
     const [passkey = expect.fail()] = user.authenticator.passkeys
     const attempts = async (email: string) => {
       const { challenge_id, options } = (await begin(email)).json
@@ -189,7 +189,7 @@ describe('an address without passkeys', () => {
     expect(await attempts(newEmail())).toEqual(real)
   })
 
-  test('leaves a row that does not tell either', async () => {
+  test('leaves a row that reveals nothing either', async () => {
     const rowOf = async (email: string) => {
       const { challenge_id } = (await begin(email)).json
       const [row] = await accounts.app.sql(
@@ -206,8 +206,8 @@ describe('an address without passkeys', () => {
   })
 })
 
-describe('a discoverable sign-in', () => {
-  test('asks for any passkey of the site', async () => {
+describe('POST /api/auth/webauthn/login/discover/begin', () => {
+  test('requests any passkey of the site', async () => {
     const response = await discover()
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect([response.status, response.json]).toEqual([
@@ -222,14 +222,14 @@ describe('a discoverable sign-in', () => {
         },
       },
     ])
-    // As `fetch` without a body, and with one that does not matter.
+    // The requests are those of `fetch` without a body, and with an irrelevant one.
     const path = '/api/auth/webauthn/login/discover/begin'
     const headers = { 'content-type': 'application/json' }
     expect((await accounts.app.request('POST', path, { headers })).status).toBe(200)
     expect((await accounts.app.request('POST', path, { body: { email: 'x' } })).status).toBe(200)
   })
 
-  test('starts a session of whom the passkey tells', async () => {
+  test('starts a session of the user that the passkey names', async () => {
     const stranger = await passkeyUser(accounts)
     for (const who of [user, stranger]) {
       const { json } = await signInDiscoverably(accounts, who.authenticator)
@@ -239,24 +239,24 @@ describe('a discoverable sign-in', () => {
   })
 })
 
-describe('a challenge', () => {
-  const ways = [
+describe('a passkey challenge of a sign-in', () => {
+  const paths = [
     ['by email', () => begin(user.user.email), finish],
     ['to discover', discover, finishDiscovery],
   ] as const
 
-  test.each(ways)('%s works once', async (_name, ask, answer) => {
-    const { challenge_id, options } = (await ask()).json
+  test.each(paths)('%s works once', async (_name, start, complete) => {
+    const { challenge_id, options } = (await start()).json
     const assertion_response = user.authenticator.get(options)
-    expect((await answer({ challenge_id, assertion_response })).status).toBe(200)
+    expect((await complete({ challenge_id, assertion_response })).status).toBe(200)
     const used = { code: 409, message: 'challenge already verified', error: 'challenge_used' }
-    expect(envelope(await answer({ challenge_id, assertion_response }))).toEqual(used)
+    expect(envelope(await complete({ challenge_id, assertion_response }))).toEqual(used)
     const another = user.authenticator.get(options)
-    expect(envelope(await answer({ challenge_id, assertion_response: another }))).toEqual(used)
+    expect(envelope(await complete({ challenge_id, assertion_response: another }))).toEqual(used)
   })
 
-  test.each(ways)('%s lasts five minutes', async (_name, ask, answer) => {
-    const { challenge_id, options } = (await ask()).json
+  test.each(paths)('%s is valid for five minutes', async (_name, start, complete) => {
+    const { challenge_id, options } = (await start()).json
     const rows = await accounts.app.sql(
       `update basalt.mfa_challenges set expires_at = expires_at - interval '5 min' where id = $1
        returning expires_at between now() - interval '30 s' and now() as is_due`,
@@ -264,58 +264,58 @@ describe('a challenge', () => {
     )
     expect(rows).toEqual([{ is_due: true }])
     const assertion_response = user.authenticator.get(options)
-    expect(envelope(await answer({ challenge_id, assertion_response }))).toEqual(wrong)
+    expect(envelope(await complete({ challenge_id, assertion_response }))).toEqual(wrong)
   })
 
-  test.each(ways)('%s survives an answer that was wrong', async (_name, ask, answer) => {
-    const { challenge_id, options } = (await ask()).json
+  test.each(paths)('%s survives a wrong response', async (_name, start, complete) => {
+    const { challenge_id, options } = (await start()).json
     const evil = user.authenticator.get(options, { clientData: { origin: 'https://evil.example' } })
-    expect(envelope(await answer({ challenge_id, assertion_response: evil }))).toEqual(wrong)
+    expect(envelope(await complete({ challenge_id, assertion_response: evil }))).toEqual(wrong)
     const assertion_response = user.authenticator.get(options)
-    expect((await answer({ challenge_id, assertion_response })).status).toBe(200)
+    expect((await complete({ challenge_id, assertion_response })).status).toBe(200)
   })
 
-  test('of one way is worth nothing on another', async () => {
+  test('is worthless for another use', async () => {
     const { email } = user.user
     const { mfa_token: pending } = (await accounts.post('login', { email, password: goodPassword })).json
-    const asked = {
+    const challenges = {
       email: (await begin(email)).json,
       discover: (await discover()).json,
       verify: (await accounts.post('mfa/webauthn/challenge', undefined, pending)).json,
     }
-    const answers = { email: finish, discover: finishDiscovery }
+    const finishers = { email: finish, discover: finishDiscovery }
     const verify = (body: unknown) => accounts.post('mfa/webauthn/verify', body, pending)
-    const body = (way: keyof typeof asked) => ({
-      challenge_id: asked[way].challenge_id,
-      assertion_response: user.authenticator.get(asked[way].options),
+    const body = (use: keyof typeof challenges) => ({
+      challenge_id: challenges[use].challenge_id,
+      assertion_response: user.authenticator.get(challenges[use].options),
     })
-    expect(envelope(await answers.email(body('discover')))).toEqual(wrong)
-    expect(envelope(await answers.email(body('verify')))).toEqual(wrong)
-    expect(envelope(await answers.discover(body('email')))).toEqual(wrong)
-    expect(envelope(await answers.discover(body('verify')))).toEqual(wrong)
+    expect(envelope(await finishers.email(body('discover')))).toEqual(wrong)
+    expect(envelope(await finishers.email(body('verify')))).toEqual(wrong)
+    expect(envelope(await finishers.discover(body('email')))).toEqual(wrong)
+    expect(envelope(await finishers.discover(body('verify')))).toEqual(wrong)
     const unknown = { code: 404, message: 'challenge not found or expired', error: 'challenge_not_found' }
     expect(envelope(await verify(body('email')))).toEqual(unknown)
     expect(envelope(await verify(body('discover')))).toEqual(unknown)
-    // Each is still good for what it was asked for.
-    expect((await answers.email(body('email'))).status).toBe(200)
-    expect((await answers.discover(body('discover'))).status).toBe(200)
+    // Each challenge is still valid for its own use.
+    expect((await finishers.email(body('email'))).status).toBe(200)
+    expect((await finishers.discover(body('discover'))).status).toBe(200)
     expect((await verify(body('verify'))).status).toBe(200)
   })
 
-  test('of an enrolment is worth nothing', async () => {
+  test('cannot be one of an enrolment', async () => {
     const { json: session } = await signInByEmail(accounts, user.user.email, user.authenticator)
     const { challenge } = (await accounts.post('mfa/webauthn/enroll', undefined, session.token)).json
     const [{ id }] = (await accounts.app.sql('select id from basalt.mfa_challenges where challenge = $1', [
       challenge,
     ])) as [{ id: string }]
     const assertion_response = user.authenticator.get({ rpId: 'app.example.com', challenge })
-    for (const answer of [finish, finishDiscovery]) {
-      expect(envelope(await answer({ challenge_id: id, assertion_response }))).toEqual(wrong)
+    for (const complete of [finish, finishDiscovery]) {
+      expect(envelope(await complete({ challenge_id: id, assertion_response }))).toEqual(wrong)
     }
   })
 
   test.each(['nonsense', crypto.randomUUID(), '00000000-0000-0000-0000-000000000000'])(
-    'that does not exist, %s, is a wrong passkey',
+    'that is unknown, %s, gets the error of a wrong passkey',
     async (challenge_id) => {
       const assertion_response = user.authenticator.get((await discover()).json.options)
       expect(envelope(await finish({ challenge_id, assertion_response }))).toEqual(wrong)
@@ -324,7 +324,7 @@ describe('a challenge', () => {
   )
 })
 
-describe('finishing', () => {
+describe('POST /api/auth/webauthn/login/finish', () => {
   test.each([
     [{}, 'challenge_id is required'],
     [{ challenge_id: '', assertion_response: {} }, 'challenge_id is required'],
@@ -338,13 +338,13 @@ describe('finishing', () => {
       'challenge_id: must not have more than 64 characters',
     ],
     [[], 'body must be object'],
-  ])('with %o is 400 %s', async (body, message) => {
-    for (const answer of [finish, finishDiscovery]) {
-      expect(await answer(body)).toMatchObject({ status: 400, json: { message } })
+  ])('%o returns 400 %s', async (body, message) => {
+    for (const complete of [finish, finishDiscovery]) {
+      expect(await complete(body)).toMatchObject({ status: 400, json: { message } })
     }
   })
 
-  test('takes the other names of the members, and less than a browser sends', async () => {
+  test('accepts the other names of the members, and fewer members than a browser sends', async () => {
     const { challenge_id, options } = (await begin(user.user.email)).json
     const { id, type, response } = user.authenticator.get(options)
     const { userHandle: _, ...least } = response
@@ -352,7 +352,7 @@ describe('finishing', () => {
     expect((await finish(body)).status).toBe(200)
   })
 
-  test('has one name of each member in the API document', async () => {
+  test('documents one name of each member', async () => {
     const { components } = (await accounts.app.request('GET', '/api/openapi.json')).json
     const { PasskeyAssertion, PasskeysConfirmInput } = components.schemas
     expect(PasskeyAssertion.required).toEqual(['challenge_id', 'assertion_response'])
@@ -360,7 +360,7 @@ describe('finishing', () => {
     expect(Object.keys(PasskeysConfirmInput.properties)).toEqual(['display_name', 'attestation_response'])
   })
 
-  test('is refused to a user who is disabled, and changes nothing', async () => {
+  test('rejects a disabled user, and changes nothing', async () => {
     const who = await passkeyUser(accounts)
     const before = idsOf(await begin(who.user.email))
     const admin = await accounts.app.adminToken()
@@ -377,7 +377,7 @@ describe('finishing', () => {
     expect((await signInByEmail(accounts, who.user.email, who.authenticator)).status).toBe(200)
   })
 
-  test('is refused to a user who was deleted', async () => {
+  test('rejects a deleted user', async () => {
     const who = await passkeyUser(accounts)
     const { challenge_id, options } = (await begin(who.user.email)).json
     const { token } = (await passSecondFactor(accounts, who.user.email, who.authenticator)).json
@@ -390,8 +390,8 @@ describe('finishing', () => {
   })
 })
 
-describe('one address', () => {
-  test('may fail and begin only so often; successes do not count', async () => {
+describe('passkey sign-in limits per address', () => {
+  test('count failures and starts, but no successes', async () => {
     await using strict = await createTestApp({
       database: accounts.app.database,
       config: {
@@ -430,14 +430,14 @@ describe('one address', () => {
   })
 })
 
-test('passkeys that are switched off open nothing', async () => {
+test('passkeys › cannot sign in while they are disabled', async () => {
   await using off = await createTestApp()
   const disabled = { code: 404, message: 'WebAuthn MFA is not enabled', error: 'webauthn_disabled' }
   for (const path of ['begin', 'finish', 'discover/begin', 'discover/finish']) {
     const response = await off.request('POST', `/api/auth/webauthn/login/${path}`, { body: {} })
     expect(envelope(response)).toEqual(disabled)
   }
-  // Switched on while the server runs.
+  // The operator enables passkeys while the server runs.
   const token = await off.adminToken()
   const settings = {
     magic_link_enabled: false,
@@ -449,11 +449,13 @@ test('passkeys that are switched off open nothing', async () => {
   }
   const changed = await off.request('PATCH', '/api/admin/auth-settings', { token, body: settings })
   expect(changed.status).toBe(200)
-  const begun = await off.request('POST', '/api/auth/webauthn/login/begin', { body: { email: newEmail() } })
-  expect(begun.json.options.rpId).toBe('localhost')
+  const response = await off.request('POST', '/api/auth/webauthn/login/begin', {
+    body: { email: newEmail() },
+  })
+  expect(response.json.options.rpId).toBe('localhost')
 })
 
-test('on an address of this machine passkeys are for localhost', async () => {
+test('passkeys › are for localhost when the server has a loopback address', async () => {
   await using local = await createTestApp({
     database: accounts.app.database,
     config: { 'auth.webauthn_enabled': 'true' },
@@ -471,9 +473,9 @@ test('on an address of this machine passkeys are for localhost', async () => {
   expect((await post('mfa/webauthn/enroll/confirm', { attestation_response }, signedIn.token)).status).toBe(
     200,
   )
-  const asked = (await post('webauthn/login/discover/begin')).json
-  const assertion_response = authenticator.get(asked.options)
-  const { challenge_id } = asked
+  const request = (await post('webauthn/login/discover/begin')).json
+  const assertion_response = authenticator.get(request.options)
+  const { challenge_id } = request
   expect((await post('webauthn/login/discover/finish', { challenge_id, assertion_response })).status).toBe(
     200,
   )
