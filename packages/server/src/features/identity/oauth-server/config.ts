@@ -4,8 +4,13 @@ import { type Static, Type } from '../../../lib/type.ts'
 /** Keys of `auth` for the OAuth 2.0 authorization server. */
 export const oauthServerKeys = {
   oauth_provider: Type.Object({
-    enabled: flag(false, 'Whether programs of others may ask users for access, by OAuth 2.0.'),
-    access_token_duration: integer(3600, 'Seconds an access token of a client is valid.', 10, 86_400),
+    enabled: flag(false, 'True if third-party programs may request access from users, by OAuth 2.0.'),
+    access_token_duration: integer(
+      3600,
+      'Seconds for which an access token of a client is valid.',
+      10,
+      86_400,
+    ),
     refresh_token_duration: integer(
       2_592_000,
       'Seconds without a refresh after which a refresh token expires.',
@@ -14,19 +19,19 @@ export const oauthServerKeys = {
     ),
     grant_duration: integer(
       31_536_000,
-      'Seconds after which a client asks its user again, however often it has refreshed.',
+      'Seconds after which a client needs a new consent, however often it has refreshed.',
       60,
       315_360_000,
     ),
-    auth_code_duration: integer(600, 'Seconds an authorization code is valid.', 1, 600),
+    auth_code_duration: integer(600, 'Seconds for which an authorization code is valid.', 1, 600),
     client_metadata_documents: flag(
       false,
-      'Whether the id of a client may be the https address of a document that describes it.',
+      'True if the id of a client may be the https address of a document that describes it.',
     ),
-    dynamic_registration: flag(false, 'Whether clients may register themselves (RFC 7591).'),
+    dynamic_registration: flag(false, 'True if clients may register themselves (RFC 7591).'),
     self_registered_scopes: list(
       ['readonly', 'readwrite'],
-      'Scopes that clients may ask for that no administrator has registered.',
+      'Scopes for clients that no administrator has registered.',
       {
         pattern: '^(readonly|readwrite|\\*)$',
         expects: 'a list of readonly, readwrite and *',
@@ -35,7 +40,7 @@ export const oauthServerKeys = {
     ),
     registrations_per_hour: integer(
       20,
-      'Registrations, and documents of clients that are fetched, per address and hour; a hundred times as many in development.',
+      'Registrations and fetched client documents per address and hour, a hundred times as many in development.',
       1,
       100_000,
     ),

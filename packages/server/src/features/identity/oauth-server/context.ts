@@ -15,18 +15,21 @@ export const clientSecretPrefix = 'basalt_cs_'
 export interface OAuthContext {
   readonly config: OAuthServerConfig['oauth_provider']
   readonly database: SystemDatabase
-  /** Makes refresh and access tokens of a grant: every node makes the same successor of a refresh token. */
+  /**
+   * Key that makes the refresh and access tokens of a grant. Every node derives the same successor of a refresh
+   * token.
+   */
   readonly key: Buffer
   readonly appName: string
   readonly publicBaseUrl: () => string
-  /** Called after the commit of a revocation: tokens in memory may have ended. */
+  /** Listener that runs after the commit of a revocation, because cached tokens may have ended. */
   readonly onRevoke: () => void
-  /** Clients that documents describe. */
+  /** Clients with metadata documents. */
   readonly documents: ClientDocuments
   readonly throttle: AccountContext['throttle']
   /** Locks the account of the user who consents. @throws AppError invalid_token, insufficient_aal */
   readonly lockGranter: (transaction: Queryable, caller: UserIdentity) => Promise<{ readonly id: string }>
-  /** Limits per address are wide. */
+  /** True if limits per address are wide. */
   readonly isDevelopment: boolean
 }
 
@@ -35,12 +38,12 @@ export function issuerOf({ publicBaseUrl }: Pick<OAuthContext, 'publicBaseUrl'>)
   return publicBaseUrl().replace(/\/+$/, '')
 }
 
-/** @throws AppError oauth_provider_disabled */
+/** Rejects requests while the server is disabled. @throws AppError oauth_provider_disabled */
 export function requireEnabled({ config }: Pick<OAuthContext, 'config'>): void {
   if (!config.enabled) throw oauthServerErrors.oauthProviderDisabled()
 }
 
-/** Returns the access token that a grant gets with its refresh token of this generation. */
+/** Returns the access token that belongs to a grant's refresh token of this generation. */
 export function accessTokenOf(
   { key }: Pick<OAuthContext, 'key'>,
   grantId: string,

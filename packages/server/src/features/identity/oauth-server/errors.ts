@@ -1,6 +1,6 @@
 import { defineErrors } from '../../../lib/errors.ts'
 
-/** Errors in the envelope of the API. Those of the protocol have a shape of their own, see `protocol-error.ts`. */
+/** Errors in the common format of the API. Protocol errors have a format of their own, see `protocol-error.ts`. */
 export const oauthServerErrorTable = {
   oauthProviderDisabled: {
     status: 404,
@@ -15,7 +15,7 @@ export const oauthServerErrorTable = {
   invalidOauthClient: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A member of the body is missing or has the wrong form, or the client does not allow the operation; the message names it.',
+    help: 'A member of the body is missing or malformed, or the client does not allow the operation. The message names the problem.',
   },
   oauthClientNotFound: {
     status: 404,
@@ -25,12 +25,12 @@ export const oauthServerErrorTable = {
   invalidGrantId: {
     status: 400,
     message: 'invalid grant id format',
-    help: 'Grant ids are UUIDs; `GET /api/auth/grants` lists them.',
+    help: 'Grant ids are UUIDs. `GET /api/auth/grants` lists them.',
   },
   grantNotFound: {
     status: 404,
     message: 'grant not found',
-    help: 'The grant does not exist, is of another user, or is already revoked.',
+    help: 'The grant does not exist, belongs to another user, or is already revoked.',
   },
 } as const
 

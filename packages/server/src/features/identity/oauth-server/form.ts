@@ -4,7 +4,7 @@ import { component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { formExpected, ProtocolError } from './protocol-error.ts'
 
-/** Credentials of a client in a form, where it does not send them by HTTP Basic (RFC 6749 §2.3.1). */
+/** Credentials of a client in a form, unless it sends them by HTTP Basic (RFC 6749 §2.3.1). */
 export const clientCredentials = {
   client_id: Type.Optional(Type.String()),
   client_secret: Type.Optional(Type.String()),
@@ -13,7 +13,7 @@ export const clientCredentials = {
 /** Options of a form whose parameters must not be repeated (RFC 6749 §3.2). */
 export const eachOnce = { additionalProperties: Type.String() }
 
-/** Form of the endpoints that take a token of a client. */
+/** Form of the endpoints that accept a token of a client. */
 export const OAuthTokenParameters = component(
   'OAuthTokenParameters',
   Type.Object(
@@ -26,17 +26,17 @@ export const OAuthTokenParameters = component(
   ),
 )
 
-/** Parameters of a form, each at most once (RFC 6749 §3.2); those that are lists by `all`. */
+/** Parameters of a form, each at most once (RFC 6749 §3.2). `all` reads lists. */
 export interface Form {
   get(name: string): string | undefined
-  /** @throws ProtocolError invalid_request */
+  /** Returns a required parameter. @throws ProtocolError invalid_request */
   require(name: string): string
   all(name: string): readonly string[]
 }
 
 const lists = new Set(['allowed_tables', 'resource'])
 
-/** @throws ProtocolError invalid_request */
+/** Reads a form. @throws ProtocolError invalid_request */
 export function readForm(request: FastifyRequest): Form {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
   if (type !== formType) throw formExpected()

@@ -14,18 +14,18 @@ export { oauthServerErrorTable } from './errors.ts'
 export { resourceMetadataUrl } from './metadata.ts'
 export { createOAuthTokens, examineClient } from './tokens.ts'
 
-/** Defines the housekeeping. Schedules name it whether or not the server is enabled. */
+/** Defines the clean-up job, whether or not the server is enabled, because schedules name it. */
 export function defineOAuthHousekeeping(database: SystemDatabase, queue: JobQueue): void {
   queue.define(housekeeping('expired_oauth_cleanup', () => deleteExpiredGrants(database)))
 }
 
 export interface AuthorizationServer {
   readonly feature: Feature
-  /** Resumes the page when a person returns from a sign-in provider. */
+  /** Resumes the page when a user returns from a sign-in provider. */
   readonly resume: (returned: ReturnToPage) => Promise<FastifyReply>
 }
 
-/** OAuth 2.0 authorization server: programs of others, let in by the users. */
+/** Makes the OAuth 2.0 authorization server, by which users give access to third-party programs. */
 export function oauthServer(page: PageContext): AuthorizationServer {
   return {
     feature: {

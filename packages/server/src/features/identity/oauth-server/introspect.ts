@@ -33,8 +33,8 @@ export const introspect = operation({
   tag: 'oauth',
   summary: 'Introspect a token',
   description:
-    'RFC 7662. A form with `token`, for confidential clients, which authenticate as at the token endpoint; of tokens of ' +
-    'clients of the same app.',
+    'RFC 7662. Requires a form with `token`. Confidential clients authenticate as at the token endpoint, and ' +
+    'may introspect tokens of clients of the same app.',
   documentedBody: formBody(OAuthTokenParameters),
   success: ok(Type.Object({ active: Type.Boolean() }, { additionalProperties: true })),
   otherResponses: { 400: OAuthError, 401: OAuthError },
@@ -48,29 +48,29 @@ export const introspect = operation({
     }
     const token = form.require('token')
     const isAccess = isToken(accessTokenPrefix, token)
-    const found = isAccess
+    const grant = isAccess
       ? await findAccessToken(context, caller, token)
       : await findRefreshToken(context, caller, token)
-    // Any other token is only reported as not active (§2.2).
-    if (found === undefined) return { active: false }
+    // For any other token the response only says that it is not active (§2.2).
+    if (grant === undefined) return { active: false }
     const issuer = issuerOf(context)
     return {
       active: true,
-      scope: formatPermission(found),
-      client_id: found.client_id,
-      username: found.email ?? undefined,
+      scope: formatPermission(grant),
+      client_id: grant.client_id,
+      username: grant.email ?? undefined,
       token_type: isAccess ? 'Bearer' : undefined,
-      exp: found.expires_at,
-      iat: found.issued_at,
-      sub: found.user_id ?? found.client_id,
+      exp: grant.expires_at,
+      iat: grant.issued_at,
+      sub: grant.user_id ?? grant.client_id,
       aud: issuer,
       iss: issuer,
-      allowed_tables: found.allowed_tables.length === 0 ? undefined : found.allowed_tables,
+      allowed_tables: grant.allowed_tables.length === 0 ? undefined : grant.allowed_tables,
     }
   },
 })
 
-/** Returns the condition of grants in force that the caller may know. One that has registered itself knows only its own. */
+/** Returns the condition for active grants that the caller may see. A self-registered client sees only its own. */
 function activeGrant(caller: ClientRow) {
   return sql`g.revoked_at is null and c.revoked_at is null
     and (g.user_id is null or exists (select from basalt.users where id = g.user_id and disabled_at is null))

@@ -4,7 +4,7 @@ import { issuerOf, type OAuthContext, requireEnabled } from './context.ts'
 import { scopeTokens } from './scopes.ts'
 import { grantTypes } from './token/index.ts'
 
-/** Part of both descriptions. */
+/** Members that both descriptions share. */
 const common = {
   method: 'GET',
   guard: 'public',
@@ -12,7 +12,7 @@ const common = {
   success: ok(Type.Object({}, { additionalProperties: true })),
 } as const
 
-/** Address and abilities of the authorization server (RFC 8414). */
+/** Endpoints and capabilities of the authorization server (RFC 8414). */
 const serverMetadata = operation({
   ...common,
   id: 'oauth.serverMetadata',
@@ -47,7 +47,7 @@ const serverMetadata = operation({
 
 const resourcePath = '/.well-known/oauth-protected-resource'
 
-/** Address of {@link resourceMetadata} (RFC 9728 §3.1). */
+/** Returns the address of {@link resourceMetadata} (RFC 9728 §3.1). */
 export function resourceMetadataUrl(context: Pick<OAuthContext, 'publicBaseUrl'>): string {
   return `${issuerOf(context)}${resourcePath}`
 }

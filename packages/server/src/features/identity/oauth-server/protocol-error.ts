@@ -10,10 +10,10 @@ export const OAuthError = component(
   Type.Object({ error: Type.String(), error_description: Type.String() }, { description: 'RFC 6749 §5.2.' }),
 )
 
-/** Headers of every answer with tokens or credentials (RFC 6749 §5.1), and of every error. */
+/** Headers of every response with tokens or credentials (RFC 6749 §5.1), and of every error. */
 export const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' } as const
 
-/** Codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */
+/** Supported error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2. */
 export type ProtocolErrorCode =
   | 'access_denied'
   | 'invalid_client'
@@ -26,7 +26,7 @@ export type ProtocolErrorCode =
   | 'unauthorized_client'
   | 'unsupported_grant_type'
 
-/** Error in the shape of RFC 6749 §5.2, which is not that of the envelope. */
+/** Error in the format of RFC 6749 §5.2, which differs from the common format of the API. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ProtocolErrorCode
@@ -41,10 +41,10 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Errors of bodies that the platform rejects, in the words of an endpoint. */
+/** Errors of an endpoint for bodies that the platform rejects. */
 export interface BodyErrors {
   readonly contentType: string
-  /** Code of a malformed body. */
+  /** Code for a malformed body. */
   readonly code: ProtocolErrorCode
 }
 
@@ -53,7 +53,7 @@ const ofJson: BodyErrors = { ...ofForms, contentType: jsonType }
 const ofRegistration: BodyErrors = { ...ofJson, code: 'invalid_client_metadata' }
 export const bodyErrors = { ofForms, ofJson, ofRegistration } as const
 
-/** Answers an error in the shape of the protocol; throws those that are not its own, for the envelope. */
+/** Sends an error in the protocol's format. It throws other errors, which get the common format. */
 export function answerProtocolError(thrown: unknown, reply: FastifyReply, errors: BodyErrors): void {
   const error = translate(thrown, errors)
   if (!(error instanceof ProtocolError)) throw error
@@ -67,7 +67,7 @@ export function formExpected(): ProtocolError {
   return new ProtocolError(ofForms.code, `Content-Type must be ${ofForms.contentType}`)
 }
 
-/** Translates an error of the platform into the words of the protocol. */
+/** Translates a platform error into a protocol error. */
 function translate(thrown: unknown, { contentType, code }: BodyErrors): unknown {
   const isOtherType = thrown instanceof AppError && thrown.status === 415
   if (isOtherType || codeOf(thrown) === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {

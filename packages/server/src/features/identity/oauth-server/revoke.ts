@@ -15,10 +15,10 @@ export const revoke = operation({
   guard: 'public',
   tag: 'oauth',
   summary: 'Revoke a token',
-  description: 'RFC 7009. A form with `token`; a refresh token ends with all that was given with it.',
+  description: 'RFC 7009. Requires a form with `token`. A refresh token ends with its whole grant.',
   documentedBody: formBody(OAuthTokenParameters),
-  // RFC 7009 §2.2: clients ignore what the body holds.
-  success: ok(Type.Object({}, { description: 'Also when there is no such token.' })),
+  // Clients ignore the body (RFC 7009 §2.2).
+  success: ok(Type.Object({}, { description: 'The response is the same when the token does not exist.' })),
   otherResponses: { 400: OAuthError },
   async handle(context: OAuthContext, { http }, reply) {
     void reply.headers(uncached)
@@ -28,7 +28,7 @@ export const revoke = operation({
   },
 })
 
-/** Revokes a token (RFC 7009): a refresh token with all that was given with it. An unknown one is no error (§2.2). */
+/** Revokes a token (RFC 7009), and with a refresh token its whole grant. An unknown token is not an error (§2.2). */
 async function revokeToken({ database, key, onRevoke }: OAuthContext, token: string): Promise<void> {
   if (isToken(accessTokenPrefix, token)) {
     if (await deleteAccessToken(database, hashToken(token))) onRevoke()

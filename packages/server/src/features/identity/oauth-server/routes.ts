@@ -12,7 +12,7 @@ import { revoke } from './revoke.ts'
 import { token } from './token/index.ts'
 import { grantOperations } from './user-grants.ts'
 
-/** Endpoints but for the page. Those of the protocol are in scopes that render its errors. */
+/** Adds all endpoints except the page. Protocol endpoints are in scopes that render their errors. */
 export function oauthRoutes(app: HttpServer, context: OAuthContext): void {
   authorizeRoutes(app, context)
   void app.register(async (scope: HttpServer) => {

@@ -3,9 +3,9 @@ import { choice, component } from '../../../http/schemas.ts'
 import type { Scope } from '../opaque-tokens/index.ts'
 import { ProtocolError } from './protocol-error.ts'
 
-/** Scopes of data, from the one that permits least. */
+/** Data scopes, starting with the narrowest. */
 export const scopes: readonly Scope[] = ['readonly', 'readwrite', '*']
-/** Members of a `scope` (RFC 6749 §3.3): one scope of data, and actions beside it. */
+/** Tokens of a `scope` (RFC 6749 §3.3): one data scope, and actions. */
 export const scopeTokens: readonly (Scope | Action)[] = [...scopes, ...actions]
 export const OAuthScope = component('OAuthScope', choice(scopeTokens))
 const tablesLimit = 1000
@@ -15,13 +15,16 @@ export function isScope(text: string): text is Scope {
   return scopes.some((scope) => scope === text)
 }
 
-/** Rights of a client, without tables: a scope of data, and actions. */
+/** Permissions of a client, without tables: a data scope, and actions. */
 export interface Permission {
   readonly scope: Scope
   readonly actions: readonly Action[]
 }
 
-/** Reads a `scope` in any order (RFC 6749 §3.3). Returns undefined unless it names one scope of data and known actions. */
+/**
+ * Parses a `scope` in any order (RFC 6749 §3.3). Returns undefined unless it names one data scope and known
+ * actions.
+ */
 export function parsePermission(text: string): Permission | undefined {
   const tokens = new Set(text.split(' ').filter((token) => token !== ''))
   const [scope, ...others] = [...tokens].filter((token) => !isAction(token))
@@ -29,21 +32,24 @@ export function parsePermission(text: string): Permission | undefined {
   return { scope, actions: orderActions(tokens) }
 }
 
-/** Returns the `scope` of responses: the scope of data, then the actions. */
+/** Formats the `scope` of responses: the data scope, then the actions. */
 export function formatPermission({ scope, actions }: { scope: string; actions: readonly string[] }): string {
   return [scope, ...actions].join(' ')
 }
 
-/** Returns what a client asks for, if it may: a scope that it lists, or any if it lists `*`; actions that it lists. */
+/**
+ * Returns the requested permission if the client has it: a scope that it lists, or any if it lists `*`, and
+ * actions that it lists.
+ */
 export function permit(listed: readonly string[], text: string): Permission | undefined {
-  const asked = parsePermission(text)
-  if (asked === undefined) return undefined
-  const hasScope = listed.includes(asked.scope) || listed.includes('*')
-  return hasScope && includesAll(listed, asked.actions) ? asked : undefined
+  const requested = parsePermission(text)
+  if (requested === undefined) return undefined
+  const hasScope = listed.includes(requested.scope) || listed.includes('*')
+  return hasScope && includesAll(listed, requested.actions) ? requested : undefined
 }
 
-function includesAll(list: readonly string[], wanted: readonly string[]): boolean {
-  return wanted.every((each) => list.includes(each))
+function includesAll(list: readonly string[], needed: readonly string[]): boolean {
+  return needed.every((each) => list.includes(each))
 }
 
 /** Returns the scopes that permit at least as much. */
@@ -52,25 +58,27 @@ export function permitting(scope: Scope): readonly Scope[] {
 }
 
 /** Returns whether a permission includes another one. */
-export function permits(granted: Permission, asked: Permission): boolean {
-  return permitting(asked.scope).includes(granted.scope) && includesAll(granted.actions, asked.actions)
+export function permits(granted: Permission, requested: Permission): boolean {
+  return (
+    permitting(requested.scope).includes(granted.scope) && includesAll(granted.actions, requested.actions)
+  )
 }
 
-/** Rights of a client, and the collections they are for; no tables means all. */
+/** Permissions of a client, with the collections that they apply to. No tables means all. */
 export interface Access extends Permission {
   readonly allowedTables: readonly string[]
 }
 
 /** Returns whether a consent covers a request. */
-export function covers(consented: Access, asked: Access): boolean {
-  if (!permits(consented, asked)) return false
+export function covers(consented: Access, requested: Access): boolean {
+  if (!permits(consented, requested)) return false
   if (consented.allowedTables.length === 0) return true
-  return asked.allowedTables.length > 0 && includesAll(consented.allowedTables, asked.allowedTables)
+  return requested.allowedTables.length > 0 && includesAll(consented.allowedTables, requested.allowedTables)
 }
 
-/** Reads names of collections; a text may be a list with commas. @throws ProtocolError invalid_request */
-export function readTables(given: readonly string[]): string[] {
-  const names = given
+/** Reads names of collections. A text may be a comma-separated list. @throws ProtocolError invalid_request */
+export function readTables(texts: readonly string[]): string[] {
+  const names = texts
     .flatMap((text) => text.split(','))
     .map((name) => name.trim())
     .filter((name) => name !== '')

@@ -13,7 +13,7 @@ interface OpenedClientToken extends OpenedClient {
   readonly grant_id: string
 }
 
-/** Verifies access tokens of clients on the data API. */
+/** Creates the verifier of client access tokens for the data API. */
 export function createOAuthTokens(
   database: SystemDatabase,
   notifications: Notifications,
@@ -35,20 +35,20 @@ export function createOAuthTokens(
   )
 }
 
-/** Access of a client for a user, or for itself, and what keeps it from that. */
+/** Access of a client for a user, or for itself, with the reasons why it is not active. */
 export interface ExaminedClient extends OpenedClient {
   readonly name: string
   readonly is_revoked: boolean
   readonly disabled_at: Date | null
-  /** True if there is a grant in force. */
+  /** True if there is an active grant. */
   readonly is_granted: boolean
 }
 
 /**
- * Returns the newest grant in force of a client, as an administrator looks at it.
+ * Returns the newest active grant of a client, as an administrator examines it.
  *
- * @param clientId as clients present it
- * @param userId null for what the client was given for itself
+ * @param clientId as clients send it
+ * @param userId null for a grant of the client itself
  */
 export async function examineClient(
   database: Queryable,
@@ -74,7 +74,7 @@ export async function examineClient(
     where c.client_id = ${clientId}`)
 }
 
-/** Returns access tokens in force, by one statement. @param hashes in hexadecimal */
+/** Returns the active access tokens that have these hashes, by one statement. @param hashes in hexadecimal */
 async function openAccessTokens(
   database: SystemDatabase,
   hashes: readonly string[],

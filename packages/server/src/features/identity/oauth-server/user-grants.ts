@@ -12,15 +12,15 @@ import { getClient } from './clients/administration.ts'
 import { type OAuthContext, requireEnabled } from './context.ts'
 import { oauthServerErrors } from './errors.ts'
 
-/** Consent of a user to a client, which users know as grant. */
+/** Consent of a user to a client, called grant in the API. */
 const OAuthGrant = component(
   'OAuthGrant',
   Type.Object({
     id: Type.String({ format: 'uuid' }),
     clientId: Type.String(),
     clientName: Type.String(),
-    scope: Type.String({ description: 'As tokens have it: `readonly email:send`.' }),
-    allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+    scope: Type.String({ description: 'Scope as in tokens: `readonly email:send`.' }),
+    allowedTables: Type.Array(Type.String(), { description: 'Empty means all collections.' }),
     createdAt: timestamp,
     updatedAt: timestamp,
     lastTokenIssuedAt: nullable(timestamp),
@@ -31,11 +31,11 @@ const OAuthGrantOfUser = component(
   Type.Object({
     ...OAuthGrant.properties,
     userId: Type.String({ format: 'uuid' }),
-    email: Type.String({ description: 'Empty when the user has none.' }),
+    email: Type.String({ description: 'Empty if the user has none.' }),
   }),
 )
 
-/** Parts of the descriptions below. */
+/** Members that the descriptions below share. */
 const own = { guard: 'bearer', tag: 'oauth' } as const
 const administrative = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 
@@ -44,7 +44,7 @@ const list = operation({
   id: 'oauth.listGrants',
   method: 'GET',
   path: '/api/auth/grants',
-  summary: 'List the programs that the caller lets in',
+  summary: 'List the OAuth clients that the caller has granted access',
   success: ok(Type.Array(OAuthGrant)),
   async handle(context: OAuthContext, { http }) {
     requireEnabled(context)
@@ -58,7 +58,7 @@ const revoke = operation({
   id: 'oauth.revokeGrant',
   method: 'DELETE',
   path: '/api/auth/grants/:id',
-  summary: 'Let a program in no longer',
+  summary: "Revoke the caller's grant to an OAuth client",
   description: 'Its tokens end on every node within a second.',
   params: Type.Object({ id: uuidByHandler() }),
   success: noContent,
@@ -73,7 +73,7 @@ const listOfClient = operation({
   id: 'oauthClients.listGrants',
   method: 'GET',
   path: '/api/admin/oauth/clients/:clientId/grants',
-  summary: 'List the users who let an OAuth client in, the latest first',
+  summary: 'List the users who have granted an OAuth client access, the latest first',
   params: Type.Object({ clientId: Type.String() }),
   success: ok(Type.Array(OAuthGrantOfUser)),
   async handle(context: OAuthContext, { params: { clientId } }) {
@@ -88,7 +88,7 @@ const listOfUser = operation({
   id: 'users.listGrants',
   method: 'GET',
   path: '/api/admin/users/:id/grants',
-  summary: 'List the programs that a user lets in',
+  summary: 'List the OAuth clients that a user has granted access',
   params: Type.Object({ id: uuidByHandler() }),
   success: ok(Type.Array(OAuthGrantOfUser)),
   async handle(context: OAuthContext, { params: { id } }) {
@@ -103,7 +103,7 @@ const revokeOfUser = operation({
   id: 'users.revokeGrant',
   method: 'DELETE',
   path: '/api/admin/users/:id/grants/:grantId',
-  summary: 'Let a program of a user in no longer',
+  summary: "Revoke a user's grant to an OAuth client",
   description: 'Its tokens end on every node within a second.',
   params: Type.Object({ id: uuidByHandler(), grantId: uuidByHandler() }),
   success: noContent,
@@ -116,7 +116,7 @@ const revokeOfUser = operation({
 
 export const grantOperations = [list, revoke, listOfClient, listOfUser, revokeOfUser]
 
-/** Returns grants, the latest first, with their users. */
+/** Lists grants with their users, the latest first. */
 async function listGrants(database: Queryable, condition: ReturnType<typeof sql>) {
   return await database.many<Answered<typeof OAuthGrantOfUser>>(sql`
     select s.id, c.client_id as "clientId", c.name as "clientName",
@@ -130,9 +130,9 @@ async function listGrants(database: Queryable, condition: ReturnType<typeof sql>
 }
 
 /**
- * Ends a consent and all that was given by it.
+ * Ends a consent and all its grants.
  *
- * @param origin request of the administrator who does it, for the audit; undefined when it is the user
+ * @param origin request of the administrator who revokes, for the audit log; undefined when the user revokes
  * @throws AppError invalid_grant_id, grant_not_found
  */
 async function revokeGrant(

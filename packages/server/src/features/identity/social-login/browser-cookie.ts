@@ -2,19 +2,20 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hashToken } from '../../../lib/tokens.ts'
 
-/** Seconds in which a sign-in must be finished. */
+/** Seconds within which a sign-in must finish. */
 export const signInSeconds = 600
 
 /**
- * Returns the names of the cookies that bind a sign-in to its browser (RFC 9700 §4.7). A browser has one value, so that
- * sign-ins in several windows do not disturb one another. With https only this host can set them (RFC 6265bis §4.1.3.2).
+ * Returns the names of the cookies that bind a sign-in to its browser (RFC 9700 §4.7). A browser has one
+ * value, so that sign-ins in several windows do not disturb one another. With https only this host can set
+ * them (RFC 6265bis §4.1.3.2).
  */
 function cookieNames(isHttps: boolean): { readonly lax: string; readonly crossSite: string } {
   const prefix = isHttps ? '__Host-' : ''
   return { lax: `${prefix}basalt_sign_in`, crossSite: `${prefix}basalt_sign_in_post` }
 }
 
-/** Returns the hash of the browser's value, which is set when there is none. */
+/** Returns the hash of the browser's value, and sets the cookie when it is missing. */
 export function bindBrowser(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -30,7 +31,7 @@ export function bindBrowser(
   return hashToken(value)
 }
 
-/** Returns the hashes of the values that the browser has sent. */
+/** Returns the hashes of the values that the browser sent. */
 export function browserHashes(request: FastifyRequest, isHttps: boolean): Buffer[] {
   const { lax, crossSite } = cookieNames(isHttps)
   const values = [lax, ...(request.method === 'POST' ? [crossSite] : [])].map((name) =>
@@ -45,6 +46,6 @@ function readCookie({ headers }: FastifyRequest, name: string): string | undefin
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(`${name}=`))
   const value = found[0]?.slice(name.length + 1)
-  // Two of one name are the work of another host, which an address without https cannot prevent.
+  // Two cookies of one name come from another host, which an address without https cannot prevent.
   return found.length === 1 && value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined
 }

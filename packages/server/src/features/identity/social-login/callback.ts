@@ -10,7 +10,7 @@ import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
 import { linkArrival } from './link.ts'
-import { findWayBack } from './loopback-detour.ts'
+import { findReturnAddress } from './loopback-detour.ts'
 import { consumeSignIn, type WaitingSignIn } from './queries.ts'
 import { findRedirectTarget, type RedirectConfig } from './redirect-target.ts'
 import { type Arrival, signInArrival } from './resolve-account.ts'
@@ -18,9 +18,10 @@ import { type Arrival, signInArrival } from './resolve-account.ts'
 type Outcome = AuthenticationResponse | PendingResponse | { readonly linked: string }
 
 /**
- * Finishes a sign-in: the browser brings the provider's answer.
+ * Finishes a sign-in with the provider's response, which the browser brings.
  *
- * @throws AppError provider_not_configured; where there is no page provider_denied, invalid_state, missing_code, provider_failed, …
+ * @throws AppError provider_not_configured; where there is no page provider_denied, invalid_state,
+ * missing_code, provider_failed, …
  */
 export async function finish(
   context: SocialLoginContext,
@@ -32,8 +33,10 @@ export async function finish(
   const { accounts, registry, popups } = context
   if (registry.find(provider) === undefined) throw socialLoginErrors.providerNotConfigured(provider)
   const state = onlyOne(parameters, 'state') ?? ''
-  const wayBack = request.method === 'GET' ? findWayBack(request, context.publicBaseUrl(), state) : undefined
-  if (wayBack !== undefined) return reply.header('cache-control', 'no-store').redirect(wayBack, 307)
+  const returnAddress =
+    request.method === 'GET' ? findReturnAddress(request, context.publicBaseUrl(), state) : undefined
+  if (returnAddress !== undefined)
+    return reply.header('cache-control', 'no-store').redirect(returnAddress, 307)
   const browsers = browserHashes(request, isHttps(context))
   const signIn = await consumeSignIn(accounts.database, {
     stateHash: hashToken(state),
@@ -59,18 +62,18 @@ export async function finish(
     const arrival = await identify(context, provider, parameters)
     const outcome = await admit(context, signIn, arrival, request)
     if (signIn.popup_hash === null) return send(context, outcome, signIn, request, reply)
-    if (await popups.answer(signIn.popup_hash, browsers, outcome)) return sendClosingPage(context, reply)
+    if (await popups.send(signIn.popup_hash, browsers, outcome)) return sendClosingPage(context, reply)
     throw socialLoginErrors.invalidPopup()
   } catch (error) {
     const waits = signIn.popup_hash
     if (waits === null) return sendFailure(context, requireAppError(error), signIn, request, reply)
     if (!(error instanceof AppError)) throw error
-    if (!(await popups.answer(waits, browsers, { error: error.message }))) throw error
+    if (!(await popups.send(waits, browsers, { error: error.message }))) throw error
     return sendClosingPage(context, reply)
   }
 }
 
-/** Returns an error for the browser. A fault of the server is thrown, answered and logged as everywhere. */
+/** Returns an error for the browser. A server fault is thrown, then logged and reported as everywhere else. */
 function requireAppError(error: unknown): AppError {
   if (error instanceof AppError && error.status !== 500) return error
   throw error
@@ -96,7 +99,7 @@ async function identify(
   return { provider, at, ...identified }
 }
 
-/** Signs the person in, or links the identity to the account of the session that began it. */
+/** Signs the person in, or links the identity to the account of the session that began the sign-in. */
 async function admit(
   context: SocialLoginContext,
   signIn: WaitingSignIn,
@@ -128,9 +131,9 @@ function send(
 }
 
 /**
- * Sends a person whose sign-in has failed back to the page.
+ * Redirects a person whose sign-in has failed back to the page.
  *
- * @param signIn undefined when it is not known any more: the page is that of the configuration
+ * @param signIn undefined when it is no longer known: the page is that of the configuration
  * @throws the failure where there is no page
  */
 function sendFailure(
@@ -146,9 +149,9 @@ function sendFailure(
 }
 
 /** Returns the page that began the sign-in, unless the configuration has changed since. */
-function pageOf(config: RedirectConfig, given: string | undefined): URL | undefined {
+function pageOf(config: RedirectConfig, text: string | undefined): URL | undefined {
   try {
-    return findRedirectTarget(config, given)
+    return findRedirectTarget(config, text)
   } catch (error) {
     if (error instanceof AppError) return findRedirectTarget(config, undefined)
     throw error
@@ -162,7 +165,7 @@ function lead(
   reply: FastifyReply,
 ): FastifyReply {
   target.hash = new URLSearchParams(fragment).toString()
-  // After a POST the browser must not post the form on (RFC 9110 §15.4.4).
+  // After a POST the browser must not post the form again (RFC 9110 §15.4.4).
   return reply.redirect(target.href, request.method === 'POST' ? 303 : 307)
 }
 
@@ -178,7 +181,7 @@ function sendClosingPage({ accounts }: SocialLoginContext, reply: FastifyReply):
   )
 }
 
-/** RFC 6749 §3.1: a parameter must not be there more than once. */
+/** Returns a parameter unless it is repeated (RFC 6749 §3.1). */
 function onlyOne(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name)
   return values.length === 1 ? values[0] : undefined

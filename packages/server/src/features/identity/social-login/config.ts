@@ -2,13 +2,13 @@ import { flag, list, plain, secret, table, text, webAddress } from '../../../con
 import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** Keys that every provider has. */
+/** Returns the keys that every provider has. */
 function provider(title: string) {
   return {
-    enabled: flag(false, `Whether people may sign in with ${title}.`),
+    enabled: flag(false, `True if users may sign in with ${title}.`),
     client_id: plain(`Id of this server's client at ${title}.`),
     client_secret: secret(`Secret of this server's client at ${title}.`),
-    store_provider_tokens: flag(false, `Whether tokens of ${title} are kept, encrypted.`),
+    store_provider_tokens: flag(false, `True if tokens of ${title} are stored, encrypted.`),
   }
 }
 
@@ -30,11 +30,11 @@ const oidcProvider = Type.Object(
 /** Keys of `auth` for sign-in with other providers. */
 export const socialLoginKeys = {
   oauth_redirect_url: webAddress(
-    'Where people return after signing in with a provider, with the tokens in the fragment. Empty: the callback answers JSON.',
+    'Address that users return to after signing in with a provider, with the tokens in the fragment. Empty means that the callback responds with JSON.',
   ),
   oauth_return_to_allowlist: list(
     [],
-    'Further hosts that redirect_to may name; the host of auth.oauth_redirect_url is always allowed.',
+    'Further hosts that redirect_to may name. The host of auth.oauth_redirect_url is always allowed.',
     { pattern: '^[a-z0-9.-]+$', expects: 'a list of host names in lower case, such as app.example.com' },
   ),
   oauth: Type.Object({
@@ -42,7 +42,7 @@ export const socialLoginKeys = {
     github: Type.Object(provider('GitHub')),
     microsoft: Type.Object({
       ...provider('Microsoft'),
-      tenant_id: text('common', 'Tenant whose people may sign in.', {
+      tenant_id: text('common', 'Tenant whose users may sign in.', {
         pattern: '^[A-Za-z0-9.-]+$',
         expects: 'common, organizations, consumers or the id of a tenant',
       }),
@@ -80,7 +80,7 @@ export const socialLoginKeys = {
   }),
   oidc: table(
     oidcProvider,
-    'OpenID providers by a name of your choice. An issuer is reached by https, or by http on this machine.',
+    'OpenID providers by a name of your choice. The address of an issuer uses https, or http on the same machine.',
     {
       expects:
         'tables such as {acme = {enabled = true, issuer_url = "https://login.example.com", client_id = "…", client_secret = "…"}}',
@@ -107,7 +107,7 @@ function oauthRedirectIsUrl({ auth }: Sections): RuleViolation | undefined {
   return { key: 'auth.oauth_redirect_url', problem: `"${auth.oauth_redirect_url}" is not a URL` }
 }
 
-/** Apple's secret is made from the key. */
+/** Keys that Apple requires. Its client secret is made from the private key. */
 const appleKeys = ['client_id', 'team_id', 'key_id', 'private_key']
 
 function signInProvidersNeedTheirKeys({ auth }: Sections): RuleViolation[] {

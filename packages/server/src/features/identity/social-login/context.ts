@@ -12,12 +12,12 @@ export interface SocialLoginContext {
   readonly registry: ProviderRegistry
   readonly popups: Popups
   readonly secrets: () => SecretBox
-  /** Address that providers send browsers back to; never made from a request's headers. */
+  /** Address that providers redirect browsers to. It never comes from a request's headers. */
   readonly publicBaseUrl: () => string
   readonly resumeAuthorization: ResumeAuthorization
 }
 
-/** Return of a person from a provider to the page that lets programs in. */
+/** Return of a user from a provider to the authorization page. */
 export interface ReturnToPage {
   /** Query of the authorization request. */
   readonly query: string
@@ -27,7 +27,7 @@ export interface ReturnToPage {
   readonly reply: FastifyReply
 }
 
-/** Resumes the page. */
+/** Function that resumes the authorization page. */
 export type ResumeAuthorization = (returned: ReturnToPage) => Promise<FastifyReply>
 
 export function callbackUrl({ publicBaseUrl }: SocialLoginContext, provider: string): string {

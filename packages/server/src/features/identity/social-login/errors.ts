@@ -14,47 +14,47 @@ export const socialLoginErrorTable = {
   invalidRedirectTo: {
     status: 400,
     message: 'invalid redirect_to',
-    help: 'Expected an address on the host of `auth.oauth_redirect_url` or on one of `auth.oauth_return_to_allowlist`.',
+    help: 'Send an address on the host of `auth.oauth_redirect_url` or on a host of `auth.oauth_return_to_allowlist`.',
   },
   providerDenied: {
     status: 400,
     message: 'OAuth authentication was denied or failed',
-    help: 'The provider answered with an error, for example because the person did not consent.',
+    help: 'The provider responded with an error, for example because the user did not consent.',
   },
   invalidState: {
     status: 400,
     message: 'invalid or expired OAuth state',
-    help: 'A sign-in is finished once, within ten minutes, in the browser that began it.',
+    help: 'A sign-in finishes once, within ten minutes, in the browser that began it.',
   },
   invalidFormData: {
     status: 400,
     message: 'invalid form data',
-    help: 'A provider that answers by POST sends `application/x-www-form-urlencoded`.',
+    help: 'A provider that responds by POST sends `application/x-www-form-urlencoded`.',
   },
   missingCode: {
     status: 400,
     message: 'missing authorization code',
-    help: 'The provider sent the browser back without a code.',
+    help: 'The provider redirected the browser without a code.',
   },
   providerFailed: {
     status: 502,
     message: 'failed to authenticate with provider',
-    help: 'The provider rejected the code or gave an unusable answer. The log has the reason.',
+    help: 'The provider rejected the code or sent an unusable response. The log has the reason.',
   },
   userInfoFailed: {
     status: 502,
     message: 'failed to fetch user info from provider',
-    help: 'The provider rejected the access token or gave an unusable answer.',
+    help: 'The provider rejected the access token or sent an unusable response.',
   },
   signInRefused: {
     status: 401,
     message: 'this account cannot sign in',
-    help: 'The account is disabled or was deleted meanwhile.',
+    help: 'The account is disabled or was deleted in the meantime.',
   },
   invalidPopup: {
     status: 400,
     message: 'this sign-in was not started in this browser',
-    help: 'The stream that waits for the tokens must have been opened by the same browser, within five minutes.',
+    help: 'The same browser must have opened the stream that waits for the tokens, within five minutes.',
   },
   invalidIdToken: {
     status: 400,
@@ -74,7 +74,7 @@ export const socialLoginErrorTable = {
   identityAlreadyLinked: {
     status: 409,
     message: 'OAuth identity already linked to this account',
-    help: 'There is nothing to do.',
+    help: 'No action is needed.',
   },
   identityNotFound: {
     status: 404,

@@ -2,15 +2,15 @@ import { createPublicKey, verify } from 'node:crypto'
 import { parseJson } from '../../../lib/json.ts'
 import { type Json, objectOf } from './providers/provider.ts'
 
-/** Clocks of provider and server may differ by this much. */
+/** Tolerated difference between the clocks of provider and server. */
 const toleranceSeconds = 30
 
 /**
- * Returns the claims of an id_token that an application brings (OpenID Connect Core §3.1.3.7). Callers compare its
- * audience.
+ * Returns the claims of an id_token that an application sends (OpenID Connect Core §3.1.3.7). Callers compare
+ * its audience.
  *
  * @param keys of the issuer, as its JWKS lists them
- * @returns undefined for what the issuer has not signed, or what has expired
+ * @returns undefined for an id_token that the issuer has not signed, or that has expired
  */
 export function verifyIdToken(
   token: string,
@@ -19,7 +19,7 @@ export function verifyIdToken(
   const parts = token.split('.')
   const [header = '', payload = '', signature = ''] = parts
   const { alg, kid } = readPart(header)
-  // One algorithm, never the token's choice (RFC 8725 §3.1); of keys only those of the issuer.
+  // There is one algorithm, never the token's choice (RFC 8725 §3.1), and only the issuer's keys.
   if (parts.length !== 3 || alg !== 'RS256') return undefined
   const key = keys.find((each) => each.kid === kid && each.kty === 'RSA')
   if (key === undefined) return undefined
@@ -37,7 +37,7 @@ export function verifyIdToken(
     : undefined
 }
 
-/** Returns whether an id_token says that it was issued, or is valid, only later. */
+/** Returns whether an id_token was issued, or becomes valid, in the future. */
 export function isOfFuture({ iat, nbf }: Json, now: Date): boolean {
   const latest = now.getTime() / 1000 + toleranceSeconds
   return [iat, nbf].some((claim) => typeof claim === 'number' && claim > latest)

@@ -8,7 +8,7 @@ import { socialLoginErrors } from './errors.ts'
 import { forgetTokens, readTokens, StoredTokens } from './provider-tokens.ts'
 import { deleteIdentities, listIdentities, ProviderIdentity } from './queries.ts'
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 const identities = '/api/admin/users/:id/identities'
 const tokens = '/api/admin/users/:id/provider-tokens'
@@ -35,7 +35,7 @@ const remove = operation({
   method: 'DELETE',
   path: `${identities}/:provider`,
   summary: 'Unlink a provider from a user',
-  description: 'Also the last way to sign in.',
+  description: 'Even the last sign-in method can be removed.',
   params: itemParams,
   success: noContent,
   async handle({ accounts }: SocialLoginContext, { params: { id, provider }, origin }) {
@@ -54,7 +54,7 @@ const listTokens = operation({
   id: 'users.listProviderTokens',
   method: 'GET',
   path: tokens,
-  summary: "List a user's tokens of providers",
+  summary: "List a user's provider tokens",
   params: userParams,
   success: ok(Type.Array(StoredTokens)),
   async handle({ accounts: { database }, secrets }: SocialLoginContext, { params: { id }, origin }) {
@@ -83,5 +83,5 @@ const removeTokens = operation({
   },
 })
 
-/** Identities of users at providers and the stored tokens of these, for administrators. */
+/** Operations of administrators on users' provider identities and their stored tokens. */
 export const identityAdministration = [list, remove, listTokens, removeTokens]

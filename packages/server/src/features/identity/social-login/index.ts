@@ -35,7 +35,7 @@ export interface SocialLoginDeps {
   readonly secrets: () => SecretBox
   readonly publicBaseUrl: () => string
   readonly outbound: Outbound
-  /** Returns the address that replaces one of a provider; for tests. */
+  /** Replaces provider addresses, for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
   readonly resumeAuthorization: ResumeAuthorization
 }
@@ -44,14 +44,15 @@ export interface SocialLogin {
   readonly feature: Feature
   /** Opens a stream that waits for the tokens of a sign-in in another window. */
   readonly openPopup: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-  /** Sign-in on the page that lets programs in. */
+  /** Sign-in on the authorization page. */
   readonly forPage: {
-    /** Providers that people may sign in with. */
+    /** Lists the providers that users may sign in with. */
     list(): readonly { readonly name: string; readonly title: string }[]
     /**
-     * Sends the browser to a provider; it returns by {@link ResumeAuthorization}.
+     * Redirects the browser to a provider, from which it returns by {@link ResumeAuthorization}.
      *
-     * @param query of the authorization request @throws AppError
+     * @param query of the authorization request
+     * @throws AppError
      */
     start(
       provider: string,
@@ -62,12 +63,12 @@ export interface SocialLogin {
   }
 }
 
-/** Defines the housekeeping. The schedule names it whether or not auth is enabled. */
+/** Defines the clean-up job, whether or not auth is enabled, because the schedule names it. */
 export function defineSocialHousekeeping(database: SystemDatabase, queue: JobQueue): void {
   queue.define(housekeeping('social_sign_in_cleanup', () => deleteExpiredSignIns(database)))
 }
 
-/** Signing in with other providers. */
+/** Makes the feature that signs users in with other providers. */
 export function socialLogin(deps: SocialLoginDeps): SocialLogin {
   const { accounts, secrets, publicBaseUrl, notifications, database, resumeAuthorization } = deps
   const registry = new ProviderRegistry({

@@ -6,26 +6,26 @@ export interface LibraryFetchDeps {
   readonly provider: Provider
   readonly tokenEndpoint: string | undefined
   readonly keepsIdToken: boolean
-  /** Gets what the token endpoint answered. */
-  readonly answers: Json[] | undefined
+  /** Responses of the token endpoint, collected here. */
+  readonly responses: Json[] | undefined
 }
 
 /**
- * Creates the `fetch` of `openid-client`. Responses of token endpoints are brought into the form of RFC 6749 §5.1 where
- * providers differ from it.
+ * Creates the `fetch` of `openid-client`. It converts responses of token endpoints to the form of RFC 6749
+ * §5.1 where providers differ from it.
  */
 export function createLibraryFetch({
   transport,
   provider,
   tokenEndpoint,
   keepsIdToken,
-  answers,
+  responses,
 }: LibraryFetchDeps) {
   return async (
     url: string,
     options: { method?: string | undefined; headers: Record<string, string>; body?: unknown },
   ): Promise<Response> => {
-    const isToken = url === tokenEndpoint && answers !== undefined
+    const isToken = url === tokenEndpoint && responses !== undefined
     const isJson = isToken && provider.tokenRequestFormat === 'json'
     const body = options.body === undefined || options.body === null ? undefined : String(options.body)
     const response = await transport(url, {
@@ -34,12 +34,12 @@ export function createLibraryFetch({
       body: isJson ? JSON.stringify(Object.fromEntries(new URLSearchParams(body))) : body,
     })
     if (!isToken || response.status !== 200) return response
-    const answer = await readJson(response.clone())
-    if (answer === undefined) return response
+    const content = await readJson(response.clone())
+    if (content === undefined) return response
     // GitHub reports errors with status 200.
-    if (typeof answer.error === 'string') return Response.json(answer, { status: 400 })
-    answers.push(answer)
-    return Response.json(toStandard(answer, keepsIdToken))
+    if (typeof content.error === 'string') return Response.json(content, { status: 400 })
+    responses.push(content)
+    return Response.json(toStandard(content, keepsIdToken))
   }
 }
 
@@ -51,7 +51,7 @@ export async function readJson(response: Response): Promise<Json | undefined> {
   }
 }
 
-function toStandard(answer: Json, keepsIdToken: boolean): Json {
+function toStandard(content: Json, keepsIdToken: boolean): Json {
   const {
     token_type: type,
     scope,
@@ -59,10 +59,10 @@ function toStandard(answer: Json, keepsIdToken: boolean): Json {
     refresh_token: refresh,
     id_token: id,
     ...rest
-  } = answer
+  } = content
   return {
     ...rest,
-    // LinkedIn and Figma leave it out.
+    // LinkedIn and Figma omit it.
     token_type: typeof type === 'string' && type !== '' ? type : 'bearer',
     // Twitch sends a list.
     ...(typeof scope === 'string' ? { scope } : Array.isArray(scope) ? { scope: scope.join(' ') } : {}),

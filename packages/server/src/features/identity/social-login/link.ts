@@ -32,23 +32,24 @@ export interface LinkBody {
 }
 
 /**
- * Gives an anonymous user the identity of an access token. Where the provider does not report which client a token was
- * issued to, the identity is unproven: the token may come from any other application.
+ * Links an anonymous user to the identity of an access token. If the provider does not report the client of a
+ * token, the identity is unproven: the token may come from any other application.
  *
- * @throws AppError only_anonymous, field_required, link_provider_not_configured, user_info_failed, foreign_token, …
+ * @throws AppError only_anonymous, field_required, link_provider_not_configured, user_info_failed,
+ * foreign_token, …
  */
 export async function linkByAccessToken(
   context: SocialLoginContext,
   caller: UserIdentity,
-  given: LinkBody,
+  body: LinkBody,
   client: Client,
 ): Promise<AuthenticationResponse> {
   if (!caller.isAnonymous) throw onlyAnonymous()
-  if (given.provider === undefined || given.provider === '') throw fieldRequired('provider')
+  if (body.provider === undefined || body.provider === '') throw fieldRequired('provider')
   const { accounts, registry } = context
-  const provider = given.provider
+  const provider = body.provider
   const at = registry.find(provider)
-  const token = given.id_token && at?.provider.identifiesByIdToken ? given.id_token : given.access_token
+  const token = body.id_token && at?.provider.identifiesByIdToken ? body.id_token : body.access_token
   if (token === undefined || token === '') throw fieldRequired('access_token')
   if (at === undefined) throw socialLoginErrors.linkProviderNotConfigured(provider)
   const { profile, audience } = await inspect(at, token)
@@ -67,7 +68,7 @@ export async function linkByAccessToken(
       name: profile.name,
       isProven,
       isSignIn: false,
-      kept: { isRenewable: false },
+      storedTokens: { isRenewable: false },
     })
     const response = await startSession(accounts, transaction, user, 'oauth', client)
     if (response === undefined) throw alreadyLinked()
@@ -75,7 +76,12 @@ export async function linkByAccessToken(
   })
 }
 
-/** @param token an access token, or of some providers an id_token @throws AppError user_info_failed, invalid_id_token */
+/**
+ * Reads the identity of a token.
+ *
+ * @param token an access token, or an id_token of some providers
+ * @throws AppError user_info_failed, invalid_id_token
+ */
 async function inspect(at: ProviderClient, token: string) {
   try {
     const inspected =
@@ -99,7 +105,7 @@ export async function linkArrival(
     const userId = await findSessionOwner(transaction, sessionId)
     const user = userId === undefined ? undefined : await lockUser(transaction, userId)
     if (user === undefined || user.disabled_at !== null) throw socialLoginErrors.invalidState()
-    // While the lock was awaited, the session may have ended with what a stranger could sign in with.
+    // While this waited for the lock, the session may have ended, and with it the credentials of a stranger.
     if ((await findSessionOwner(transaction, sessionId)) !== user.id) throw socialLoginErrors.invalidState()
     await requireFree(transaction, provider, profile.subject, user.id)
     if (user.is_anonymous) await makePermanent(transaction, user.id, profile)
@@ -111,12 +117,22 @@ export async function linkArrival(
       name: profile.name,
       isProven: true,
       isSignIn: false,
-      kept: await keepTokens(transaction, secrets, at, { provider, subject: profile.subject }, tokens),
+      storedTokens: await keepTokens(
+        transaction,
+        secrets,
+        at,
+        { provider, subject: profile.subject },
+        tokens,
+      ),
     })
   })
 }
 
-/** Rejects an identity that is proven already; an unproven one is free to its owner. @throws AppError identity_of_another, identity_already_linked */
+/**
+ * Rejects an identity that is already proven. An unproven one is free for its owner.
+ *
+ * @throws AppError identity_of_another, identity_already_linked
+ */
 async function requireFree(
   database: Queryable,
   provider: string,
@@ -130,7 +146,11 @@ async function requireFree(
     : socialLoginErrors.identityOfAnother()
 }
 
-/** @param profile with an address that the account gets, where the provider vouches for it */
+/**
+ * Makes an anonymous account permanent.
+ *
+ * @param profile with an address that the account gets if the provider vouches for it
+ */
 async function makePermanent(
   database: Queryable,
   userId: string,
@@ -145,14 +165,14 @@ async function makePermanent(
   return user
 }
 
-/** Ends the link of a provider. @throws AppError insufficient_aal, identity_not_found, last_way_in */
+/** Unlinks a provider. @throws AppError insufficient_aal, identity_not_found, last_way_in */
 export async function unlink(
   { accounts }: SocialLoginContext,
   caller: UserIdentity,
   provider: string,
 ): Promise<void> {
   await accounts.database.transaction(async (transaction) => {
-    // Of several requests at once each sees what the one before it has left.
+    // The lock orders concurrent requests, so that each one sees the result of the one before it.
     const user = await lockSelf(transaction, caller)
     await requirePassedFactor(accounts, transaction, caller)
     const identities = await listIdentities(transaction, user.id)

@@ -8,10 +8,10 @@ import { linkByAccessToken, unlink } from './link.ts'
 import { listIdentities, ProviderIdentity } from './queries.ts'
 import { beginLink } from './start.ts'
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'bearer', tag: 'accounts' } as const
 const path = '/api/auth/link/oauth'
-const named = { description: 'Such as `google`, or the name of an OpenID provider.' }
+const named = { description: 'Name of a provider such as `google`, or of an OpenID provider.' }
 const provider = refusedWith(
   { missing: () => fieldRequired('provider') },
   Type.String({ minLength: 1, ...named }),
@@ -23,11 +23,11 @@ const link = operation({
   id: 'socialLogin.link',
   method: 'POST',
   path,
-  summary: 'Give an anonymous account an identity at a provider',
+  summary: 'Link an anonymous account to an identity at a provider',
   body: Type.Object({
     provider: requiredByHandler(Type.String(named)),
     access_token: text("The provider's token, issued to this server's client."),
-    id_token: text('Of Apple, whose access tokens open nothing: the id_token in place of an access token.'),
+    id_token: text('The id_token, for Apple, whose access tokens identify no user.'),
   }),
   success: ok(authenticationSchema),
   handle: async (context: SocialLoginContext, { body, http }) =>
@@ -39,12 +39,12 @@ const begin = operation({
   id: 'socialLogin.beginLink',
   method: 'POST',
   path: `${path}/begin`,
-  summary: 'Begin to link a provider to the account',
+  summary: 'Start to link a provider to the account',
   description:
-    'The browser goes to `url`, within ten minutes. With a second factor enrolled this takes an aal2 session.',
+    'The browser must open `url` within ten minutes. With a second factor enrolled, this requires an aal2 session.',
   body: Type.Object({
     provider,
-    redirect_to: text('Where to return; a path, or an address on an allowed host.'),
+    redirect_to: text('Address to return to: a path, or an address on an allowed host.'),
   }),
   success: ok(Type.Object({ url: Type.String({ format: 'uri' }) })),
   handle: async (context: SocialLoginContext, { body, http }) => ({
@@ -58,7 +58,8 @@ const remove = operation({
   method: 'DELETE',
   path,
   summary: 'Unlink a provider from the account',
-  description: 'The last way to sign in is kept. With a second factor enrolled this takes an aal2 session.',
+  description:
+    'The last sign-in method cannot be removed. With a second factor enrolled, this requires an aal2 session.',
   body: Type.Object({ provider }),
   success: noContent,
   handle: async (context: SocialLoginContext, { body, http }) =>
@@ -76,5 +77,5 @@ const list = operation({
     await listIdentities(accounts.database, userOf(http).userId),
 })
 
-/** Identities of the signed-in user. */
+/** Operations of the signed-in user on own identities. */
 export const identityOperations = [link, begin, remove, list]

@@ -7,9 +7,9 @@ import { EventStream, formatEvent } from '../../../http/responses/sse.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 
-/** Seconds that a stream waits for its sign-in. */
+/** Seconds for which a stream waits for its sign-in. */
 const popupSeconds = 300
-/** Between comments, which keep proxies from closing the connection. */
+/** Interval between comments, which keep proxies from closing the connection. */
 const heartbeatMs = 20_000
 
 const topic = 'social_popups'
@@ -27,8 +27,8 @@ export interface PopupsDeps {
 }
 
 /**
- * Streams that wait for the tokens of a sign-in in another window of the same browser, perhaps on another node. A stream is
- * bound to its browser by a cookie: tokens never reach a stream of another browser.
+ * Streams that wait for the tokens of a sign-in in another window of the same browser, perhaps on another
+ * node. A cookie binds a stream to its browser, so tokens never reach a stream of another browser.
  */
 export class Popups {
   readonly #deps: PopupsDeps
@@ -63,7 +63,7 @@ export class Popups {
     this.#waiting.set(key, { idHash, events, timers })
     events.onClose(() => {
       this.#forget(key)
-      // What is left of it expires.
+      // A row that stays behind expires.
       void database
         .count(sql`delete from basalt.social_popups where id_hash = ${idHash}`)
         .catch(() => undefined)
@@ -72,7 +72,7 @@ export class Popups {
     return reply
   }
 
-  /** Returns whether the browser opened a stream with this id, which still waits. */
+  /** Returns whether the browser opened a stream with this id that still waits. */
   async isOpen(idHash: Buffer, browserHashes: readonly Buffer[]): Promise<boolean> {
     const found = await this.#deps.database.count(sql`
       select from basalt.social_popups where id_hash = ${idHash} and answer is null
@@ -80,8 +80,8 @@ export class Popups {
     return found > 0
   }
 
-  /** Sends the outcome of a sign-in to the stream that waits for it. False when it no longer does. */
-  async answer(idHash: Buffer, browserHashes: readonly Buffer[], outcome: object): Promise<boolean> {
+  /** Sends the outcome of a sign-in to the stream that waits for it. Returns false when the stream no longer waits. */
+  async send(idHash: Buffer, browserHashes: readonly Buffer[], outcome: object): Promise<boolean> {
     const { database, secrets, notifications } = this.#deps
     const sealed = secrets().seal(Buffer.from(JSON.stringify(outcome)), contextOf(idHash))
     const answered = await database.count(sql`
@@ -102,7 +102,7 @@ export class Popups {
     const { database, secrets } = this.#deps
     if (this.#waiting.size === 0) return
     const hashes = [...this.#waiting.values()].map(({ idHash }) => idHash)
-    for (const { id_hash: idHash, answer } of await takeAnswers(database, hashes)) {
+    for (const { id_hash: idHash, answer } of await consumeResults(database, hashes)) {
       const opened = secrets().open(answer, contextOf(idHash))
       const outcome =
         opened === undefined
@@ -124,7 +124,7 @@ export class Popups {
   }
 }
 
-async function takeAnswers(database: Queryable, hashes: readonly Buffer[]) {
+async function consumeResults(database: Queryable, hashes: readonly Buffer[]) {
   return await database.many<{ id_hash: Buffer; answer: string }>(sql`
     delete from basalt.social_popups where id_hash = any(${hashes}::bytea[]) and answer is not null
     returning id_hash, answer`)

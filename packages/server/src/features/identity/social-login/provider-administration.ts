@@ -5,7 +5,7 @@ import { callbackUrl, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { findMissing } from './registry.ts'
 
-const callback_url = Type.String({ description: 'To be registered at the provider.' })
+const callback_url = Type.String({ description: 'Callback address to register at the provider.' })
 
 const SignInProvider = component(
   'SignInProvider',
@@ -18,21 +18,21 @@ const SignInProvider = component(
     client_secret_configured: Type.Boolean(),
     store_provider_tokens: Type.Boolean(),
     missing: nullable(Type.String(), {
-      description: 'The first setting that the provider cannot work without.',
+      description: 'First missing setting that the provider requires.',
     }),
     changed: Type.Boolean({
-      description: 'True if an administrator has changed what the configuration says.',
+      description: 'True if an administrator has changed the configuration of the provider.',
     }),
     callback_url,
   }),
 )
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 const collection = '/api/admin/auth/providers'
 const item = `${collection}/:provider`
 const params = Type.Object({
-  provider: Type.String({ description: 'Such as `google`, or the name of an OpenID provider.' }),
+  provider: Type.String({ description: 'Name of a provider such as `google`, or of an OpenID provider.' }),
 })
 
 const list = operation({
@@ -51,7 +51,7 @@ const update = operation({
   method: 'PUT',
   path: item,
   summary: 'Change a sign-in provider',
-  description: 'Members that are left out stay. In force on every node within a second.',
+  description: 'Missing members stay unchanged. The change applies on every node within a second.',
   params,
   body: Type.Object({
     enabled: Type.Optional(Type.Boolean()),
@@ -62,7 +62,7 @@ const update = operation({
       ),
     ),
     client_secret: Type.Optional(
-      Type.String({ description: 'Secret of the client; stored encrypted.', maxLength: 4096 }),
+      Type.String({ description: 'Secret of the client. It is stored encrypted.', maxLength: 4096 }),
     ),
     store_provider_tokens: Type.Optional(Type.Boolean()),
   }),
@@ -81,7 +81,7 @@ const reset = operation({
   id: 'socialProviders.reset',
   method: 'DELETE',
   path: item,
-  summary: 'Put the configuration of a sign-in provider back in force',
+  summary: 'Reset a sign-in provider to the configuration',
   params,
   success: noContent,
   async handle(context: SocialLoginContext, { params: { provider }, origin }) {
@@ -96,7 +96,7 @@ const test = operation({
   method: 'POST',
   path: `${item}/test`,
   summary: 'Test a sign-in provider',
-  description: 'Discovers the provider and asks its token endpoint whether it knows the client.',
+  description: 'Discovers the provider and checks at its token endpoint whether it knows the client.',
   params,
   success: ok(Type.Object({ success: Type.Boolean(), message: Type.String(), callback_url })),
   async handle(context: SocialLoginContext, { params: { provider } }) {
@@ -112,7 +112,7 @@ const test = operation({
   },
 })
 
-/** Sign-in providers, for administrators. */
+/** Operations of administrators on sign-in providers. */
 export const providerAdministration = [list, update, reset, test]
 
 function listProviders(context: SocialLoginContext) {
@@ -121,7 +121,7 @@ function listProviders(context: SocialLoginContext) {
     .map((provider) => ({ ...provider, callback_url: callbackUrl(context, provider.name) }))
 }
 
-/** @throws AppError unknown_provider */
+/** Returns a provider. @throws AppError unknown_provider */
 function requireProvider({ registry }: SocialLoginContext, name: string) {
   const client = registry.findAny(name)
   if (client === undefined) throw socialLoginErrors.unknownProvider(name)

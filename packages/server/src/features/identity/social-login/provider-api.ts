@@ -3,20 +3,20 @@ import { readJson } from './library-fetch.ts'
 import { type ClientSettings, objectOf, type ProviderApi, ProviderFailure } from './providers/provider.ts'
 import type { Transport } from './transport.ts'
 
-export interface ProviderApiDeps extends Pick<ProviderApi, 'tokenAnswer' | 'claims' | 'form'> {
+export interface ProviderApiDeps extends Pick<ProviderApi, 'tokenResponse' | 'claims' | 'form'> {
   readonly transport: Transport
   readonly settings: ClientSettings
   readonly configuration: Configuration
   readonly accessToken: string
 }
 
-/** API of a provider with one access token, which descriptions of providers read profiles from. */
+/** Creates the API of a provider with one access token. Descriptions of providers read profiles from it. */
 export function createProviderApi({
   transport,
   settings,
   configuration,
   accessToken,
-  tokenAnswer,
+  tokenResponse,
   claims,
   form,
 }: ProviderApiDeps): ProviderApi {
@@ -28,11 +28,11 @@ export function createProviderApi({
     try {
       return (await response.json()) as unknown
     } catch {
-      throw new ProviderFailure(`GET ${address}: the answer is not JSON`)
+      throw new ProviderFailure(`GET ${address}: the response is not JSON`)
     }
   }
   return {
-    tokenAnswer,
+    tokenResponse,
     claims,
     form,
     settings,

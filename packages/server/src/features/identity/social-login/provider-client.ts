@@ -18,13 +18,13 @@ import {
 } from './providers/provider.ts'
 import type { Transport } from './transport.ts'
 
-/** Lifetime of the discovery document of a provider. */
+/** Lifetime of a provider's discovery document. */
 const discoveryMs = 24 * 60 * 60 * 1000
 
 /** Error codes of token endpoints for a refresh token that has ended: RFC 6749 §5.2, GitHub. */
 const revokedErrors: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token'])
 
-/** Values that bind a response of the provider to its request. */
+/** Values that bind a provider's response to its request. */
 export interface Binding {
   readonly redirectUri: string
   readonly state: string
@@ -32,7 +32,7 @@ export interface Binding {
   readonly codeVerifier: string
 }
 
-/** Tokens that a provider gave out. */
+/** Tokens issued by a provider. */
 export interface ProviderTokens {
   readonly accessToken: string
   readonly refreshToken?: string | undefined
@@ -44,7 +44,7 @@ export interface ClientDeps {
   readonly clock: Clock
 }
 
-/** This server as client of one provider. The library is loaded when it is first needed. */
+/** This server as client of one provider. The library is loaded at first use. */
 export class ProviderClient {
   readonly provider: Provider
   readonly settings: ClientSettings
@@ -57,7 +57,7 @@ export class ProviderClient {
     this.#deps = deps
   }
 
-  /** Returns the address that the browser is sent to. @throws ProviderFailure */
+  /** Returns the address that the browser is redirected to. @throws ProviderFailure */
   async createAuthorizationUrl(binding: Binding): Promise<URL> {
     const { provider } = this
     const library = await import('openid-client')
@@ -77,7 +77,7 @@ export class ProviderClient {
   }
 
   /**
-   * Redeems the code of an authorization response and reads who it belongs to.
+   * Redeems the code of an authorization response and reads the profile of its owner.
    *
    * @param parameters of the authorization response
    * @throws ProviderFailure
@@ -88,30 +88,30 @@ export class ProviderClient {
   ): Promise<{ readonly profile: Profile; readonly tokens: ProviderTokens }> {
     const { provider } = this
     const library = await import('openid-client')
-    const answers: Json[] = []
+    const responses: Json[] = []
     return await this.#use(async (configuration) => {
       const url = new URL(binding.redirectUri)
       for (const name of ['code', 'state', 'iss']) {
         for (const value of parameters.getAll(name)) url.searchParams.append(name, value)
       }
-      // Without a known issuer there is nothing to compare it with; the callback of each provider is its own.
+      // Without a known issuer there is no value to compare it with. Each provider has its own callback.
       if (!this.#knowsIssuer) url.searchParams.delete('iss')
-      const answer = await library.authorizationCodeGrant(configuration, url, {
+      const tokens = await library.authorizationCodeGrant(configuration, url, {
         expectedState: binding.state,
         ...(provider.acceptsPkce ? { pkceCodeVerifier: binding.codeVerifier } : {}),
         ...(this.#verifiesIdToken ? { expectedNonce: binding.nonce, idTokenExpected: true } : {}),
       })
-      const tokenAnswer = answers[0] ?? {}
-      const claims = objectOf(answer.claims() ?? decodeClaims(tokenAnswer.id_token))
+      const tokenResponse = responses[0] ?? {}
+      const claims = objectOf(tokens.claims() ?? decodeClaims(tokenResponse.id_token))
       if (isOfFuture(claims, this.#deps.clock.now()))
         throw new ProviderFailure('the id_token is of the future')
-      const api = this.#createApi(configuration, answer.access_token, {
-        tokenAnswer,
+      const api = this.#createApi(configuration, tokens.access_token, {
+        tokenResponse,
         claims,
         form: parameters,
       })
-      return { profile: await provider.readProfile(api), tokens: this.#tokensOf(answer) }
-    }, answers)
+      return { profile: await provider.readProfile(api), tokens: this.#tokensOf(tokens) }
+    }, responses)
   }
 
   /** Returns the owner of an access token, and whether it was issued to this client. @throws ProviderFailure */
@@ -119,7 +119,7 @@ export class ProviderClient {
     const { provider } = this
     return await this.#use(async (configuration) => {
       const api = this.#createApi(configuration, accessToken, {
-        tokenAnswer: {},
+        tokenResponse: {},
         claims: {},
         form: new URLSearchParams(),
       })
@@ -129,9 +129,10 @@ export class ProviderClient {
   }
 
   /**
-   * Returns the owner of an id_token that an application brings, and whether it was issued to this client.
+   * Returns the owner of an id_token that an application sends, and whether it was issued to this client.
    *
-   * @returns undefined when it is not one of the provider, or has expired @throws ProviderFailure
+   * @returns undefined when it is not one of the provider, or has expired
+   * @throws ProviderFailure
    */
   async inspectIdToken(
     idToken: string,
@@ -140,7 +141,7 @@ export class ProviderClient {
     const { issuer = '', jwks = '' } = provider.endpoints(settings)
     return await this.#use(async (configuration) => {
       const api = this.#createApi(configuration, '', {
-        tokenAnswer: {},
+        tokenResponse: {},
         claims: {},
         form: new URLSearchParams(),
       })
@@ -154,14 +155,19 @@ export class ProviderClient {
     })
   }
 
-  /** @returns undefined when the provider has revoked the refresh token @throws ProviderFailure */
+  /**
+   * Refreshes the tokens.
+   *
+   * @returns undefined when the provider has revoked the refresh token
+   * @throws ProviderFailure
+   */
   async refresh(refreshToken: string): Promise<ProviderTokens | undefined> {
     const library = await import('openid-client')
     return await this.#use(async (configuration) => {
       try {
-        const answer = await library.refreshTokenGrant(configuration, refreshToken)
+        const response = await library.refreshTokenGrant(configuration, refreshToken)
         // A provider that does not rotate refresh tokens sends none.
-        return { refreshToken, ...this.#tokensOf(answer) }
+        return { refreshToken, ...this.#tokensOf(response) }
       } catch (error) {
         if (error instanceof library.ResponseBodyError && revokedErrors.has(error.error)) return undefined
         throw error
@@ -170,9 +176,9 @@ export class ProviderClient {
   }
 
   /**
-   * Asks the token endpoint to redeem a code that does not exist: a provider that knows the client rejects the code.
+   * Sends a code that does not exist to the token endpoint. A provider that knows the client rejects the code.
    *
-   * @returns what is wrong, or undefined
+   * @returns the problem, or undefined
    */
   async findProblem(redirectUri: string): Promise<string | undefined> {
     const library = await import('openid-client')
@@ -207,15 +213,18 @@ export class ProviderClient {
     return this.#isOidc || this.provider.endpoints(this.settings).issuer !== undefined
   }
 
-  /** Runs the work and turns what it throws into a {@link ProviderFailure}; after one the provider is discovered anew. */
+  /**
+   * Runs the work and converts its error into a {@link ProviderFailure}, after which the provider is discovered
+   * again.
+   */
   async #use<Result>(
     work: (configuration: Configuration) => Promise<Result>,
-    answers?: Json[],
+    responses?: Json[],
   ): Promise<Result> {
     try {
       const configuration = await this.#configure()
       const library = await import('openid-client')
-      configuration[library.customFetch] = this.#createFetch(configuration, answers)
+      configuration[library.customFetch] = this.#createFetch(configuration, responses)
       return await work(configuration)
     } catch (error) {
       this.#discovered = undefined
@@ -224,7 +233,7 @@ export class ProviderClient {
     }
   }
 
-  /** Creates a configuration for each use, with no key in memory: rotated keys are seen at once. */
+  /** Creates a configuration for each use, without cached keys, so that rotated keys apply at once. */
   async #configure(): Promise<Configuration> {
     const { provider, settings } = this
     const library = await import('openid-client')
@@ -264,7 +273,7 @@ export class ProviderClient {
     library.enableNonRepudiationChecks(configuration)
     return configuration
 
-    /** OpenID Connect Discovery §3: without a list it is `client_secret_basic`. */
+    /** Chooses the authentication. Without a list it is `client_secret_basic` (OpenID Connect Discovery §3). */
     function choose(...[server, ...rest]: Parameters<typeof basic>): void {
       const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
       const takesBasic = methods.includes('client_secret_basic')
@@ -281,55 +290,55 @@ export class ProviderClient {
       [library.customFetch]: this.#createFetch(undefined, undefined),
       ...(isInsecure(settings) ? { execute: [library.allowInsecureRequests] } : {}),
     })
-    // Values alone: the library adds functions, which it cannot copy.
+    // The copy keeps only the values, because the library adds functions.
     return JSON.parse(JSON.stringify(configuration.serverMetadata()))
   }
 
   #createApi(
     configuration: Configuration,
     accessToken: string,
-    given: Pick<ProviderApi, 'tokenAnswer' | 'claims' | 'form'>,
+    response: Pick<ProviderApi, 'tokenResponse' | 'claims' | 'form'>,
   ): ProviderApi {
     const { settings } = this
     const { transport } = this.#deps
-    return createProviderApi({ transport, settings, configuration, accessToken, ...given })
+    return createProviderApi({ transport, settings, configuration, accessToken, ...response })
   }
 
-  #createFetch(configuration: Configuration | undefined, answers: Json[] | undefined) {
+  #createFetch(configuration: Configuration | undefined, responses: Json[] | undefined) {
     return createLibraryFetch({
       transport: this.#deps.transport,
       provider: this.provider,
       tokenEndpoint: configuration?.serverMetadata().token_endpoint,
       keepsIdToken: this.#verifiesIdToken,
-      answers,
+      responses,
     })
   }
 
-  #tokensOf(answer: {
+  #tokensOf(response: {
     readonly access_token: string
     readonly refresh_token?: string
     readonly expires_in?: number
   }): ProviderTokens {
-    const { refresh_token: refreshToken, expires_in: expiresInSeconds } = answer
+    const { refresh_token: refreshToken, expires_in: expiresInSeconds } = response
     return {
-      accessToken: answer.access_token,
+      accessToken: response.access_token,
       ...(refreshToken === undefined ? {} : { refreshToken }),
       ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
     }
   }
 }
 
-/** Returns whether http is allowed: the configuration allows it for providers on this machine only. */
+/** Returns whether http is allowed. The configuration allows it only for providers on the same machine. */
 function isInsecure({ extra }: ClientSettings): boolean {
   return extra.issuer_url?.startsWith('http:') === true
 }
 
-/** Returns what was wrong by the library's error, without what was sent. */
+/** Describes the library's error, without the data that was sent. */
 function describe(error: unknown): string {
   const { cause, error: name, error_description: description } = error as Readonly<Record<string, unknown>>
   if (cause instanceof ProviderFailure) return cause.message
   if (codeOf(error) === 'OAUTH_RESPONSE_IS_NOT_JSON') {
-    return 'an answer is not JSON: is this the address of a provider, and is it configured as described?'
+    return 'a response is not JSON: is this the address of a provider, and is it configured as described?'
   }
   const parts = [messageOf(error), codeOf(error), name, description]
   return parts.filter((part) => typeof part === 'string').join('; ')

@@ -12,8 +12,8 @@ interface Identified {
 }
 
 /**
- * Seals the tokens of a provider, unless the provider is not configured to keep them. Some send a refresh token the first
- * time only (Google): then the one before stays.
+ * Encrypts the tokens of a provider, unless they are not to be stored. Some providers send a refresh token
+ * only the first time (Google). Then the stored one stays.
  */
 export async function keepTokens(
   database: Queryable,
@@ -51,7 +51,7 @@ async function findRefreshToken(
   return row && openTokens(secrets, identity, row.tokens)?.refreshToken
 }
 
-/** Opens stored tokens; undefined when no key opens them. */
+/** Decrypts stored tokens. Returns undefined when no key decrypts them. */
 export function openTokens(
   secrets: () => SecretBox,
   identity: Identified,
@@ -71,8 +71,8 @@ export const StoredTokens = component(
     expiresAt: nullable(timestamp),
     renewal: choice(['active', 'failing', 'revoked', 'none'], {
       description:
-        '`failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; ' +
-        '`none`: the provider gave no refresh token, or no expiry.',
+        '`failing`: the provider was unavailable, and the renewal will be retried. `revoked`: the user must sign ' +
+        'in again. `none`: the provider sent no refresh token, or no expiry.',
     }),
     renewalFailedAt: nullable(timestamp),
   }),

@@ -5,12 +5,12 @@ import { type Answered, component, nullable, timestamp } from '../../../http/sch
 import { Type } from '../../../lib/type.ts'
 import { signInSeconds } from './browser-cookie.ts'
 
-/** Sign-in that waits for the response of the provider. */
+/** Sign-in that waits for the provider's response. */
 export interface WaitingSignIn {
   readonly redirect_to: string | null
   readonly popup_hash: Buffer | null
   readonly link_session_id: string | null
-  /** Query of the authorization request whose page the person signs in on. */
+  /** Query of the authorization request whose page the user signs in on. */
   readonly authorize_query: string | null
   readonly [column: string]: unknown
 }
@@ -34,7 +34,7 @@ export async function insertSignIn(database: Queryable, signIn: NewSignIn): Prom
       now() + make_interval(secs => ${signInSeconds}::int))`)
 }
 
-/** Uses a state up; undefined when it is not one of this provider and browser, was used or has expired. */
+/** Consumes a state. Returns undefined when it is not one of this provider and browser, was used or has expired. */
 export async function consumeSignIn(
   database: Queryable,
   signIn: {
@@ -58,7 +58,9 @@ export const ProviderIdentity = component(
     subject: Type.String({ description: "The provider's id of the person." }),
     email: nullable(Type.String()),
     name: nullable(Type.String()),
-    proven: Type.Boolean({ description: 'False: linked, but not yet a way to sign in.' }),
+    proven: Type.Boolean({
+      description: 'True if the identity can sign in. False: it is linked, but not yet a sign-in method.',
+    }),
     createdAt: timestamp,
     lastSignInAt: nullable(timestamp),
   }),
@@ -91,36 +93,39 @@ export interface IdentityValues {
   readonly name: string | undefined
   readonly isProven: boolean
   readonly isSignIn: boolean
-  readonly kept: SealedTokens
+  readonly storedTokens: SealedTokens
 }
 
-/** Tokens of a provider as they are stored. */
+/** Stored tokens of a provider. */
 export interface SealedTokens {
-  /** Encrypted; undefined: tokens are not kept. */
+  /** Encrypted tokens. Undefined if they are not to be stored. */
   readonly sealed?: string | undefined
   readonly expiresInSeconds?: number | undefined
   /** True if a refresh token is among them. */
   readonly isRenewable: boolean
 }
 
-/** Providers that never let a token expire send seconds of any length; a century is as good. */
+/** Maximum lifetime of tokens, a century. Providers whose tokens never expire send any number of seconds. */
 const longestSeconds = 3_155_760_000
 
-/** Returns the expiry of tokens by the clock of the database, which decides when they are renewed; null: never. */
+/**
+ * Returns the expiry of tokens by the database clock, which decides when they are renewed, or null for tokens
+ * that never expire.
+ */
 export function expiryOf({ expiresInSeconds: seconds }: Pick<SealedTokens, 'expiresInSeconds'>) {
   const bounded = seconds === undefined ? null : Math.min(seconds, longestSeconds)
   return sql`now() + make_interval(secs => ${bounded}::float8)`
 }
 
-/** Stores an identity, or what is new of it; an identity of another user becomes one of this user. */
+/** Inserts an identity, or updates a known one. An identity of another user moves to this user. */
 export async function saveIdentity(database: Queryable, identity: IdentityValues): Promise<void> {
   await database.count(sql`
     insert into basalt.social_identities
       (provider, subject, user_id, email, name, is_proven, tokens, tokens_expire_at, tokens_renewable,
         last_sign_in_at)
     values (${identity.provider}, ${identity.subject}, ${identity.userId}, ${identity.email ?? null},
-      ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.kept.sealed ?? null},
-      ${expiryOf(identity.kept)}, ${identity.kept.isRenewable}::bool,
+      ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.storedTokens.sealed ?? null},
+      ${expiryOf(identity.storedTokens)}, ${identity.storedTokens.isRenewable}::bool,
       case when ${identity.isSignIn}::bool then now() end)
     on conflict (provider, subject) do update set user_id = excluded.user_id, email = excluded.email,
       name = coalesce(excluded.name, basalt.social_identities.name), is_proven = excluded.is_proven,
@@ -139,13 +144,13 @@ export async function deleteIdentities(
     delete from basalt.social_identities where user_id = ${userId} and provider = ${provider}`)
 }
 
-/** Removes sign-ins and popups that were not finished. */
+/** Deletes unfinished sign-ins and popups. */
 export async function deleteExpiredSignIns(database: Queryable): Promise<void> {
   await deleteInBatches(database, 'social_sign_ins', sql`expires_at < now()`)
   await deleteInBatches(database, 'social_popups', sql`expires_at < now()`)
 }
 
-/** Counts the secrets of clients that administrators have set, by the key that has sealed them. */
+/** Counts the client secrets that administrators have set, by the key that encrypted them. */
 export async function countClientSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(change ->> 'sealed_secret', '.', 1) as key, count(*)::int as count

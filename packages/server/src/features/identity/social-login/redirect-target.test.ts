@@ -17,8 +17,8 @@ describe('social login › redirect_to', () => {
     ['http://localhost:3000/x', 'http://localhost:3000/x'],
     ['http://127.0.0.1:3000/x', 'http://127.0.0.1:3000/x'],
     ['https://OTHER.example.com/x', 'https://other.example.com/x'],
-  ])('%j leads to %s', (given, expected) => {
-    expect(findRedirectTarget(config, given)?.href).toBe(expected)
+  ])('%j leads to %s', (text, expected) => {
+    expect(findRedirectTarget(config, text)?.href).toBe(expected)
   })
 
   test.each([
@@ -42,11 +42,11 @@ describe('social login › redirect_to', () => {
     'https://app%2eexample.com%2f.evil.example/',
     'https://[::1]/',
     'relative/path',
-  ])('%j is refused', (given) => {
-    expect(() => findRedirectTarget(config, given)).toThrow('invalid redirect_to')
+  ])('%j is rejected', (text) => {
+    expect(() => findRedirectTarget(config, text)).toThrow('invalid redirect_to')
   })
 
-  test('is refused while no redirect is configured', () => {
+  test('is rejected while no redirect is configured', () => {
     const none = { ...config, oauth_redirect_url: '' }
     expect(() => findRedirectTarget(none, '/welcome')).toThrow('invalid redirect_to')
     expect(findRedirectTarget(none, undefined)).toBeUndefined()

@@ -4,24 +4,25 @@ import { socialLoginErrors } from './errors.ts'
 export type RedirectConfig = Pick<SocialLoginConfig, 'oauth_redirect_url' | 'oauth_return_to_allowlist'>
 
 /**
- * Returns the address that the browser goes to after a sign-in. It is checked at the start and again at the callback.
+ * Returns the address that the browser is redirected to after a sign-in. It is checked at the start and again
+ * at the callback.
  *
- * @returns undefined when no redirect is configured and none was asked for
+ * @returns undefined when no redirect is configured and none was requested
  * @throws AppError invalid_redirect_to
  */
-export function findRedirectTarget(config: RedirectConfig, given: string | undefined): URL | undefined {
+export function findRedirectTarget(config: RedirectConfig, text: string | undefined): URL | undefined {
   const standard = config.oauth_redirect_url === '' ? undefined : new URL(config.oauth_redirect_url)
-  const wanted = given?.trim() ?? ''
-  if (wanted === '') return standard
+  const requested = text?.trim() ?? ''
+  if (requested === '') return standard
   if (standard === undefined) throw socialLoginErrors.invalidRedirectTo()
-  const target = wanted.startsWith('/') ? URL.parse(wanted, standard.origin) : URL.parse(wanted)
+  const target = requested.startsWith('/') ? URL.parse(requested, standard.origin) : URL.parse(requested)
   if (target === null || target.username !== '' || target.password !== '') {
     throw socialLoginErrors.invalidRedirectTo()
   }
   target.hash = ''
   if (target.origin === standard.origin) return target
-  // A path that leads to another host is no path.
-  if (wanted.startsWith('/')) throw socialLoginErrors.invalidRedirectTo()
+  // A path that leads to another host is not a path.
+  if (requested.startsWith('/')) throw socialLoginErrors.invalidRedirectTo()
   const isLocal = target.hostname === 'localhost' || target.hostname === '127.0.0.1'
   const isSafe = target.protocol === 'https:' || (target.protocol === 'http:' && isLocal)
   if (!isSafe || !config.oauth_return_to_allowlist.includes(target.hostname)) {

@@ -20,7 +20,7 @@ export interface ProviderChange {
   readonly store_provider_tokens?: boolean | undefined
 }
 
-/** Change as it is stored: the secret is encrypted. */
+/** Stored form of a change, with the secret encrypted. */
 type StoredChange = Omit<ProviderChange, 'client_secret'> & { readonly sealed_secret?: string }
 
 interface Entry {
@@ -39,7 +39,7 @@ export interface RegistryDeps extends ClientDeps {
 const key = 'social_providers'
 const topic = 'social_providers'
 
-/** Providers of the configuration with the changes of administrators, in force on every node. */
+/** Providers of the configuration with the changes of administrators, which apply on every node. */
 export class ProviderRegistry {
   readonly #deps: RegistryDeps
   #changes: Readonly<Record<string, StoredChange>> = {}
@@ -70,7 +70,7 @@ export class ProviderRegistry {
     return this.#entries.get(name)?.client
   }
 
-  /** Returns the providers that people may sign in with. */
+  /** Lists the providers that users may sign in with. */
   listUsable(): { readonly name: string; readonly title: string }[] {
     return [...this.#entries.keys()].flatMap((name) => {
       const title = this.find(name)?.provider.title
@@ -92,7 +92,7 @@ export class ProviderRegistry {
     }))
   }
 
-  /** Changes what is given of a provider. @throws AppError invalid_request */
+  /** Changes the given members of a provider. @throws AppError invalid_request */
   async change(
     name: string,
     { client_secret: secret, ...change }: ProviderChange,
@@ -120,7 +120,7 @@ export class ProviderRegistry {
     )
   }
 
-  /** Puts the configuration back in force. */
+  /** Resets the provider to the configuration. */
   async reset(name: string, origin: RequestOrigin): Promise<void> {
     await this.#write(
       'social_providers.reset',
@@ -145,7 +145,8 @@ export class ProviderRegistry {
       await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
     })
     notifications.announce(topic)
-    // Of several changes at once the last one read is not always the last one committed: the loop reads what is in force.
+    // Of several changes at once, the last one read is not always the last one committed. The watch reads the
+    // current one.
     await this.#watch.look()
   }
 
@@ -163,18 +164,18 @@ export class ProviderRegistry {
       }
       return [name, this.#entry(name, 'builtin', provider, enabled, settings)]
     })
-    const oidc = Object.entries(config.oidc).map(([name, given]): [string, Entry] => {
+    const oidc = Object.entries(config.oidc).map(([name, provided]): [string, Entry] => {
       const provider = createOidcProvider({
-        title: given.display_name ?? name,
-        scopes: given.scopes ?? ['openid', 'profile', 'email'],
+        title: provided.display_name ?? name,
+        scopes: provided.scopes ?? ['openid', 'profile', 'email'],
       })
       const settings = {
-        clientId: given.client_id,
-        clientSecret: given.client_secret ?? '',
-        storesTokens: given.store_provider_tokens ?? false,
-        extra: { issuer_url: given.issuer_url },
+        clientId: provided.client_id,
+        clientSecret: provided.client_secret ?? '',
+        storesTokens: provided.store_provider_tokens ?? false,
+        extra: { issuer_url: provided.issuer_url },
       }
-      return [name, this.#entry(name, 'oidc', provider, given.enabled ?? true, settings)]
+      return [name, this.#entry(name, 'oidc', provider, provided.enabled ?? true, settings)]
     })
     return new Map([...builtIn, ...oidc])
   }
@@ -202,7 +203,7 @@ export class ProviderRegistry {
   }
 }
 
-/** Returns the first missing key that the provider cannot work without. */
+/** Returns the first missing key that the provider requires. */
 export function findMissing({ provider, settings }: ProviderClient): string | undefined {
   if (settings.clientId === '') return 'client_id'
   const isPublic = settings.extra.issuer_url !== undefined

@@ -27,8 +27,8 @@ export interface Arrival {
 }
 
 /**
- * Signs in the account of an identity. An identity that is new belongs to the account with its address, where the provider
- * says that the address is verified; else an account is made.
+ * Signs in the account of an identity. A new identity belongs to the account with its address, if the
+ * provider says that the address is verified. Otherwise an account is created.
  *
  * @throws AppError sign_in_refused, email_not_verified
  */
@@ -42,9 +42,9 @@ export async function signInArrival(
   const response = await accounts.database.transaction(async (transaction) => {
     await lockIdentity(transaction, arrival)
     const email = verifiedEmail(profile)
-    const known = await findProvenUser(transaction, arrival)
+    const existing = await findProvenUser(transaction, arrival)
     const user =
-      known ??
+      existing ??
       (email === undefined
         ? await insertUser(transaction, {})
         : await findOrMakeOwner(accounts, transaction, email, ended))
@@ -57,9 +57,9 @@ export async function signInArrival(
       name: profile.name,
       isProven: true,
       isSignIn: true,
-      kept: await keepTokens(transaction, secrets, arrival.at, identity, arrival.tokens),
+      storedTokens: await keepTokens(transaction, secrets, arrival.at, identity, arrival.tokens),
     })
-    const provesEmail = known === undefined && email !== undefined
+    const provesEmail = existing === undefined && email !== undefined
     const session = await finishFirstFactor(accounts, transaction, user, 'oauth', client, provesEmail)
     if (session === undefined) throw socialLoginErrors.signInRefused()
     return session
@@ -68,7 +68,7 @@ export async function signInArrival(
   return response
 }
 
-/** Locks an identity: it signs in or is linked once at a time. */
+/** Locks an identity, so that it signs in or is linked once at a time. */
 export async function lockIdentity(
   database: Queryable,
   { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,
@@ -81,7 +81,10 @@ export function verifiedEmail({ email, isEmailVerified }: Profile): string | und
   return isEmailVerified && email !== undefined ? normalizeEmail(email) : undefined
 }
 
-/** Returns the user of a proven identity. One that was linked by a token of unknown audience opens no account. */
+/**
+ * Returns the user of a proven identity. An identity that was linked by a token of unknown audience does not
+ * sign in.
+ */
 async function findProvenUser(
   database: Queryable,
   { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,

@@ -11,7 +11,7 @@ import { start } from './start.ts'
 
 const tags = ['accounts']
 const params = Type.Object({
-  provider: Type.String({ description: 'Such as `google`, or the name of an OpenID provider.' }),
+  provider: Type.String({ description: 'Name of a provider such as `google`, or of an OpenID provider.' }),
 })
 const text = (description: string) => Type.Optional(Type.String({ description, maxLength: 4096 }))
 
@@ -19,22 +19,22 @@ const startSchema = {
   tags,
   summary: 'Sign in with a provider',
   description:
-    'For browsers: sets a cookie and redirects to the provider. With `state`, the client id of a stream opened with ' +
-    '`oauth=true`, a page says first what is about to happen.',
+    'For browsers: sets a cookie and redirects to the provider. With `state`, the client id of a stream ' +
+    'opened with `oauth=true`, a page first describes the sign-in.',
   params,
   querystring: Type.Object({
-    redirect_to: text('Where to return; a path, or an address on an allowed host.'),
+    redirect_to: text('Address to return to: a path, or an address on an allowed host.'),
     state: text('Client id of the stream that waits for the tokens.'),
-    scopes: text('Not used.'),
-    link: text('From the address that `POST /api/auth/link/oauth/begin` returned.'),
-    confirm: text('From the address that the page leads to.'),
+    scopes: text('Ignored.'),
+    link: text('Ticket from the address that `POST /api/auth/link/oauth/begin` returned.'),
+    confirm: text('Confirmation from the address that the page links to.'),
   }),
   response: responses({
     200: {
-      description: 'A page that says what is about to happen.',
+      description: 'Page that describes the sign-in.',
       content: { 'text/html': { schema: Type.String() } },
     },
-    307: Type.Null({ description: 'To the provider.' }),
+    307: Type.Null({ description: 'Redirects to the provider.' }),
   }),
 }
 
@@ -42,13 +42,13 @@ const callbackSchema = {
   tags,
   summary: 'Finish signing in with a provider',
   description:
-    'For browsers that return from the provider. Redirects with `token` and `refreshToken`, or `mfa_pending` and ' +
-    '`mfa_token`, in the fragment; answers JSON where no redirect is configured.',
+    'For browsers that return from the provider. Redirects with `token` and `refreshToken`, or `mfa_pending` ' +
+    'and `mfa_token`, in the fragment. Where no redirect is configured, responds with JSON.',
   params,
   response: responses({ 200: authenticationOrPendingSchema }),
 }
 
-/** Callback of providers that post a form (Apple, `response_mode=form_post`). */
+/** Schema of the callback of providers that post a form (Apple, `response_mode=form_post`). */
 const formCallbackSchema = {
   ...callbackSchema,
   documentedBody: formBody(
@@ -61,7 +61,7 @@ const formCallbackSchema = {
   ),
 }
 
-/** Sign-in with providers, for browsers: cookies, redirects and forms. */
+/** Adds the routes of the sign-in with providers, for browsers: cookies, redirects and forms. */
 export function socialLoginRoutes(app: HttpServer, context: SocialLoginContext): void {
   app.get(
     '/api/auth/oauth/:provider',

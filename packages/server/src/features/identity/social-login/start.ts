@@ -11,7 +11,7 @@ import { bindBrowser, browserHashes, signInSeconds } from './browser-cookie.ts'
 import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
-import { findLoopbackDetour, nameInState } from './loopback-detour.ts'
+import { findLoopbackDetour, stateSuffix } from './loopback-detour.ts'
 import type { ProviderClient } from './provider-client.ts'
 import { insertSignIn, type NewSignIn } from './queries.ts'
 import { findRedirectTarget } from './redirect-target.ts'
@@ -25,7 +25,7 @@ export interface StartQuery {
   readonly confirm?: string
 }
 
-/** Sends the browser to the provider. @throws AppError provider_not_configured, invalid_redirect_to, … */
+/** Redirects the browser to the provider. @throws AppError provider_not_configured, invalid_redirect_to, … */
 export async function start(
   context: SocialLoginContext,
   provider: string,
@@ -37,7 +37,7 @@ export async function start(
   const at = registry.find(provider)
   if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
   const isPopup = query.state !== undefined && query.state !== ''
-  // A popup stays where its stream is, whose cookie it needs.
+  // A popup stays on the host of its stream, whose cookie it needs.
   const detour = isPopup ? undefined : findLoopbackDetour(request, context.publicBaseUrl())
   if (detour !== undefined) return reply.redirect(detour, 307)
   const link = query.link === undefined ? undefined : openLink(context, provider, query.link)
@@ -66,12 +66,16 @@ export async function start(
     popupHash,
     linkSessionId: link?.sessionId,
     authorizeQuery: undefined,
-    beganAt: nameInState(request, context.publicBaseUrl()),
+    beganAt: stateSuffix(request, context.publicBaseUrl()),
   })
   return reply.redirect(url.href, 307)
 }
 
-/** Sends the browser to the provider from the page that lets programs in, where it returns to. @throws AppError */
+/**
+ * Redirects the browser from the authorization page to the provider, from which it returns to the page.
+ *
+ * @throws AppError
+ */
 export async function startFromPage(
   context: SocialLoginContext,
   provider: string,
@@ -91,12 +95,12 @@ export async function startFromPage(
     popupHash: undefined,
     linkSessionId: undefined,
     authorizeQuery,
-    beganAt: nameInState(request, context.publicBaseUrl()),
+    beganAt: stateSuffix(request, context.publicBaseUrl()),
   })
   return reply.redirect(url.href, 303)
 }
 
-/** @returns the address of the provider @throws AppError provider_failed */
+/** Starts a sign-in. @returns the address of the provider @throws AppError provider_failed */
 async function beginSignIn(
   context: SocialLoginContext,
   at: ProviderClient,
@@ -113,14 +117,18 @@ async function beginSignIn(
   return url
 }
 
-/** Counts what an address begins: each leaves a row for ten minutes. @throws AppError too_many_requests */
+/**
+ * Counts the sign-ins that an address starts, each of which leaves a row for ten minutes.
+ *
+ * @throws AppError too_many_requests
+ */
 export async function requireStart({ accounts }: SocialLoginContext, request: FastifyRequest): Promise<void> {
   const attempts = accounts.isDevelopment ? 30_000 : 300
   const limit = { name: 'social.start', attempts, windowSeconds: 3600 }
   await requireAttempt(accounts.throttle, limit, addressKey(request))
 }
 
-/** Sends a page that says whom the sign-in is for: a page of another site can open this address too. */
+/** Sends a page that says who requests the sign-in, because a page of another site can open this address too. */
 async function sendConfirmation(
   context: SocialLoginContext,
   { provider: { title } }: ProviderClient,
@@ -133,11 +141,11 @@ async function sendConfirmation(
   const userId = link && (await findSessionOwner(accounts.database, link.sessionId))
   const user = userId === undefined ? undefined : await findUserById(accounts.database, userId)
   if (link !== undefined && user === undefined) throw socialLoginErrors.invalidState()
-  const whose = user?.email ?? 'your anonymous account'
-  const say =
+  const account = user?.email ?? 'your anonymous account'
+  const text =
     link === undefined
       ? `You are about to sign in with ${title}, in the window of ${accounts.appName} that opened this one.`
-      : `Your account at ${title} will be able to sign in to ${whose}. Continue only if that account is yours.`
+      : `Your account at ${title} will be able to sign in to ${account}. Continue only if that account is yours.`
   const target = `/api/auth/oauth/${encodeURIComponent(name)}?${new URLSearchParams({ ...query })}`
   return sendPage(
     reply.header('cache-control', 'no-store'),
@@ -146,22 +154,22 @@ async function sendConfirmation(
       application: accounts.appName,
       body: `<div class="narrow">
 <h1>${escapeHtml(`Continue with ${title}`)}</h1>
-<p id="say" role="status">${escapeHtml(say)}</p>
+<p id="say" role="status">${escapeHtml(text)}</p>
 <p><a class="button" id="continue" href="${escapeHtml(target)}">Continue</a></p>
 </div>`,
     }),
   )
 }
 
-/** Returns the value that only the page of this browser leads to. */
+/** Returns the value that only a page shown to this browser contains. */
 function confirmationOf({ accounts }: SocialLoginContext, browserHash: Buffer, ...about: string[]): string {
   return createHmac('sha256', accounts.keys.codes)
     .update(JSON.stringify(['social confirmation', browserHash.toString('hex'), ...about]))
     .digest('base64url')
 }
 
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+function isSame(actual: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(actual), Buffer.from(expected)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
@@ -173,8 +181,8 @@ interface LinkTicket {
 const linkContext = (provider: string) => `link ${provider}`
 
 /**
- * Returns the address of a link of a provider to the caller's account. The browser cannot send a token, so the address
- * carries the session.
+ * Returns the address that links a provider to the caller's account. The browser cannot send a token, so the
+ * address carries the session.
  */
 export async function beginLink(
   context: SocialLoginContext,

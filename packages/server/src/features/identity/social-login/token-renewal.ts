@@ -8,13 +8,13 @@ import { openTokens, sealTokens } from './provider-tokens.ts'
 import { ProviderFailure } from './providers/provider.ts'
 import { expiryOf } from './queries.ts'
 
-/** Tokens are renewed when they expire within this time; the job comes every five minutes. */
+/** Time before their expiry at which tokens are renewed. The job runs every five minutes. */
 const windowSeconds = 600
-/** Identities that one node renews at once. */
+/** Number of identities that one node renews at once. */
 const batchSize = 8
-/** Longer than a provider may take: another node renews what this one has not by then. */
+/** Lifetime of a claim, longer than a provider may take. Afterwards another node renews the identity. */
 const claimSeconds = 60
-/** Pause after a failure, doubled for each one in a row. */
+/** Pause after a failure, doubled for each consecutive one. */
 const firstPauseSeconds = 60
 const longestPauseSeconds = 21_600
 
@@ -22,7 +22,11 @@ interface Payload {
   readonly window_seconds?: number
 }
 
-/** Defines the job that renews stored tokens before they expire. @param context undefined without auth: there are none */
+/**
+ * Defines the job that renews stored tokens before they expire.
+ *
+ * @param context undefined without auth: there are none
+ */
 export function defineTokenRenewal(queue: JobQueue, context: SocialLoginContext | undefined): void {
   queue.define<Payload>({
     name: 'oauth_provider_tokens_refresh',
@@ -39,7 +43,7 @@ export function defineTokenRenewal(queue: JobQueue, context: SocialLoginContext 
   })
 }
 
-/** Renews what expires within the window, each identity by one node. */
+/** Renews tokens that expire within the window, each identity by one node. */
 async function renewTokens(context: SocialLoginContext, seconds: number, signal: AbortSignal): Promise<void> {
   const providers = context.registry
     .listUsable()
@@ -60,7 +64,7 @@ interface ClaimedIdentity {
   readonly [column: string]: unknown
 }
 
-/** Assigns identities to this node: of several nodes at once each gets others. */
+/** Claims identities for this node. Concurrent nodes claim different ones. */
 async function claimExpiring(
   database: Queryable,
   providers: readonly string[],
@@ -91,10 +95,7 @@ async function renew(context: SocialLoginContext, identity: ClaimedIdentity): Pr
     if (renewed !== undefined) {
       await storeRenewed(database, secrets, identity, renewed)
     } else if (registry.find(provider) !== undefined) {
-      log.info(
-        { provider },
-        'the provider has revoked a refresh token; its tokens are not renewed any longer',
-      )
+      log.info({ provider }, 'the provider has revoked a refresh token; its tokens are no longer renewed')
       await storeRevoked(database, identity)
     }
   } catch (error) {
@@ -106,7 +107,7 @@ async function renew(context: SocialLoginContext, identity: ClaimedIdentity): Pr
   }
 }
 
-/** Stores renewed tokens, unless a sign-in has brought others meanwhile. */
+/** Builds the condition that a sign-in has not replaced the tokens in the meantime. */
 function unchanged({ provider, subject, tokens }: ClaimedIdentity) {
   return sql`provider = ${provider} and subject = ${subject} and tokens = ${tokens}`
 }
@@ -117,10 +118,10 @@ async function storeRenewed(
   identity: ClaimedIdentity,
   renewed: ProviderTokens,
 ): Promise<void> {
-  const { sealed = null, ...kept } = sealTokens(secrets, identity, renewed)
+  const { sealed = null, ...storedTokens } = sealTokens(secrets, identity, renewed)
   await database.count(sql`
     update basalt.social_identities set tokens = ${sealed},
-      tokens_expire_at = ${expiryOf(kept)}, renewal_failure = null,
+      tokens_expire_at = ${expiryOf(storedTokens)}, renewal_failure = null,
       renewal_failed_at = null, renewal_failures = 0, renew_after = null
     where ${unchanged(identity)}`)
 }

@@ -10,7 +10,7 @@ const outbound = createOutbound({ allowsPrivate: () => true })
 async function serve(listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this form.
+  // The address of a server that listens on a port has this form.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}/token`,
@@ -23,13 +23,13 @@ async function serve(listener: RequestListener) {
 }
 
 describe('social login › requests to providers', () => {
-  test('end when no answer comes in time', async () => {
+  test('time out without a response', async () => {
     await using server = await serve(() => undefined)
     const send = createTransport(outbound, undefined, 50)
     await expect(send(server.url)).rejects.toThrow('no complete answer within 0.05 s')
   })
 
-  test('end when the answer trickles in', async () => {
+  test('time out when the response trickles in', async () => {
     await using server = await serve((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{')
     })
@@ -37,11 +37,11 @@ describe('social login › requests to providers', () => {
     await expect(send(server.url)).rejects.toThrow('no complete answer')
   })
 
-  test('end when the answer is too long', async () => {
+  test('end when the response is too long', async () => {
     await using server = await serve((_request, response) => {
       response.writeHead(200).end('x'.repeat(300_000))
     })
-    await expect(createTransport(outbound)(server.url)).rejects.toThrow('the answer is too long')
+    await expect(createTransport(outbound)(server.url)).rejects.toThrow('the response is too long')
   })
 
   test('do not follow redirects', async () => {

@@ -1,8 +1,8 @@
 import type { Outbound } from '../../../http/outbound.ts'
 import { ProviderFailure } from './providers/provider.ts'
 
-/** Bytes of an answer; what is longer is no answer of a provider. */
-const answerLimit = 256 * 1024
+/** Maximum size of a response in bytes. */
+const responseLimit = 256 * 1024
 const standardTimeoutMs = 10_000
 
 export interface Sending {
@@ -11,10 +11,10 @@ export interface Sending {
   readonly body?: string | undefined
 }
 
-/** Sends a request to a provider. @throws ProviderFailure when no whole answer comes */
+/** Function that sends a request to a provider. @throws ProviderFailure unless a complete response arrives */
 export type Transport = (url: string, sending?: Sending) => Promise<Response>
 
-/** @param reach where requests to an address go instead; for tests */
+/** Creates a transport. @param reach replaces addresses, for tests */
 export function createTransport(
   outbound: Outbound,
   reach: (url: string) => string = (url) => url,
@@ -27,13 +27,13 @@ export function createTransport(
       headers: { accept: 'application/json', 'user-agent': 'basalt', ...headers },
       body,
       timeoutMs,
-      replyLimit: answerLimit,
+      replyLimit: responseLimit,
     })
     const { origin, pathname } = new URL(url)
     const fail = (reason: string) => new ProviderFailure(`${method} ${origin}${pathname}: ${reason}`)
     if (reply.error !== undefined) throw fail(reply.error)
     if (reply.status === undefined || reply.status < 200 || reply.status > 599) throw fail('no usable status')
-    if (Buffer.byteLength(reply.text) >= answerLimit) throw fail('the answer is too long')
+    if (Buffer.byteLength(reply.text) >= responseLimit) throw fail('the response is too long')
     const type = reply.headers['content-type']
     const isEmpty = [204, 205, 304].includes(reply.status)
     return new Response(isEmpty ? null : reply.text, {

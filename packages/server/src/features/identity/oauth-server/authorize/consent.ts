@@ -14,7 +14,12 @@ interface ConsentRow extends Pick<Access, 'scope' | 'actions'> {
   readonly [column: string]: unknown
 }
 
-/** Issues a code to a client that the user has consented to already; undefined: the user has to be asked. @throws AppError invalid_token, insufficient_aal */
+/**
+ * Issues a code to a client that the user has already consented to. Returns undefined when the user must be
+ * asked for consent.
+ *
+ * @throws AppError invalid_token, insufficient_aal
+ */
 export async function issueConsented(
   context: OAuthContext,
   request: AuthorizationRequest,
@@ -34,10 +39,10 @@ export async function issueConsented(
 }
 
 /**
- * Records the consent, in place of the one before, and makes a code. What was given by that one is narrowed to it
+ * Replaces the earlier consent and makes a code. Existing grants are narrowed to the new consent
  * (`basalt.narrow_oauth_grants`).
  *
- * @param endApproval ends what the approval was made with, in the same transaction
+ * @param endApproval ends the session of the approval, in the same transaction
  * @throws AppError invalid_token, insufficient_aal
  */
 export async function approve(

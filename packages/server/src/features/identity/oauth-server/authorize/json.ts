@@ -27,35 +27,42 @@ const parameters = {
   response_type: required({ enum: ['code'] }),
   client_id: required({}),
   redirect_uri: required({
-    description: 'One of the client, character by character.',
+    description: "One of the client's redirect addresses, character by character.",
   }),
   scope: required({
     pattern: `^((${action}) )*(readonly|readwrite|\\*)( (${action}))*$`,
     description: 'One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`.',
   }),
-  state: required({ maxLength: 2048, description: 'Up to 2048 bytes, returned as they are.' }),
+  state: required({ maxLength: 2048, description: 'Up to 2048 bytes, returned unchanged.' }),
   code_challenge: required({ pattern: '^[A-Za-z0-9_-]{43}$', description: 'RFC 7636 §4.2.' }),
   code_challenge_method: required({ enum: ['S256'] }),
 }
 const location = Type.Object({ requires_consent: Type.Literal(false), redirect_to: Type.String() })
-const redirect = Type.Null({
-  description: 'To the client; for `Accept: application/json` the address instead.',
+const redirection = Type.Null({
+  description:
+    'Redirects to the client. With `Accept: application/json` the response has the address instead.',
 })
-/** An unknown client, or an invalid token of the user. */
+/** Error for an unknown client, or for an invalid token of the user. */
 const refused = Type.Union([OAuthError, errorEnvelopeSchema])
 
 const authorizeSchema = {
   tags,
   summary: 'Request authorization as the signed-in user',
-  description: 'For people there is the page `/oauth/authorize`, which takes the same parameters.',
+  description: 'The page `/oauth/authorize` is the same for browsers and has the same parameters.',
   security: bearerSecurity,
   querystring: Type.Object(
     {
       ...parameters,
       allowed_tables: Type.Optional(
-        Type.Union([Type.String(), texts], { description: 'Collections; none: all.' }),
+        Type.Union([Type.String(), texts], {
+          description: 'Collections that the client may access. By default all.',
+        }),
       ),
-      resource: Type.Optional(Type.Union([Type.String(), texts], { description: 'RFC 8707; this server.' })),
+      resource: Type.Optional(
+        Type.Union([Type.String(), texts], {
+          description: 'Resource (RFC 8707), which must be this server.',
+        }),
+      ),
     },
     // Unknown parameters are ignored (RFC 6749 §3.1).
     { additionalProperties: true },
@@ -75,7 +82,7 @@ const authorizeSchema = {
       }),
       location,
     ]),
-    302: redirect,
+    302: redirection,
     400: OAuthError,
     401: refused,
   }),
@@ -93,12 +100,12 @@ const consentSchema = {
   summary: 'Approve or deny the request of a client',
   security: bearerSecurity,
   body: consentBody,
-  response: responses({ 200: location, 302: redirect, 400: OAuthError, 401: refused }),
+  response: responses({ 200: location, 302: redirection, 400: OAuthError, 401: refused }),
 }
 
 /**
- * Authorization endpoint as JSON: the user is the owner of the token. Routes of their own, whose status depends on the
- * outcome and on `Accept`.
+ * Adds the authorization endpoint with JSON responses, for the user of the token. These are plain routes,
+ * because their status depends on the outcome and on `Accept`.
  */
 export function authorizeRoutes(app: HttpServer, context: OAuthContext): void {
   void app.register(async (scope: HttpServer) => {
@@ -123,10 +130,10 @@ async function answerAuthorize(
 ): Promise<FastifyReply> {
   requireEnabled(context)
   const [, query = ''] = request.raw.url?.split(/\?(.*)/s) ?? []
-  const asked = await checkRequest(context, readQuery(query), addressKey(request))
-  const code = await issueConsented(context, asked, userOf(request))
-  if (code !== undefined) return lead(request, reply, codeAddress(context, asked, code))
-  return reply.send({ requires_consent: true, ...describe(asked) })
+  const checked = await checkRequest(context, readQuery(query), addressKey(request))
+  const code = await issueConsented(context, checked, userOf(request))
+  if (code !== undefined) return redirect(request, reply, codeAddress(context, checked, code))
+  return reply.send({ requires_consent: true, ...describe(checked) })
 }
 
 async function answerConsent(
@@ -145,21 +152,21 @@ async function answerConsent(
     allowed_tables: allowed_tables ?? [],
     resource: resource === undefined ? [] : [resource],
   })
-  const asked = await checkRequest(context, parameters, addressKey(request))
+  const checked = await checkRequest(context, parameters, addressKey(request))
   const address =
     decision === 'deny'
-      ? errorAddress(context, asked, denied())
-      : codeAddress(context, asked, await approve(context, asked, userOf(request)))
-  return lead(request, reply, address)
+      ? errorAddress(context, checked, denied())
+      : codeAddress(context, checked, await approve(context, checked, userOf(request)))
+  return redirect(request, reply, address)
 }
 
-function describe(asked: AuthorizationRequest) {
-  const { client, redirectUri, state, codeChallenge, allowedTables } = asked
+function describe(request: AuthorizationRequest) {
+  const { client, redirectUri, state, codeChallenge, allowedTables } = request
   return {
     client_id: client.client_id,
     client_name: client.name,
     redirect_uri: redirectUri,
-    scope: formatPermission(asked),
+    scope: formatPermission(request),
     state,
     code_challenge: codeChallenge,
     code_challenge_method: 'S256',
@@ -167,8 +174,8 @@ function describe(asked: AuthorizationRequest) {
   }
 }
 
-/** Redirects a browser; answers a program that accepts JSON with the address. */
-function lead({ headers }: FastifyRequest, reply: FastifyReply, address: string): FastifyReply {
+/** Redirects a browser. A program that accepts JSON gets the address in a response. */
+function redirect({ headers }: FastifyRequest, reply: FastifyReply, address: string): FastifyReply {
   if (headers.accept?.includes('application/json') === true) {
     return reply.send({ requires_consent: false, redirect_to: address })
   }

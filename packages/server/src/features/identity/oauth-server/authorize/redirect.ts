@@ -2,12 +2,12 @@ import { issuerOf, type OAuthContext } from '../context.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { OtherResponseType, type Target } from './request.ts'
 
-/** Returns the address that the browser goes to with a code (RFC 6749 §4.1.2); `iss` tells servers apart (RFC 9207). */
+/** Returns the redirect address with a code (RFC 6749 §4.1.2). Its `iss` distinguishes servers (RFC 9207). */
 export function codeAddress(context: OAuthContext, target: Target, code: string): string {
   return answerAddress(context, target, { code })
 }
 
-/** Returns the address that the browser goes to with an error (RFC 6749 §4.1.2.1). */
+/** Returns the redirect address with an error (RFC 6749 §4.1.2.1). */
 export function errorAddress(context: OAuthContext, target: Target, error: ProtocolError): string {
   const code = error instanceof OtherResponseType ? error.redirectCode : error.code
   return answerAddress(context, target, { error: code, error_description: error.message })

@@ -9,7 +9,7 @@ import { type Access, permit, readTables } from '../scopes.ts'
 
 const stateLimitBytes = 2048
 
-/** Parameters of a client, as they were sent. */
+/** Unchecked parameters of a client. */
 export interface Parameters {
   readonly response_type?: string | undefined
   readonly client_id?: string | undefined
@@ -20,18 +20,18 @@ export interface Parameters {
   readonly code_challenge_method?: string | undefined
   readonly allowed_tables: readonly string[]
   readonly resource: readonly string[]
-  /** The state as it goes into an address. */
+  /** State in the encoding of an address. */
   readonly encodedState?: string | undefined
 }
 
-/** Address that a response may go to. */
+/** Redirect address of a response. */
 export interface Target {
   readonly client: ClientRow
   readonly redirectUri: string
   readonly encodedState: string | undefined
 }
 
-/** Request for authorization that may be granted (RFC 6749 §4.1.1). */
+/** Authorization request that may be granted (RFC 6749 §4.1.1). */
 export interface AuthorizationRequest extends Target, Access {
   readonly state: string
   readonly encodedState: string
@@ -48,13 +48,13 @@ const single = [
   'code_challenge_method',
 ] as const
 
-/** Parameters that a response to the client is made of. */
+/** Parameters that determine the response to the client. */
 export const answering = ['client_id', 'redirect_uri', 'state'] as const
 
 /**
- * Reads the query of an address. The state goes back as it came: its encoding may be of bytes that are no text.
+ * Reads the query of an address. The state keeps its encoding, which may have bytes that are not text.
  *
- * @param unique what must not be repeated; of what else is, the first counts
+ * @param unique parameters that must not be repeated; of other repeated ones the first counts
  * @throws ProtocolError invalid_request
  */
 export function readQuery(query: string, unique: readonly (typeof single)[number][] = single): Parameters {
@@ -85,14 +85,16 @@ function encode(state: string | null | undefined): string | undefined {
   return state == null ? undefined : encodeURIComponent(state)
 }
 
-/** Encodes the characters that an address must not have, should a client have sent them. */
+/** Encodes characters that an address must not contain, in case the client sent them. */
 function encodeRest(encoded: string | undefined): string | undefined {
   return encoded?.replace(/[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu, (character) => encodeURIComponent(character))
 }
 
 /**
- * @param address of the caller, by which is counted what it causes to be fetched
- * @throws ProtocolError for what is missing, then for the client, then for the values
+ * Checks an authorization request.
+ *
+ * @param address of the caller, which limits how many documents it causes to be fetched
+ * @throws ProtocolError for missing parameters, then for the client, then for the values
  */
 export async function checkRequest(
   context: OAuthContext,
@@ -126,7 +128,11 @@ export async function checkRequest(
   return { client, redirectUri, ...permission, state, encodedState, codeChallenge, allowedTables }
 }
 
-/** Returns the client and one of its addresses: only there may an error be sent (RFC 6749 §4.1.2.1). @throws ProtocolError */
+/**
+ * Returns the client and one of its addresses. Errors may only be sent there (RFC 6749 §4.1.2.1).
+ *
+ * @throws ProtocolError
+ */
 export async function requireTarget(
   { database, documents }: OAuthContext,
   parameters: Parameters,
@@ -146,7 +152,7 @@ export async function requireTarget(
 
 const responseTypeFault = 'response_type must be code'
 
-/** A response type that is not served. Clients that are led back read its own code (RFC 6749 §4.1.2.1). */
+/** Error for an unsupported response type. It has its own code in redirects to clients (RFC 6749 §4.1.2.1). */
 export class OtherResponseType extends ProtocolError {
   readonly redirectCode = 'unsupported_response_type'
 

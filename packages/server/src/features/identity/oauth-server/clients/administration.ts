@@ -26,18 +26,18 @@ import * as queries from './queries.ts'
 import { OAuthClient } from './queries.ts'
 import { findRedirectUriProblem, RedirectUri } from './redirect-uri.ts'
 
-/** Part of every description below. */
+/** Members that every description below shares. */
 const common = { guard: 'admin', permission: 'owner', tag: 'oauth' } as const
 const collection = '/api/admin/oauth/clients'
 const item = `${collection}/:clientId`
 const params = Type.Object({ clientId: Type.String() })
 
-/** Settings of a client. The handlers check them once the server is known to be enabled, each with a message of its own. */
+/** Settings of a client. The handlers check them once the server is known to be enabled, each with its own message. */
 const settings = {
   name: requiredByHandler(
     checkedByHandler(
       { maxLength: nameLimit, pattern: nameForm },
-      Type.String({ description: 'Shown to people.' }),
+      Type.String({ description: 'Name that users see.' }),
     ),
   ),
   redirectUris: requiredByHandler(
@@ -51,7 +51,7 @@ const settings = {
       { items: OAuthScope, contains: { enum: dataScopes } },
       Type.Array(Type.String(), {
         description:
-          '`readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none.',
+          '`readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`. `*` includes no actions.',
       }),
     ),
   ),
@@ -62,7 +62,7 @@ const list = operation({
   id: 'oauthClients.list',
   method: 'GET',
   path: collection,
-  summary: 'List OAuth clients, the newest first, revoked ones too',
+  summary: 'List OAuth clients, including revoked ones, the newest first',
   query: Type.Object({
     ...pageQuery.properties,
     appId: Type.Optional(uuidByHandler({ description: 'Only clients of this app.' })),
@@ -92,7 +92,9 @@ const create = operation({
   }),
   success: created(
     Type.Object({
-      clientSecret: Type.Optional(Type.String({ description: 'Shown this once; public clients have none.' })),
+      clientSecret: Type.Optional(
+        Type.String({ description: 'Secret, shown only once. Public clients have none.' }),
+      ),
       client: OAuthClient,
     }),
   ),
@@ -148,8 +150,8 @@ const update = operation({
   path: item,
   summary: 'Change an OAuth client',
   description:
-    'Type and app stay. Tokens with a scope that is taken away end, as by a revocation. Actions are for clients that an ' +
-    'administrator has registered.',
+    'Type and app cannot change. Tokens with a removed scope end, as by a revocation. Actions are only for ' +
+    'clients that an administrator has registered.',
   params,
   body: Type.Object(settings),
   success: ok(OAuthClient),
@@ -179,7 +181,7 @@ const revoke = operation({
   id: 'oauthClients.revoke',
   method: 'DELETE',
   path: item,
-  summary: 'Revoke an OAuth client and all that it was given',
+  summary: 'Revoke an OAuth client and all its grants',
   description: 'Its tokens end on every node within a second.',
   params,
   success: noContent,
@@ -198,8 +200,8 @@ const rotateSecret = operation({
   id: 'oauthClients.rotateSecret',
   method: 'POST',
   path: `${item}/rotate-secret`,
-  summary: 'Give an OAuth client another secret',
-  description: 'The secret before ends at once.',
+  summary: 'Rotate the secret of an OAuth client',
+  description: 'The previous secret ends at once.',
   params,
   success: ok(Type.Object({ clientSecret: Type.String() })),
   async handle(context: OAuthContext, { params: { clientId }, origin }) {
@@ -215,10 +217,10 @@ const rotateSecret = operation({
   },
 })
 
-/** Administration of clients. */
+/** Operations of administrators on clients. */
 export const clientAdministration = [list, create, get, update, revoke, rotateSecret]
 
-/** @throws AppError oauth_client_not_found */
+/** Returns a client. @throws AppError oauth_client_not_found */
 export async function getClient(database: Queryable, clientId: string): Promise<OAuthClient> {
   const client = await queries.describeClient(database, clientId)
   if (client === undefined) throw oauthServerErrors.oauthClientNotFound()
@@ -256,28 +258,28 @@ function revoked(): AppError {
   return invalid('oauth client has been revoked')
 }
 
-function readName(given = ''): string {
-  const name = given.trim()
+function readName(text = ''): string {
+  const name = text.trim()
   if (name === '') throw invalid('name is required')
   const problem = findNameProblem(name)
   if (problem !== undefined) throw invalid(`name: ${problem}`)
   return name
 }
 
-function readRedirectUris(given: readonly string[] = []): string[] {
-  if (given.length === 0) throw invalid('at least one redirect URI is required')
-  if (given.length > redirectUriLimit) throw invalid(`redirectUris: at most ${redirectUriLimit}`)
-  const problem = given.map(findRedirectUriProblem).find((each) => each !== undefined)
+function readRedirectUris(uris: readonly string[] = []): string[] {
+  if (uris.length === 0) throw invalid('at least one redirect URI is required')
+  if (uris.length > redirectUriLimit) throw invalid(`redirectUris: at most ${redirectUriLimit}`)
+  const problem = uris.map(findRedirectUriProblem).find((each) => each !== undefined)
   if (problem !== undefined) throw invalid(problem)
-  return [...new Set(given)]
+  return [...new Set(uris)]
 }
 
-function readScopes(given: readonly string[] = []): string[] {
-  if (given.length === 0) throw invalid('at least one scope is required')
-  const unknown = given.find((scope) => !scopeTokens.some((token) => token === scope))
+function readScopes(scopes: readonly string[] = []): string[] {
+  if (scopes.length === 0) throw invalid('at least one scope is required')
+  const unknown = scopes.find((scope) => !scopeTokens.some((token) => token === scope))
   if (unknown !== undefined) {
     throw invalid(`invalid scope: ${unknown} (must be one of: ${scopeTokens.join(', ')})`)
   }
-  if (!given.some(isScope)) throw invalid(`scopes: expected one of ${dataScopes.join(', ')} beside actions`)
-  return [...new Set(given)]
+  if (!scopes.some(isScope)) throw invalid(`scopes: expected one of ${dataScopes.join(', ')} beside actions`)
+  return [...new Set(scopes)]
 }

@@ -7,15 +7,18 @@ import { ProtocolError } from '../protocol-error.ts'
 import { isDocumentAddress } from './documents.ts'
 import { type ClientRow, findClient } from './queries.ts'
 
-/** Returns a client; a mistyped id costs no query. A client that its document describes is known once it has asked. */
+/**
+ * Returns a client. A mistyped id causes no query. A client with a metadata document is known after its first
+ * request.
+ */
 export async function findKnownClient(database: Queryable, clientId: string): Promise<ClientRow | undefined> {
   const mayBe = isToken(clientIdPrefix, clientId) || isDocumentAddress(clientId)
   return mayBe ? await findClient(database, clientId) : undefined
 }
 
 /**
- * Authenticates the caller of the token endpoint (RFC 6749 §2.3): a confidential client by its secret, in the body or by HTTP
- * Basic, a public one by its id.
+ * Authenticates the caller of the token endpoint (RFC 6749 §2.3). A confidential client sends its secret, in
+ * the body or by HTTP Basic. A public one sends its id.
  *
  * @throws ProtocolError invalid_client, invalid_request
  */
@@ -26,7 +29,7 @@ export async function authenticateClient(
 ): Promise<ClientRow> {
   const { clientId, secret, isBasic } = readCredentials(authorization, form)
   const refuse = (description: string) =>
-    // RFC 6749 §5.2: the answer names the scheme that was used.
+    // RFC 6749 §5.2 requires the response to name the scheme that was used.
     new ProtocolError(
       'invalid_client',
       description,
@@ -37,7 +40,7 @@ export async function authenticateClient(
   if (client === undefined) throw refuse('unknown client')
   if (client.revoked_at !== null) throw refuse('client has been revoked')
   if (client.secret_hash === null) {
-    // A public client has no secret to be wrong about.
+    // A public client has no secret that could be wrong.
     if (secret !== undefined && secret !== '') throw refuse('invalid client authentication')
     return client
   }
@@ -68,7 +71,7 @@ function readCredentials(authorization: string | undefined, form: Form): Credent
   return { ...basic, isBasic: true }
 }
 
-/** RFC 6749 §2.3.1: both are form-encoded before they are joined. */
+/** Parses HTTP Basic credentials. Both parts are form-encoded before they are joined (RFC 6749 §2.3.1). */
 function parseBasic(header: string): { clientId: string; secret: string } | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header) ?? []
   if (encoded === undefined) return undefined

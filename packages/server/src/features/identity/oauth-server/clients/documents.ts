@@ -7,34 +7,35 @@ import type { ClientRow } from './queries.ts'
 import { findDocumentedClient, saveDocumentedClient } from './queries.ts'
 import { isLoopbackRedirect } from './redirect-uri.ts'
 
-/** Bytes; the draft's own recommendation. */
+/** Maximum size of a document in bytes, as the draft recommends. */
 const sizeLimit = 5 * 1024
 const timeoutMs = 5_000
 const addressLimit = 2048
 
-/** Seconds that a document is used: as its Cache-Control says, within bounds. */
+/** Seconds for which a document is used: those of its Cache-Control, within bounds. */
 const lifetime = { least: 60, usual: 3600, most: 86_400 } as const
 
 export interface ClientDocumentsDeps {
   readonly database: SystemDatabase
   readonly isEnabled: boolean
-  /** Scopes that such clients may ask for. */
+  /** Scopes that such clients may request. */
   readonly permittedScopes: readonly string[]
   readonly outbound: Outbound
-  /** Returns the address that replaces another one; for tests. */
+  /** Replaces addresses, for tests. */
   readonly reach?: ((url: string) => string) | undefined
-  /** Counts what an address causes to be fetched. @throws AppError too_many_requests */
+  /** Counts a document fetch that a client address causes. @throws AppError too_many_requests */
   readonly requireFetch: (address: string) => Promise<void>
 }
 
 /**
  * Clients whose id is the address of a document that describes them
- * (https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/). Anyone may name any address: what is
- * fetched is bounded, and never in a private network, unless the server itself is on a loopback address.
+ * (https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/). Any caller may name any
+ * address. Fetches are therefore bounded, and never reach a private network unless the server itself has a
+ * loopback address.
  */
 export class ClientDocuments {
   readonly #deps: ClientDocumentsDeps
-  /** Documents that are being fetched: of several requests at once one fetches. */
+  /** Documents in flight. Of several concurrent requests one fetches. */
   readonly #fetching = new Map<string, Promise<ClientRow>>()
 
   constructor(deps: ClientDocumentsDeps) {
@@ -42,16 +43,16 @@ export class ClientDocuments {
   }
 
   /**
-   * Returns the client that a document describes. The document is fetched anew when it is too old.
+   * Returns the client that a document describes. An outdated document is fetched again.
    *
    * @param address of the caller
-   * @returns undefined for what cannot be the address of a document, or while documents are not read
+   * @returns undefined for an id that is not a document address, or while documents are disabled
    * @throws ProtocolError invalid_client
    */
   async find(clientId: string, address: string): Promise<ClientRow | undefined> {
     if (!this.#deps.isEnabled || !isDocumentAddress(clientId)) return undefined
-    const known = await this.#findUsable(clientId)
-    if (known !== undefined) return known
+    const client = await this.#findUsable(clientId)
+    if (client !== undefined) return client
     const inFlight = this.#fetching.get(clientId)
     if (inFlight !== undefined) return await inFlight
     const fetching = this.#renew(clientId, address).finally(() => this.#fetching.delete(clientId))
@@ -59,16 +60,16 @@ export class ClientDocuments {
     return await fetching
   }
 
-  /** Returns a client whose document need not be fetched. */
+  /** Returns a client whose document is fresh. */
   async #findUsable(clientId: string): Promise<ClientRow | undefined> {
-    const known = await findDocumentedClient(this.#deps.database, clientId)
-    return known?.is_fresh === true || known?.revoked_at instanceof Date ? known : undefined
+    const client = await findDocumentedClient(this.#deps.database, clientId)
+    return client?.is_fresh === true || client?.revoked_at instanceof Date ? client : undefined
   }
 
   async #renew(clientId: string, address: string): Promise<ClientRow> {
-    // Another request may have finished between the look of this one and now.
-    const known = await this.#findUsable(clientId)
-    if (known !== undefined) return known
+    // Another request may have stored the document since the check above.
+    const client = await this.#findUsable(clientId)
+    if (client !== undefined) return client
     await this.#deps.requireFetch(address)
     return await this.#fetch(clientId)
   }
@@ -106,8 +107,8 @@ export class ClientDocuments {
 }
 
 /**
- * Returns whether a text is an address of a document, in its normal form: what compares equal is equal, and neither dot segments
- * nor another spelling of the host name one document twice.
+ * Returns whether a text is a document address in normal form. Equal addresses are then equal texts: neither
+ * dot segments nor another spelling of the host name a document twice.
  */
 export function isDocumentAddress(text: string): boolean {
   if (!text.startsWith('https://') || text.length > addressLimit || text.includes('#')) return false
@@ -117,7 +118,7 @@ export function isDocumentAddress(text: string): boolean {
 
 function readDocument(clientId: string, reply: OutboundReply): Readonly<Record<string, unknown>> {
   const { status, error, headers, text } = reply
-  // Why not would tell names and addresses of the server's own network apart.
+  // The reason would distinguish names and addresses of the server's own network.
   if (error !== undefined || status === undefined) throw refuse('it cannot be fetched')
   if (status !== 200) throw refuse(`status ${status} instead of 200`)
   const type =
@@ -150,7 +151,7 @@ function parseObject(text: string): JsonObject | undefined {
   return isObject(value) ? value : undefined
 }
 
-/** RFC 9111 §5.2.2. */
+/** Returns the lifetime of a document (RFC 9111 §5.2.2). */
 function lifetimeOf({ headers }: OutboundReply): number {
   const control = String(headers['cache-control'] ?? '').toLowerCase()
   if (/\bno-(store|cache)\b/.test(control)) return lifetime.least

@@ -6,7 +6,7 @@ import { codeOf } from '../../../../lib/errors.ts'
 import { Type } from '../../../../lib/type.ts'
 import { OAuthScope } from '../scopes.ts'
 
-/** Client as administrators see it, with counts of what it was given. */
+/** Client in responses to administrators, with counts of its grants. */
 export const OAuthClient = component(
   'OAuthClient',
   Type.Object({
@@ -19,7 +19,7 @@ export const OAuthClient = component(
     clientType: choice(['confidential', 'public']),
     source: choice(['administrator', 'registration', 'document'], {
       description:
-        'Origin of the registration: an administrator; the client itself (`registration`); the `document` at the address that is its id.',
+        'Origin of the registration: an administrator, the client itself (`registration`), or the `document` at the address that is its id.',
     }),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -32,7 +32,7 @@ export const OAuthClient = component(
 )
 export type OAuthClient = Answered<typeof OAuthClient>
 
-/** Client as it is stored. */
+/** Stored client. */
 export interface ClientRow {
   readonly id: string
   readonly app_id: string | null
@@ -59,7 +59,10 @@ export type NewClient = Pick<ClientRow, 'client_id' | 'name' | 'client_type' | '
 const columns = sql`c.id, c.app_id, c.client_id, c.name, c.client_type, c.secret_hash, c.redirect_uris, c.scopes,
   c.source, c.created_at, c.updated_at, c.revoked_at`
 
-/** Joins of counts, of one client at a time by an index: a page costs what its clients were given, not what all were. */
+/**
+ * Joins of counts, of one client at a time by an index. The cost of a page depends on the grants of its
+ * clients, not on all grants.
+ */
 const counts = sql`
   left join lateral (
     select count(*)::int as grants, max(g.last_issued_at) as last_issued_at,
@@ -92,7 +95,7 @@ export async function describeClient(
     select ${described} from basalt.oauth_clients c ${counts} where c.client_id = ${clientId}`)
 }
 
-/** Returns clients, the newest first, revoked ones too, and their number. */
+/** Lists clients, including revoked ones, the newest first, and counts them. */
 export async function listClients(
   database: Queryable,
   {
@@ -113,7 +116,7 @@ export async function listClients(
   return { items, total }
 }
 
-/** Adds a client; undefined when there is no such app. */
+/** Inserts a client. Returns undefined when the app does not exist. */
 export async function insertClient(database: Queryable, client: NewClient): Promise<ClientRow | undefined> {
   const insert = database.one<ClientRow>(sql`
     insert into basalt.oauth_clients as c
@@ -127,7 +130,7 @@ export async function insertClient(database: Queryable, client: NewClient): Prom
   })
 }
 
-/** @returns whether the client is in force */
+/** Updates a client. @returns whether the client is active */
 export async function updateClient(
   database: Queryable,
   clientId: string,
@@ -140,7 +143,7 @@ export async function updateClient(
   return count > 0
 }
 
-/** @returns whether the client was in force */
+/** Revokes a client. @returns whether the client was active */
 export async function revokeClient(database: Queryable, clientId: string): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.oauth_clients set revoked_at = now(), updated_at = now()
@@ -148,7 +151,7 @@ export async function revokeClient(database: Queryable, clientId: string): Promi
   return count > 0
 }
 
-/** @returns whether there is such a confidential client in force */
+/** Replaces the secret of a client. @returns whether there is such an active confidential client */
 export async function replaceSecret(database: Queryable, clientId: string, hash: Buffer): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.oauth_clients set secret_hash = ${hash}::bytea, updated_at = now()
@@ -159,11 +162,11 @@ export async function replaceSecret(database: Queryable, clientId: string, hash:
 export type DocumentedClient = Pick<ClientRow, 'client_id' | 'name'> & {
   readonly redirect_uris: readonly string[]
   readonly scopes: readonly string[]
-  /** Seconds that the document may be used. */
+  /** Seconds for which the document may be used. */
   readonly lifetimeSeconds: number
 }
 
-/** Returns a client that its document describes, and whether the document is still fresh. */
+/** Returns a client with a metadata document, and whether the document is still fresh. */
 export async function findDocumentedClient(
   database: Queryable,
   clientId: string,
@@ -173,7 +176,7 @@ export async function findDocumentedClient(
     from basalt.oauth_clients c where c.client_id = ${clientId} and c.source = 'document'`)
 }
 
-/** Stores what a document says. A client that was revoked stays so. */
+/** Stores the content of a document. A revoked client stays revoked. */
 export async function saveDocumentedClient(
   database: Queryable,
   client: DocumentedClient,
@@ -188,7 +191,7 @@ export async function saveDocumentedClient(
     returning ${columns}`)
 }
 
-/** Removes clients that no administrator has registered and no user has let in for a month. */
+/** Deletes clients that no administrator has registered and that no user has granted access for a month. */
 export async function deleteUnusedClients(database: Queryable): Promise<void> {
   await database.count(sql`
     delete from basalt.oauth_clients c

@@ -1,11 +1,11 @@
 import { component } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
-/** Origin with any port, a number with leading zeros included (RFC 3986 §3.2.3); one over 65535 is no address. */
+/** Origin with any port, even one with leading zeros (RFC 3986 §3.2.3). A port over 65535 is invalid. */
 const loopback = /^http:\/\/(localhost|127\.0\.0\.1)(?::\d+)?(?=\/|$)/
 const lengthLimit = 2048
 
-/** Form of a redirect address, for the API document. */
+/** Pattern of a redirect address, for the API document. */
 export const RedirectUri = component(
   'RedirectUri',
   Type.String({
@@ -15,7 +15,7 @@ export const RedirectUri = component(
   }),
 )
 
-/** Returns what is wrong with an address that a client wants people sent back to. */
+/** Returns the problem with a redirect address of a client. */
 export function findRedirectUriProblem(uri: string): string | undefined {
   if (uri.length > lengthLimit || !/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) {
     return `invalid redirect URI: ${uri.slice(0, 200)}`
@@ -34,14 +34,14 @@ export function findRedirectUriProblem(uri: string): string | undefined {
   return undefined
 }
 
-/** Returns whether an address is one of a native app (RFC 8252 §7.3). */
+/** Returns whether an address belongs to a native app (RFC 8252 §7.3). */
 export function isLoopbackRedirect(uri: string): boolean {
   return loopback.test(uri) && URL.canParse(uri)
 }
 
 /**
- * Returns whether an address is a registered one: character by character (RFC 9700 §2.1), but for the port of a loopback address,
- * which a native app cannot know before (RFC 8252 §7.3).
+ * Returns whether an address is a registered one, character by character (RFC 9700 §2.1). The port of a
+ * loopback address may differ, since a native app cannot know it in advance (RFC 8252 §7.3).
  */
 export function isRegistered(registered: readonly string[], uri: string): boolean {
   if (registered.includes(uri)) return true

@@ -17,11 +17,11 @@ import { RedirectUri } from './redirect-uri.ts'
 const texts = Type.Array(Type.String())
 const methods = ['client_secret_basic', 'client_secret_post', 'none'] as const
 
-/** Documents a member that the parser of the metadata checks, whose errors are those of RFC 7591 §3.2.2. */
+/** Describes a member that the metadata parser checks, with the errors of RFC 7591 §3.2.2. */
 const metadata = (keywords: Readonly<Record<string, unknown>>) =>
   Type.Optional(checkedByHandler(keywords, Type.Unknown()))
 
-/** Registration of a client by itself (RFC 7591). It may ask users for access, and gets nothing for itself. */
+/** Registers a client at its own request (RFC 7591). It may request access from users, and gets none for itself. */
 export const register = operation({
   id: 'oauth.register',
   method: 'POST',
@@ -29,7 +29,8 @@ export const register = operation({
   guard: 'public',
   tag: 'oauth',
   summary: 'Register a client',
-  description: 'RFC 7591, while `auth.oauth_provider.dynamic_registration` is on. Other members are ignored.',
+  description:
+    'Dynamic registration (RFC 7591), while `auth.oauth_provider.dynamic_registration` is on. Other members are ignored.',
   body: Type.Object(
     {
       redirect_uris: requiredByHandler(
@@ -47,7 +48,7 @@ export const register = operation({
       scope: metadata({
         type: 'string',
         pattern: '(^| )(readonly|readwrite)( |$)',
-        description: 'Scopes of `auth.oauth_provider.self_registered_scopes`; others are left out.',
+        description: 'Scopes of `auth.oauth_provider.self_registered_scopes`. Others are dropped.',
       }),
       token_endpoint_auth_method: metadata({ type: 'string', enum: methods, default: methods[0] }),
       grant_types: metadata({
@@ -123,7 +124,7 @@ export const register = operation({
   },
 })
 
-/** Counts what an address adds: each leaves a row. @throws AppError too_many_requests */
+/** Counts the registrations of an address, each of which leaves a row. @throws AppError too_many_requests */
 export async function requireRegistration(
   { config, throttle, isDevelopment }: Pick<OAuthContext, 'config' | 'throttle' | 'isDevelopment'>,
   name: string,

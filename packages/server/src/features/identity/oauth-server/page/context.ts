@@ -3,11 +3,11 @@ import type { PasskeyContext } from '../../passkeys/index.ts'
 import type { SocialLogin } from '../../social-login/index.ts'
 import type { OAuthContext } from '../context.ts'
 
-/** Dependencies of the page for people. */
+/** Dependencies of the authorization page. */
 export interface PageContext {
   readonly oauth: OAuthContext
   readonly passkeys: PasskeyContext
-  /** Verifies the tokens of sessions. */
+  /** Verifier of session tokens. */
   readonly sessions: TokenVerifier
   readonly providers: SocialLogin['forPage']
 }

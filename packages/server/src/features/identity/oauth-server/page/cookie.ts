@@ -2,41 +2,42 @@ import { hkdfSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createSecretBox, type SecretBox } from '../../../../lib/secret-box.ts'
 
-/** Seconds that a person has for the page. */
+/** Seconds for which the page can be used. */
 const lifetimeSeconds = 900
-/** Value of the cookie before a person has signed in. */
-const begun = 'begun'
+/** Value of the cookie before the sign-in. */
+const unsigned = 'begun'
 /** Purpose of the key of the cookie. */
-const sealing = 'cookie of the authorization page'
+const keyPurpose = 'cookie of the authorization page'
 
 /**
- * Session of the person who has signed in on the page, in a cookie that no script reads and no other site's form sends along (RFC 9700 §4.7).
- * Without it no form of the page does anything. The token in it is sealed: outside of the page it opens nothing.
+ * Session of the user who has signed in on the page, in a cookie. No script reads it, and no form of another
+ * site sends it (RFC 9700 §4.7). Without it no form of the page has an effect. The token in it is encrypted,
+ * so it is useless outside the page.
  */
 export class PageCookie {
   readonly #isSecure: boolean
   readonly #box: SecretBox
 
-  /** @param key the same on every node */
+  /** @param key that is the same on every node */
   constructor(publicBaseUrl: string, key: Buffer) {
     this.#isSecure = publicBaseUrl.startsWith('https:')
-    this.#box = createSecretBox([Buffer.from(hkdfSync('sha256', key, '', sealing, 32))])
+    this.#box = createSecretBox([Buffer.from(hkdfSync('sha256', key, '', keyPurpose, 32))])
   }
 
   begin(reply: FastifyReply): void {
-    this.#write(reply, begun, lifetimeSeconds)
+    this.#write(reply, unsigned, lifetimeSeconds)
   }
 
-  /** @param token of the session, or of the sign-in whose second factor is due */
+  /** Sets the cookie. @param token of the session, or of the sign-in whose second factor is due */
   set(reply: FastifyReply, token: string): void {
-    this.#write(reply, this.#box.seal(Buffer.from(token), sealing), lifetimeSeconds)
+    this.#write(reply, this.#box.seal(Buffer.from(token), keyPurpose), lifetimeSeconds)
   }
 
   clear(reply: FastifyReply): void {
     this.#write(reply, '', 0)
   }
 
-  /** @returns undefined when the page was not opened here, an empty text before the sign-in */
+  /** Reads the cookie. @returns undefined when this browser did not open the page, an empty text before the sign-in */
   read({ headers }: FastifyRequest): string | undefined {
     const site = headers['sec-fetch-site']
     if (site !== undefined && site !== 'same-origin') return undefined
@@ -46,7 +47,7 @@ export class PageCookie {
       .find((pair) => pair.startsWith(prefix))
       ?.slice(prefix.length)
     if (value === undefined || value === '') return undefined
-    return value === begun ? '' : (this.#box.open(value, sealing)?.toString() ?? '')
+    return value === unsigned ? '' : (this.#box.open(value, keyPurpose)?.toString() ?? '')
   }
 
   get #name(): string {

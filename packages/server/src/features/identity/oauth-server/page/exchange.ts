@@ -25,7 +25,7 @@ import {
   signInView,
 } from './views.ts'
 
-/** Request to the page, and its response. */
+/** Exchange of one page request and its response. */
 export class Exchange {
   readonly cookie: PageCookie
   readonly #context: PageContext
@@ -41,7 +41,7 @@ export class Exchange {
     this.#page = new PageReply(reply, context.oauth.appName)
   }
 
-  /** Checks the request of the client; a fault goes to the client if that is known (RFC 6749 §4.1.2.1). */
+  /** Checks the request of the client. An error goes to the client if it is known (RFC 6749 §4.1.2.1). */
   async check(query: string): Promise<PageRequest | undefined> {
     const { oauth } = this.#context
     try {
@@ -51,19 +51,23 @@ export class Exchange {
         appName: oauth.appName,
       }
     } catch (error) {
-      const fault = await this.#leadBack(query, error)
+      const fault = await this.#redirectError(query, error)
       if (fault !== undefined) this.#showFault(fault)
       return undefined
     }
   }
 
-  /** Leads to the client with an error, if the client is known. @returns otherwise what is to be said on the page */
-  async #leadBack(query: string, error: unknown): Promise<unknown> {
+  /**
+   * Redirects to the client with an error, if the client is known.
+   *
+   * @returns otherwise the error to show on the page
+   */
+  async #redirectError(query: string, error: unknown): Promise<unknown> {
     const { oauth } = this.#context
     if (!(error instanceof ProtocolError) || error.code === 'invalid_client') return error
     try {
       const target = await requireTarget(oauth, readQuery(query, answering), addressKey(this.#request))
-      this.#page.lead(errorAddress(oauth, target, error))
+      this.#page.redirect(errorAddress(oauth, target, error))
       return undefined
     } catch (fault) {
       return fault instanceof ProtocolError ? error : fault
@@ -78,146 +82,147 @@ export class Exchange {
   }
 
   /** Handles a form of the page. */
-  async take(asked: PageRequest, form: URLSearchParams): Promise<FastifyReply> {
+  async submit(page: PageRequest, form: URLSearchParams): Promise<FastifyReply> {
     const token = this.cookie.read(this.#request)
     if (token === undefined) {
       this.cookie.begin(this.#reply)
-      return await this.showSignIn(
-        asked,
-        'The page was open for too long, or cookies are refused. Try again.',
-      )
+      return await this.showSignIn(page, 'The page was open for too long, or cookies are refused. Try again.')
     }
     const step = form.get('step') ?? ''
-    const given = { form, request: this.#request }
+    const input = { form, request: this.#request }
     const first = Object.hasOwn(firstSteps, step) ? firstSteps[step] : undefined
     if (first !== undefined) {
       return await this.#page.attempt(
-        async () => await this.#goOn(asked, await first(this.#context, given)),
-        (problem) => this.#showFirstAgain(asked, step, form, problem),
+        async () => await this.#continue(page, await first(this.#context, input)),
+        (problem) => this.#showFirstAgain(page, step, form, problem),
       )
     }
-    if (step === 'mail' || step === 'phone') return await this.#sendFirst(asked, step, form)
+    if (step === 'mail' || step === 'phone') return await this.#sendFirst(page, step, form)
     const verdict = await this.#context.sessions.verify(token)
     if ('pending' in verdict && verdict.pending !== undefined) {
-      return await this.#takeSecond(asked, verdict.pending, step, form)
+      return await this.#submitSecond(page, verdict.pending, step, form)
     }
     if (!('identity' in verdict) || !isPerson(verdict.identity) || step !== 'consent') {
-      return await this.#showExpired(asked)
+      return await this.#showExpired(page)
     }
-    return await this.#decide(asked, verdict.identity, form.get('decision'))
+    return await this.#decide(page, verdict.identity, form.get('decision'))
   }
 
-  /** Sends the browser to a sign-in provider, from the page only: no other site begins it. */
-  async leadToProvider(asked: PageRequest, provider: string): Promise<FastifyReply> {
+  /** Redirects the browser to a sign-in provider, from the page only, so that no other site can start it. */
+  async redirectToProvider(page: PageRequest, provider: string): Promise<FastifyReply> {
     const { providers } = this.#context
     if (this.cookie.read(this.#request) === undefined) {
       this.cookie.begin(this.#reply)
-      return await this.showSignIn(asked)
+      return await this.showSignIn(page)
     }
     return await this.#page.attempt(
-      () => providers.start(provider, asked.query, this.#request, this.#reply),
-      (problem) => this.showSignIn(asked, problem),
+      () => providers.start(provider, page.query, this.#request, this.#reply),
+      (problem) => this.showSignIn(page, problem),
     )
   }
 
-  /** Resumes after the provider. The cookie of the page does not come along from another site, and is set anew. */
-  async resume(asked: PageRequest, outcome: SignedIn | AppError): Promise<FastifyReply> {
+  /**
+   * Resumes after the provider. The browser does not send the page's cookie when it comes from another site, so
+   * it is set again.
+   */
+  async resume(page: PageRequest, outcome: SignedIn | AppError): Promise<FastifyReply> {
     return await this.#page.attempt(
       async () => {
         if (outcome instanceof AppError) throw outcome
-        return await this.#goOn(asked, outcome)
+        return await this.#continue(page, outcome)
       },
       (problem) => {
         this.cookie.begin(this.#reply)
-        return this.showSignIn(asked, problem)
+        return this.showSignIn(page, problem)
       },
     )
   }
 
-  async showSignIn(asked: PageRequest, problem?: string): Promise<FastifyReply> {
+  async showSignIn(page: PageRequest, problem?: string): Promise<FastifyReply> {
     const { settings } = this.#context.passkeys.mfa.accounts
     const { magic_link_enabled: hasMail, sms_enabled: hasSms } = settings.current
-    const passkey = await this.#askPasskey('passkey', () =>
+    const passkey = await this.#requestPasskey('passkey', () =>
       beginDiscoverableSignIn(this.#context.passkeys, addressKey(this.#request)),
     )
     const providers = this.#context.providers.list()
-    const view = { asked, problem, hasMail, hasSms, passkey, providers }
-    return this.#page.send(signInView(view), [asked.request.redirectUri])
+    const view = { page, problem, hasMail, hasSms, passkey, providers }
+    return this.#page.send(signInView(view), [page.request.redirectUri])
   }
 
-  async #sendFirst(asked: PageRequest, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
+  async #sendFirst(page: PageRequest, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
     const { accounts } = this.#context.passkeys.mfa
     const address = addressKey(this.#request)
     return await this.#page.attempt(
       async () => {
         if (step === 'mail') {
           await requestMagicLink(accounts, text(form, 'email'), address)
-          return this.#page.send(linkView(asked), [asked.request.redirectUri])
+          return this.#page.send(linkView(page), [page.request.redirectUri])
         }
         const phone = text(form, 'phone')
         await requestSmsCode(accounts, phone, address)
-        return this.#page.send(phoneCodeView(asked, phone), [asked.request.redirectUri])
+        return this.#page.send(phoneCodeView(page, phone), [page.request.redirectUri])
       },
-      (problem) => this.showSignIn(asked, problem),
+      (problem) => this.showSignIn(page, problem),
     )
   }
 
   async #showFirstAgain(
-    asked: PageRequest,
+    page: PageRequest,
     step: string,
     form: URLSearchParams,
     problem: string,
   ): Promise<FastifyReply> {
-    const targets = [asked.request.redirectUri]
-    if (step === 'link') return this.#page.send(linkView(asked, problem), targets)
+    const targets = [page.request.redirectUri]
+    if (step === 'link') return this.#page.send(linkView(page, problem), targets)
     if (step === 'phone-code')
-      return this.#page.send(phoneCodeView(asked, form.get('phone') ?? '', problem), targets)
-    return await this.showSignIn(asked, problem)
+      return this.#page.send(phoneCodeView(page, form.get('phone') ?? '', problem), targets)
+    return await this.showSignIn(page, problem)
   }
 
-  /** Continues after a factor has passed: to the next one, to the consent, or back to the client. */
-  async #goOn(asked: PageRequest, signedIn: SignedIn): Promise<FastifyReply> {
+  /** Continues after a factor has passed: to the next factor, to the consent, or back to the client. */
+  async #continue(page: PageRequest, signedIn: SignedIn): Promise<FastifyReply> {
     const token = 'mfa_pending' in signedIn ? signedIn.mfa_token : signedIn.token
     const verdict = await this.#context.sessions.verify(token)
     if ('pending' in verdict && verdict.pending !== undefined) {
       this.cookie.set(this.#reply, token)
-      return await this.#showSecond(asked, verdict.pending)
+      return await this.#showSecond(page, verdict.pending)
     }
-    if (!('identity' in verdict) || verdict.identity.kind !== 'user') return await this.showSignIn(asked)
+    if (!('identity' in verdict) || verdict.identity.kind !== 'user') return await this.showSignIn(page)
     const { identity } = verdict
     const { oauth } = this.#context
-    const code = await issueConsented(oauth, asked.request, identity)
-    if (code !== undefined) return await this.#endAndLeave(identity, codeAddress(oauth, asked.request, code))
+    const code = await issueConsented(oauth, page.request, identity)
+    if (code !== undefined)
+      return await this.#endAndRedirect(identity, codeAddress(oauth, page.request, code))
     this.cookie.set(this.#reply, token)
-    return this.#page.send(consentView(asked, identity.email), [asked.request.redirectUri])
+    return this.#page.send(consentView(page, identity.email), [page.request.redirectUri])
   }
 
-  async #takeSecond(
-    asked: PageRequest,
+  async #submitSecond(
+    page: PageRequest,
     pending: PendingIdentity,
     step: string,
     form: URLSearchParams,
   ): Promise<FastifyReply> {
     const { mfa } = this.#context.passkeys
-    const again = (problem: string) => this.#showSecond(asked, pending, problem)
+    const again = (problem: string) => this.#showSecond(page, pending, problem)
     if (step === 'send-email' || step === 'send-sms') {
       const method = step === 'send-email' ? 'email' : 'sms'
       return await this.#page.attempt(async () => {
         const challengeId = await challengeSentCode(mfa, pending, method)
-        return await this.#showSecond(asked, pending, undefined, { method, challengeId })
+        return await this.#showSecond(page, pending, undefined, { method, challengeId })
       }, again)
     }
     const second = Object.hasOwn(secondSteps, step) ? secondSteps[step] : undefined
-    if (second === undefined) return await this.#showSecond(asked, pending)
+    if (second === undefined) return await this.#showSecond(page, pending)
     return await this.#page.attempt(
       async () =>
-        await this.#goOn(asked, await second(this.#context, pending, { form, request: this.#request })),
+        await this.#continue(page, await second(this.#context, pending, { form, request: this.#request })),
       again,
     )
   }
 
   async #showSecond(
-    asked: PageRequest,
+    page: PageRequest,
     pending: PendingIdentity,
     problem?: string,
     sent?: { readonly method: string; readonly challengeId: string },
@@ -228,55 +233,57 @@ export class Exchange {
     const has = (method: string) => factors.some((factor) => factor.method === method)
     const totp = has('totp') ? await optional(() => challengeTotp(mfa, pending)) : undefined
     const passkey = has('webauthn')
-      ? await this.#askPasskey('second-passkey', () => challengePasskey(passkeys, pending))
+      ? await this.#requestPasskey('second-passkey', () => challengePasskey(passkeys, pending))
       : undefined
-    const view = { asked, problem, factors, totpChallengeId: totp?.challenge_id, sent, passkey }
-    return this.#page.send(secondFactorView(view), [asked.request.redirectUri])
+    const view = { page, problem, factors, totpChallengeId: totp?.challenge_id, sent, passkey }
+    return this.#page.send(secondFactorView(view), [page.request.redirectUri])
   }
 
-  async #decide(asked: PageRequest, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
+  async #decide(page: PageRequest, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
     const { oauth } = this.#context
-    const { request } = asked
-    if (decision === 'deny') return await this.#endAndLeave(identity, errorAddress(oauth, request, denied()))
+    const { request } = page
+    if (decision === 'deny')
+      return await this.#endAndRedirect(identity, errorAddress(oauth, request, denied()))
     if (decision !== 'approve') {
-      return this.#page.send(consentView(asked, identity.email), [request.redirectUri])
+      return this.#page.send(consentView(page, identity.email), [request.redirectUri])
     }
     try {
       const code = await approve(oauth, request, identity, (transaction) => endOwn(transaction, identity))
-      return this.#leave(identity, codeAddress(oauth, request, code))
+      return this.#redirectToClient(identity, codeAddress(oauth, request, code))
     } catch (error) {
-      // The session has ended, as by the same approval sent before, or a factor was enrolled that it has not passed.
-      const isSessionOver =
+      // The session has ended, for example by an earlier copy of the same approval, or a factor was enrolled that it
+      // has not passed.
+      const hasSessionEnded =
         error instanceof AppError && (error.status === 401 || error.kind === 'insufficient_aal')
-      if (isSessionOver) return await this.#showExpired(asked)
+      if (hasSessionEnded) return await this.#showExpired(page)
       throw error
     }
   }
 
-  async #showExpired(asked: PageRequest): Promise<FastifyReply> {
+  async #showExpired(page: PageRequest): Promise<FastifyReply> {
     this.cookie.begin(this.#reply)
-    return await this.showSignIn(asked, 'The sign-in has expired. Try again.')
+    return await this.showSignIn(page, 'The sign-in has expired. Try again.')
   }
 
-  async #endAndLeave(identity: UserIdentity, address: string): Promise<FastifyReply> {
+  async #endAndRedirect(identity: UserIdentity, address: string): Promise<FastifyReply> {
     await endOwn(this.#context.passkeys.mfa.accounts.database, identity)
-    return this.#leave(identity, address)
+    return this.#redirectToClient(identity, address)
   }
 
-  /** Leads to the client; the session of the page has ended. */
-  #leave({ sessionId }: UserIdentity, address: string): FastifyReply {
+  /** Redirects to the client after the page's session has ended. */
+  #redirectToClient({ sessionId }: UserIdentity, address: string): FastifyReply {
     if (sessionId !== undefined) this.#context.passkeys.mfa.accounts.endedSessions.add(sessionId)
     this.cookie.clear(this.#reply)
-    return this.#page.lead(address)
+    return this.#page.redirect(address)
   }
 
-  async #askPasskey(
+  async #requestPasskey(
     step: string,
-    ask: () => Promise<{ readonly challenge_id: string; readonly options: object }>,
+    request: () => Promise<{ readonly challenge_id: string; readonly options: object }>,
   ): Promise<PasskeyPrompt | undefined> {
     if (!this.#context.passkeys.mfa.accounts.settings.current.webauthn_enabled) return undefined
-    const asked = await optional(ask)
-    return asked && { step, ...asked }
+    const prompt = await optional(request)
+    return prompt && { step, ...prompt }
   }
 }
 
@@ -284,17 +291,17 @@ async function endOwn(database: Queryable, { sessionId }: UserIdentity): Promise
   if (sessionId !== undefined) await endSession(database, sessionId)
 }
 
-/** Returns undefined where something is not available now, such as a factor that was switched off. */
-async function optional<Result>(ask: () => Promise<Result>): Promise<Result | undefined> {
+/** Returns undefined where something is unavailable now, such as a disabled factor. */
+async function optional<Result>(request: () => Promise<Result>): Promise<Result | undefined> {
   try {
-    return await ask()
+    return await request()
   } catch (error) {
     if (error instanceof AppError && error.status < 500) return undefined
     throw error
   }
 }
 
-/** Returns whether the user has signed in: an administrator who acts as the user lets no program in. */
+/** Returns whether the user has signed in. An administrator who acts as the user may not consent. */
 function isPerson(identity: Identity): identity is UserIdentity {
   return identity.kind === 'user' && identity.impersonator === undefined
 }

@@ -9,9 +9,9 @@ import { Exchange } from './exchange.ts'
 const path = '/oauth/authorize'
 
 /**
- * Adds the authorization endpoint for people (RFC 6749 §3.1): signs a person in, asks for consent, leads back to the client. It
- * keeps no session: the session ends with the answer. All of it are forms, which work without a script; only passkeys
- * need one.
+ * Adds the authorization endpoint for browsers (RFC 6749 §3.1). It signs a user in, requests consent, and
+ * redirects to the client. It keeps no session: the session ends with the response. The page consists of
+ * forms, which work without a script. Only passkeys need one.
  */
 export function authorizePage(app: HttpServer, context: PageContext): void {
   void app.register(async (scope: HttpServer) => {
@@ -23,10 +23,10 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
         void reply.header('cache-control', 'no-store')
         requireEnabled(context.oauth)
         const exchange = new Exchange(context, request, reply)
-        const asked = await exchange.check(queryOf(request))
-        if (asked === undefined) return reply
+        const page = await exchange.check(queryOf(request))
+        if (page === undefined) return reply
         exchange.cookie.begin(reply)
-        return await exchange.showSignIn(asked)
+        return await exchange.showSignIn(page)
       },
     )
     scope.get<{ Params: { provider: string } }>(
@@ -40,8 +40,8 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
         void reply.header('cache-control', 'no-store')
         requireEnabled(context.oauth)
         const exchange = new Exchange(context, request, reply)
-        const asked = await exchange.check(queryOf(request))
-        return asked === undefined ? reply : await exchange.leadToProvider(asked, request.params.provider)
+        const page = await exchange.check(queryOf(request))
+        return page === undefined ? reply : await exchange.redirectToProvider(page, request.params.provider)
       },
     )
     scope.post<{ Body: URLSearchParams | undefined }>(
@@ -52,25 +52,25 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
         requireEnabled(context.oauth)
         const form = request.body ?? new URLSearchParams()
         const exchange = new Exchange(context, request, reply)
-        const asked = await exchange.check(form.get('request') ?? '')
-        return asked === undefined ? reply : await exchange.take(asked, form)
+        const page = await exchange.check(form.get('request') ?? '')
+        return page === undefined ? reply : await exchange.submit(page, form)
       },
     )
   })
 }
 
-/** Resumes the page when a person returns from a sign-in provider. */
+/** Resumes the page when a user returns from a sign-in provider. */
 export async function resumeAuthorization(
   context: PageContext,
   { query, outcome, request, reply }: ReturnToPage,
 ): Promise<FastifyReply> {
   requireEnabled(context.oauth)
   const exchange = new Exchange(context, request, reply)
-  const asked = await exchange.check(query)
-  return asked === undefined ? reply : await exchange.resume(asked, outcome)
+  const page = await exchange.check(query)
+  return page === undefined ? reply : await exchange.resume(page, outcome)
 }
 
-/** Returns the query as it came: it may hold bytes that are no text. */
+/** Returns the raw query, which may hold bytes that are not text. */
 function queryOf({ raw }: FastifyRequest): string {
   const [, query = ''] = raw.url?.split(/\?(.*)/s) ?? []
   return query

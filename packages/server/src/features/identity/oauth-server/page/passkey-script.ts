@@ -1,4 +1,4 @@
-/** Shows the forms that ask for a passkey where the browser has them, and fills them in. */
+/** Script that shows the forms for passkeys where the browser supports them, and fills them in. */
 export const passkeyScript = `
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   if (!window.PublicKeyCredential?.parseRequestOptionsFromJSON) continue

@@ -15,12 +15,12 @@ export class PageReply {
     this.#appName = appName
   }
 
-  /** 303: the browser must not post its form again (RFC 9700 §4.12). */
-  lead(address: string): FastifyReply {
+  /** Redirects with 303, so that the browser does not post its form again (RFC 9700 §4.12). */
+  redirect(address: string): FastifyReply {
     return this.#reply.code(303).header('cache-control', 'no-store').header('location', address).send()
   }
 
-  /** Shows mistakes of a person on the page; a fault of the server is answered and logged as everywhere. */
+  /** Shows a user's mistakes on the page. A server fault is logged and reported as everywhere else. */
   async attempt(
     work: () => Promise<FastifyReply>,
     again: (problem: string) => Promise<FastifyReply>,
@@ -35,7 +35,7 @@ export class PageReply {
     }
   }
 
-  /** @param redirectUris where forms of the page may lead */
+  /** Sends the page. @param redirectUris where its forms may redirect to */
   send(body: string, redirectUris: readonly string[], status?: number): FastifyReply {
     const reply = this.#reply.header('cache-control', 'no-store').header('referrer-policy', 'same-origin')
     const page = createPage({

@@ -21,11 +21,11 @@ interface StepInput {
   readonly request: FastifyRequest
 }
 
-type FirstStep = (context: PageContext, given: StepInput) => Promise<SignedIn>
+type FirstStep = (context: PageContext, input: StepInput) => Promise<SignedIn>
 type SecondStep = (
   context: PageContext,
   pending: PendingIdentity,
-  given: StepInput,
+  input: StepInput,
 ) => Promise<AuthenticationResponse>
 
 /** Forms that sign a person in, by their step. */
@@ -67,7 +67,7 @@ export const secondSteps: Readonly<Record<string, SecondStep>> = {
     verifyPasskey(passkeys, pending, assertionOf(form), clientOf(request)),
 }
 
-/** Returns a member of a form; PostgreSQL has no NUL in texts. */
+/** Returns a member of a form. PostgreSQL allows no NUL in texts. */
 export function text(form: URLSearchParams, name: string): string {
   const value = form.get(name) ?? ''
   if (value.includes('\0')) throw httpErrors.invalidRequest(`${name}: NUL is not allowed`)

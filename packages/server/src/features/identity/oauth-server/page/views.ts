@@ -5,12 +5,12 @@ import type { AuthorizationRequest } from '../authorize/request.ts'
 /** Authorization request that a form of the page belongs to. */
 export interface PageRequest {
   readonly request: AuthorizationRequest
-  /** Query of the address, as it came: every form carries it on. */
+  /** Raw query of the address, which every form passes on. */
   readonly query: string
   readonly appName: string
 }
 
-/** Request for a passkey, and the step that its response goes to. */
+/** Request for a passkey, with the step that handles its response. */
 export interface PasskeyPrompt {
   readonly step: string
   readonly challenge_id: string
@@ -45,25 +45,25 @@ function problemLine(problem: string | undefined): string {
   return problem === undefined ? '' : `<p id="problem" class="bad" role="alert">${escapeHtml(problem)}</p>\n`
 }
 
-function passkeyForm(asked: PageRequest, passkey: PasskeyPrompt | undefined): string {
+function passkeyForm(page: PageRequest, passkey: PasskeyPrompt | undefined): string {
   if (passkey === undefined) return ''
   const { step, challenge_id, options } = passkey
-  const whole = form(asked, {
+  const markup = form(page, {
     step,
     fields: hidden('challenge_id', challenge_id) + hidden('assertion', ''),
     button: 'Use a passkey',
     isPlain: true,
   })
   const attributes = `<form hidden data-passkey="${escapeHtml(JSON.stringify(options))}"`
-  return `${whole.replace('<form', attributes)}\n<p id="passkey-problem" class="bad" role="alert"></p>`
+  return `${markup.replace('<form', attributes)}\n<p id="passkey-problem" class="bad" role="alert"></p>`
 }
 
-function who({ request }: PageRequest): string {
+function clientName({ request }: PageRequest): string {
   return `<b>${escapeHtml(request.client.name)}</b>`
 }
 
 export interface SignInView {
-  readonly asked: PageRequest
+  readonly page: PageRequest
   readonly problem?: string | undefined
   readonly hasMail: boolean
   readonly hasSms: boolean
@@ -71,7 +71,10 @@ export interface SignInView {
   readonly providers: readonly { readonly name: string; readonly title: string }[]
 }
 
-/** Links, not forms: the policy of the page names where its forms may lead, and providers are not known by their origin. */
+/**
+ * Renders links to providers. They are no forms, because the page's policy names the targets of forms, and
+ * the origins of providers are unknown.
+ */
 function providerLinks({ query }: PageRequest, providers: SignInView['providers']): string {
   return providers
     .map(({ name, title }) => {
@@ -81,64 +84,64 @@ function providerLinks({ query }: PageRequest, providers: SignInView['providers'
     .join('\n')
 }
 
-export function signInView({ asked, problem, hasMail, hasSms, passkey, providers }: SignInView): string {
+export function signInView({ page, problem, hasMail, hasSms, passkey, providers }: SignInView): string {
   const email = (id: string) => field(id, 'Email', 'name="email" type="email" autocomplete="username"')
-  return `<p>${who(asked)} asks for access to your account. Sign in to continue.</p>
-${problemLine(problem)}${form(asked, {
+  return `<p>${clientName(page)} asks for access to your account. Sign in to continue.</p>
+${problemLine(problem)}${form(page, {
   step: 'password',
   fields:
     email('email') +
     field('password-text', 'Password', 'name="password" type="password" autocomplete="current-password"'),
   button: 'Sign in',
 })}
-${passkeyForm(asked, passkey)}
-${providerLinks(asked, providers)}
-${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(asked, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true })}</details>` : ''}
-${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(asked, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
+${passkeyForm(page, passkey)}
+${providerLinks(page, providers)}
+${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(page, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true })}</details>` : ''}
+${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(page, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
 }
 
-export function linkView(asked: PageRequest, problem?: string): string {
+export function linkView(page: PageRequest, problem?: string): string {
   return `<p role="status">If the address has an account, a link is on its way. Do not open it: copy its address and paste it here.</p>
-${problemLine(problem)}${form(asked, { step: 'link', fields: field('pasted-link', 'Link from the mail', 'name="link" autocomplete="off"'), button: 'Sign in' })}`
+${problemLine(problem)}${form(page, { step: 'link', fields: field('pasted-link', 'Link from the mail', 'name="link" autocomplete="off"'), button: 'Sign in' })}`
 }
 
-export function phoneCodeView(asked: PageRequest, phone: string, problem?: string): string {
+export function phoneCodeView(page: PageRequest, phone: string, problem?: string): string {
   return `<p role="status">If the number can sign in, a code is on its way.</p>
-${problemLine(problem)}${form(asked, { step: 'phone-code', fields: hidden('phone', phone) + codeField('code', 'Code'), button: 'Sign in' })}`
+${problemLine(problem)}${form(page, { step: 'phone-code', fields: hidden('phone', phone) + codeField('code', 'Code'), button: 'Sign in' })}`
 }
 
 export interface SecondFactorView {
-  readonly asked: PageRequest
+  readonly page: PageRequest
   readonly problem?: string | undefined
   readonly factors: readonly { readonly method: string; readonly label: string }[]
-  /** Challenge of the authenticator app. */
+  /** Id of the authenticator app's challenge. */
   readonly totpChallengeId: string | undefined
-  /** Code that was sent. */
+  /** Challenge of a code that was sent. */
   readonly sent?: { readonly method: string; readonly challengeId: string } | undefined
   readonly passkey: PasskeyPrompt | undefined
 }
 
 export function secondFactorView(view: SecondFactorView): string {
-  const { asked, problem, factors, totpChallengeId, sent, passkey } = view
+  const { page, problem, factors, totpChallengeId, sent, passkey } = view
   const forms = factors.map(({ method, label }) => {
     const name = escapeHtml(label)
     if (method === 'totp' && totpChallengeId !== undefined) {
       const fields =
         hidden('challenge_id', totpChallengeId) + codeField('totp-code', `Code of the ${name.toLowerCase()}`)
-      return form(asked, { step: 'totp', fields, button: 'Verify' })
+      return form(page, { step: 'totp', fields, button: 'Verify' })
     }
     if (method !== 'email' && method !== 'sms') return ''
     if (sent?.method !== method) {
-      return form(asked, { step: `send-${method}`, button: `Send a code: ${name}`, isPlain: true })
+      return form(page, { step: `send-${method}`, button: `Send a code: ${name}`, isPlain: true })
     }
     const fields = hidden('challenge_id', sent.challengeId) + codeField(`${method}-code`, `Code: ${name}`)
-    return form(asked, { step: method, fields, button: 'Verify' })
+    return form(page, { step: method, fields, button: 'Verify' })
   })
   return `<p role="status">One more step: verify that it is you.</p>
 ${problemLine(problem)}${forms.join('\n')}
-${passkeyForm(asked, passkey)}
+${passkeyForm(page, passkey)}
 <details><summary>Use a backup code</summary>
-${form(asked, { step: 'backup', fields: codeField('backup-code', 'Backup code'), button: 'Verify', isPlain: true })}</details>`
+${form(page, { step: 'backup', fields: codeField('backup-code', 'Backup code'), button: 'Verify', isPlain: true })}</details>`
 }
 
 /** Returns the warning about a client that no administrator has registered. */
@@ -152,29 +155,29 @@ function unchecked({ request, appName }: PageRequest): string {
   return `<p id="unchecked" class="bad">${origin} ${escapeHtml(appName)} has not checked who made it: allow it only if you came from it.</p>\n`
 }
 
-/** Meaning of an action to the person who is asked. */
+/** Descriptions of actions for the consent page. */
 const actionWords: Readonly<Record<Action, string>> = {
   'email:send': 'send mail on your behalf',
   'sms:send': 'send text messages on your behalf',
   'push:send': 'send push notifications to users of the app',
 }
 
-/** `a`, `a and b`, `a, b and c`. */
+/** Joins words as in `a`, `a and b`, `a, b and c`. */
 function inWords(words: readonly string[]): string {
   const last = words.at(-1) ?? ''
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
 }
 
-export function consentView(asked: PageRequest, account: string): string {
-  const { request, query } = asked
+export function consentView(page: PageRequest, account: string): string {
+  const { request, query } = page
   const { scope, actions, allowedTables, redirectUri } = request
   const what = scope === 'readonly' ? 'read' : 'read and change'
   const tables =
     allowedTables.length === 0
       ? 'all your data'
       : `your data in ${allowedTables.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}`
-  return `<p>${who(asked)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
-${actions.length === 0 ? '' : `<p id="actions">It also wants to <b>${inWords(actions.map((action) => actionWords[action]))}</b>.</p>\n`}${unchecked(asked)}<p class="soft">It cannot see your password or change how you sign in. You continue to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+  return `<p>${clientName(page)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
+${actions.length === 0 ? '' : `<p id="actions">It also wants to <b>${inWords(actions.map((action) => actionWords[action]))}</b>.</p>\n`}${unchecked(page)}<p class="soft">It cannot see your password or change how you sign in. You continue to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
 <form id="consent" method="post" action="/oauth/authorize">
 ${hidden('request', query)}${hidden('step', 'consent')}<p class="row"><button name="decision" value="approve">Allow</button>
 <button class="plain" name="decision" value="deny">Deny</button></p>

@@ -18,7 +18,7 @@ import { envelope, type TestApp, userToken } from '../../../../../test/test-app.
 
 let app: TestApp
 let admin: string
-/** May ask for mail, not for text messages. */
+/** Client that may send mail, but no text messages. */
 let client: TestClient
 const user = userToken({ sub: alice })
 const scopes = ['*', 'email:send', 'push:send']
@@ -41,7 +41,7 @@ const authorize = (scope: string) =>
       headers: { accept: 'application/json' },
     },
   )
-/** What a token is answered that sends mail: by the guard, or for the body that is missing. */
+/** Sends a mail request with a token and returns the error, of the guard or for the missing body. */
 const send = async (token: string) =>
   (await app.request('POST', '/api/email/send', { token, body: {} })).json.message
 const permitted = 'to is required'
@@ -58,10 +58,10 @@ describe('oauth server › actions', () => {
     ['readonly email:send', 'readonly email:send'],
     ['push:send  email:send readwrite push:send', 'readwrite email:send push:send'],
     ['* email:send', '* email:send'],
-  ])('a scope of %j is asked for, consented to and given as %j', async (asked, given) => {
-    expect((await authorize(asked)).json).toMatchObject({ requires_consent: true, scope: given })
-    const tokens = await obtainTokens(app, user, client, { scope: asked })
-    expect(tokens.scope).toBe(given)
+  ])('a scope of %j is requested, consented to and granted as %j', async (requested, granted) => {
+    expect((await authorize(requested)).json).toMatchObject({ requires_consent: true, scope: granted })
+    const tokens = await obtainTokens(app, user, client, { scope: requested })
+    expect(tokens.scope).toBe(granted)
     expect(await send(tokens.access_token)).toBe(permitted)
     const about = (token: string) =>
       postForm(app, '/api/auth/introspect', {
@@ -70,11 +70,11 @@ describe('oauth server › actions', () => {
         client_secret: client.clientSecret,
       })
     for (const token of [tokens.access_token, tokens.refresh_token]) {
-      expect((await about(token)).json).toMatchObject({ active: true, scope: given })
+      expect((await about(token)).json).toMatchObject({ active: true, scope: granted })
     }
     const [grant] = (await app.request('GET', '/api/auth/grants', { token: user })).json
-    expect([grant.clientId, grant.scope]).toEqual([client.clientId, given])
-    expect((await refresh(app, client, tokens.refresh_token)).json.scope).toBe(given)
+    expect([grant.clientId, grant.scope]).toEqual([client.clientId, granted])
+    expect((await refresh(app, client, tokens.refresh_token)).json.scope).toBe(granted)
   })
 
   test.each([
@@ -84,7 +84,7 @@ describe('oauth server › actions', () => {
     'readonly email:read',
     'readonly *:send',
     'readonly,email:send',
-  ])('a scope of %j is refused', async (scope) => {
+  ])('a scope of %j is rejected', async (scope) => {
     const answer = await authorize(scope)
     expect([answer.status, answer.json]).toEqual([400, { error: 'invalid_scope', error_description: beyond }])
   })
@@ -98,7 +98,7 @@ describe('oauth server › actions', () => {
     )
   })
 
-  test('a client that lists * alone gets none', async () => {
+  test('a client that lists only * gets none', async () => {
     client = await createClient(app)
     expect((await authorize('readonly email:send')).json.error_description).toBe(beyond)
     const form = {
@@ -110,7 +110,7 @@ describe('oauth server › actions', () => {
     expect(answer.json).toEqual({ error: 'invalid_scope', error_description: beyond })
   })
 
-  test('a client has them for itself', async () => {
+  test('a client can have them for itself', async () => {
     const form = {
       grant_type: 'client_credentials',
       client_id: client.clientId,
@@ -120,14 +120,14 @@ describe('oauth server › actions', () => {
     expect([json.scope, await send(json.access_token)]).toEqual(['readonly email:send', permitted])
   })
 
-  test('consented to once are asked for again when there are more', async () => {
+  test('require a new consent when there are more', async () => {
     await obtainTokens(app, user, client, { scope: 'readonly email:send' })
     expect((await authorize('readonly')).json.requires_consent).toBe(false)
     expect((await authorize('readonly email:send')).json.requires_consent).toBe(false)
     expect((await authorize('readonly email:send push:send')).json.requires_consent).toBe(true)
   })
 
-  test('a refresh may leave them out of the access token, and asks for no others', async () => {
+  test('a refresh may drop them from the access token, and adds no others', async () => {
     const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readwrite email:send' })
     const ask = (token: string, scope: string) =>
       askToken(app, {
@@ -145,14 +145,14 @@ describe('oauth server › actions', () => {
     }
     const narrow = (await ask(refresh_token, 'readonly')).json
     expect([narrow.scope, await send(narrow.access_token)]).toEqual(['readonly', refused])
-    // Within the grace period a replay answers the same successor.
+    // Within the grace period a replay returns the same successor.
     expect((await refresh(app, client, refresh_token)).json).toEqual(narrow)
     const wide = (await ask(narrow.refresh_token, 'readonly email:send')).json
     expect([wide.scope, await send(wide.access_token)]).toEqual(['readonly email:send', permitted])
   })
 
   test.each(['the administrator', 'SQL'])(
-    'taken from a client by %s end what was given with them',
+    'removed from a client by %s end what was granted with them',
     async (by) => {
       const plain = await obtainTokens(app, user, client, { scope: 'readwrite' })
       const acting = await obtainTokens(app, user, client, { scope: 'readonly email:send' })
@@ -173,7 +173,7 @@ describe('oauth server › actions', () => {
     },
   )
 
-  test('are for no client that registered itself, not even by the administrator', async () => {
+  test('are refused to a self-registered client, even by the administrator', async () => {
     const body = { redirect_uris: [callback], scope: 'readonly email:send' }
     const registered = (await app.request('POST', '/api/auth/clients', { body })).json
     expect(registered.scope).toBe('readonly')

@@ -36,11 +36,11 @@ function authorize(parameters: object | string, token = user, headers: Record<st
 const consent = (body: object | string, token = user, headers: Record<string, string> = json) =>
   app.request('POST', '/api/auth/authorize/consent', { token, body, headers })
 
-describe('oauth server › authorization', () => {
-  test('asks for consent with what the client asked', async () => {
-    const asked = askWith(client, proof, { scope: 'readonly', state: 'a b\r\nc' })
-    const response = await authorize({ ...asked, allowed_tables: 'note,task' })
-    const { response_type: _, ...echoed } = asked
+describe('GET /api/auth/authorize', () => {
+  test('describes the required consent', async () => {
+    const requested = askWith(client, proof, { scope: 'readonly', state: 'a b\r\nc' })
+    const response = await authorize({ ...requested, allowed_tables: 'note,task' })
+    const { response_type: _, ...echoed } = requested
     expect([response.status, response.json]).toEqual([
       200,
       { requires_consent: true, client_name: 'Client', ...echoed, allowed_tables: ['note', 'task'] },
@@ -67,12 +67,12 @@ describe('oauth server › authorization', () => {
     [{ client_id: 'x' }, 401, 'invalid_client', 'invalid client_id'],
     [{ scope: 'read write' }, 400, 'invalid_scope', 'requested scope is not allowed for this client'],
     [{ resource: 'https://elsewhere.example.com' }, 400, 'invalid_target', 'resource must be'],
-  ])('refuses %j: %s %s: %s', async (change, status, error, description) => {
-    const asked = { ...askWith(client, proof), ...change }
+  ])('rejects %j: %s %s: %s', async (change, status, error, description) => {
+    const requested = { ...askWith(client, proof), ...change }
     const expected = { error, error_description: expect.stringContaining(description) }
-    const response = await authorize(asked)
+    const response = await authorize(requested)
     expect([response.status, response.json]).toEqual([status, expected])
-    const { allowed_tables: _, ...body } = { allowed_tables: undefined, ...asked, decision: 'approve' }
+    const { allowed_tables: _, ...body } = { allowed_tables: undefined, ...requested, decision: 'approve' }
     const again = await consent(body)
     expect([again.status, again.json]).toEqual([status, expected])
   })
@@ -101,7 +101,7 @@ describe('oauth server › authorization', () => {
     'https://127.0.0.1:3000/native',
     'http://127.0.0.1:65536/native',
     'http://127.0.0.1:99999999999/native',
-  ])('refuses the redirect address %s', async (redirect_uri) => {
+  ])('rejects the redirect address %s', async (redirect_uri) => {
     const response = await authorize(askWith(client, proof, { redirect_uri }))
     expect([response.status, response.json.error_description]).toEqual([
       400,
@@ -109,7 +109,7 @@ describe('oauth server › authorization', () => {
     ])
   })
 
-  test('takes a loopback address with any port, as RFC 8252 says', async () => {
+  test('accepts a loopback address with any port, as RFC 8252 says', async () => {
     for (const redirect_uri of ['http://127.0.0.1/native', 'http://127.0.0.1:51004/native']) {
       expect((await authorize(askWith(client, proof, { redirect_uri }))).status).toBe(200)
     }
@@ -119,23 +119,23 @@ describe('oauth server › authorization', () => {
     [{ client_id: `basalt_cid_${'0'.repeat(49)}` }, 'invalid client_id'],
     [{ redirect_uri: 'https://evil.example/' }, 'redirect_uri does not match registered URI'],
     [{ scope: 'all' }, 'requested scope is not allowed for this client'],
-  ])('judges the client before the form of challenge and state: %j', async (change, description) => {
-    const asked = askWith(client, proof, { code_challenge: 'short', state: 'x'.repeat(3000), ...change })
-    expect((await authorize(asked)).json.error_description).toBe(description)
+  ])('checks the client before the form of challenge and state: %j', async (change, description) => {
+    const requested = askWith(client, proof, { code_challenge: 'short', state: 'x'.repeat(3000), ...change })
+    expect((await authorize(requested)).json.error_description).toBe(description)
   })
 
-  test('ignores parameters it does not know, as RFC 6749 says', async () => {
+  test('ignores unknown parameters, as RFC 6749 says', async () => {
     expect((await authorize(askWith(client, proof, { nonce: 'x', prompt: 'login' }))).status).toBe(200)
   })
 
-  test.each(['client_id', 'redirect_uri', 'scope', 'state'])('refuses a repeated %s', async (name) => {
+  test.each(['client_id', 'redirect_uri', 'scope', 'state'])('rejects a repeated %s', async (name) => {
     const query = new URLSearchParams(askWith(client, proof))
     query.append(name, query.get(name) ?? '')
     const response = await authorize(String(query))
     expect([response.status, response.json.error]).toEqual([400, 'invalid_request'])
   })
 
-  test('refuses a revoked client, and one that does not list the scope', async () => {
+  test('rejects a revoked client, and one that does not list the scope', async () => {
     const revoked = await createClient(app)
     await app.sql('update basalt.oauth_clients set revoked_at = now() where client_id = $1', [
       revoked.clientId,
@@ -150,7 +150,7 @@ describe('oauth server › authorization', () => {
     }
   })
 
-  test('refuses API keys, tokens of clients and callers without a token', async () => {
+  test('rejects API keys, tokens of clients and callers without a token', async () => {
     const { key } = await createApiKey(app, { userId: alice })
     const { access_token } = await obtainTokens(app, user, await createClient(app))
     for (const token of [key, access_token]) {
@@ -161,8 +161,8 @@ describe('oauth server › authorization', () => {
   })
 })
 
-describe('oauth server › consent', () => {
-  test('leads back with a code, the state and the issuer', async () => {
+describe('POST /api/auth/authorize/consent', () => {
+  test('redirects with a code, the state and the issuer', async () => {
     const body = { decision: 'approve', ...askWith(client, proof) }
     const response = await consent(body)
     expect([response.status, Object.keys(response.json)]).toEqual([200, ['requires_consent', 'redirect_to']])
@@ -185,7 +185,7 @@ describe('oauth server › consent', () => {
     ])
   })
 
-  test('that is denied leads back with access_denied', async () => {
+  test('redirects with access_denied', async () => {
     const response = await consent({ decision: 'deny', ...askWith(client, proof) })
     expect(Object.fromEntries(new URL(response.json.redirect_to).searchParams)).toEqual({
       error: 'access_denied',
@@ -198,14 +198,14 @@ describe('oauth server › consent', () => {
   test.each([
     [{ allowed_tables: 'note' }, 'allowed_tables: must be array'],
     [{ client_id: ['x'] }, 'client_id: must be string'],
-  ])('names what is malformed: %j', async (more, error_description) => {
+  ])('names a malformed member: %j', async (more, error_description) => {
     expect((await consent({ decision: 'approve', ...askWith(client, proof, more) })).json).toEqual({
       error: 'invalid_request',
       error_description,
     })
   })
 
-  test('needs a decision', async () => {
+  test('requires a decision', async () => {
     for (const decision of [undefined, 'maybe']) {
       expect((await consent({ decision, ...askWith(client, proof) })).json).toEqual({
         error: 'invalid_request',
@@ -217,7 +217,7 @@ describe('oauth server › consent', () => {
     )
   })
 
-  test('of malformed JSON is refused in the shape of the protocol', async () => {
+  test('rejects malformed JSON with a protocol error', async () => {
     for (const body of ['{', '[]', '"approve"']) {
       const response = await consent(body)
       expect([response.status, response.json]).toEqual([
@@ -234,17 +234,23 @@ describe('oauth server › consent', () => {
     ['*', ['note', 'task'], '*', ['task'], true],
     ['*', ['note'], 'readonly', [], false],
     ['*', ['note'], 'readonly', ['task'], false],
-  ] as const)('to %s of %j covers %s of %j: %s', async (scope, tables, asked, askedTables, isCovered) => {
-    const fresh = await createClient(app)
-    await approveClient(app, user, fresh, proof, { scope, allowed_tables: tables })
-    const query = { ...askWith(fresh, proof, { scope: asked }), allowed_tables: askedTables.join(',') }
-    const response = await authorize(query)
-    expect([response.status, response.json.requires_consent]).toEqual([200, !isCovered])
-    const bobs = await authorize(query, userToken({ sub: bob }))
-    expect(bobs.json.requires_consent).toBe(true)
-  })
+  ] as const)(
+    'a consent to %s of %j covers %s of %j: %s',
+    async (scope, tables, requested, requestedTables, isCovered) => {
+      const fresh = await createClient(app)
+      await approveClient(app, user, fresh, proof, { scope, allowed_tables: tables })
+      const query = {
+        ...askWith(fresh, proof, { scope: requested }),
+        allowed_tables: requestedTables.join(','),
+      }
+      const response = await authorize(query)
+      expect([response.status, response.json.requires_consent]).toEqual([200, !isCovered])
+      const bobs = await authorize(query, userToken({ sub: bob }))
+      expect(bobs.json.requires_consent).toBe(true)
+    },
+  )
 
-  test('given before leads a browser on at once', async () => {
+  test('an earlier consent redirects a browser at once', async () => {
     const fresh = await createClient(app)
     await approveClient(app, user, fresh, proof)
     const query = new URLSearchParams(askWith(fresh, proof))
@@ -257,7 +263,7 @@ describe('oauth server › consent', () => {
     expect((await redeem(app, fresh, proof, code)).status).toBe(200)
   })
 
-  test('of a user who is deleted meanwhile is refused', async () => {
+  test('rejects a user who is deleted in the meantime', async () => {
     const [gone] = await app.sql<{ id: string }>('insert into basalt.users default values returning id')
     const token = userToken({ sub: gone?.id ?? '' })
     await app.sql('alter table basalt.users disable trigger users_deleted')
@@ -282,7 +288,7 @@ describe('oauth server › state', () => {
     expect(new URL(again).searchParams.get('state')).toBe(state)
   })
 
-  test('of bytes that are no text is returned as it came', async () => {
+  test('of bytes that are not text is returned unchanged', async () => {
     const fresh = await createClient(app)
     await approveClient(app, user, fresh, proof)
     const query = new URLSearchParams(askWith(fresh, proof, { state: undefined }))

@@ -31,8 +31,8 @@ const ask = (method: string, path = '', body?: unknown) =>
 const invalid = (message: string) => ({ code: 400, message, error: 'invalid_oauth_client' })
 const unknown = { code: 404, message: 'oauth client not found', error: 'oauth_client_not_found' }
 
-describe('oauth server › clients', () => {
-  test('are registered with a secret that is shown once and stored as a hash', async () => {
+describe('/api/admin/oauth/clients', () => {
+  test('registers a client with a secret that is shown once and stored as a hash', async () => {
     const response = await ask('POST', '', {
       appId,
       name: ' Notes on the go ',
@@ -68,7 +68,7 @@ describe('oauth server › clients', () => {
     expect(audit).toEqual([{ action: 'oauth_clients.create' }])
   })
 
-  test('that are public have no secret', async () => {
+  test('gives a public client no secret', async () => {
     const { clientSecret, clientId } = await createClient(app, { clientType: 'public' })
     expect(clientSecret).toBeUndefined()
     expect(envelope(await ask('POST', `/${clientId}/rotate-secret`))).toEqual(
@@ -115,11 +115,11 @@ describe('oauth server › clients', () => {
     [uri('com.example.app:/cb'), 'redirect URI must use http or https scheme: com.example.app:/cb'],
     [uri('https:example.com'), 'invalid redirect URI: https:example.com'],
     [uri('https://example.com/a b'), 'invalid redirect URI: https://example.com/a b'],
-  ])('refuses %j: %s', async (body, message) => {
+  ])('rejects %j: %s', async (body, message) => {
     expect(envelope(await ask('POST', '', { appId, ...body }))).toEqual(invalid(message))
   })
 
-  test('are listed with what they were given', async () => {
+  test('lists clients with counts of their grants', async () => {
     const client = await createClient(app)
     await obtainTokens(app, userToken({ sub: alice }), client)
     const list = (await ask('GET', '?perPage=1')).json
@@ -135,7 +135,7 @@ describe('oauth server › clients', () => {
     ])
   })
 
-  test('are changed as a whole', async () => {
+  test('replaces all settings of a client', async () => {
     const { clientId } = await createClient(app)
     const body = { name: 'New', redirectUris: ['https://new.example.com/'], scopes: ['readonly'] }
     const changed = await ask('PUT', `/${clientId}`, { ...body, clientType: 'public' })
@@ -149,7 +149,7 @@ describe('oauth server › clients', () => {
     expect(envelope(await ask('PUT', '/x', body))).toEqual(unknown)
   })
 
-  test('lose at once what was given with a scope that is taken away', async () => {
+  test('ends grants with a removed scope at once', async () => {
     const client = await createClient(app)
     const user = userToken({ sub: alice })
     const narrow = await obtainTokens(app, user, client, { scope: 'readonly' })
@@ -174,7 +174,7 @@ describe('oauth server › clients', () => {
     expect(await statusOf(narrow.access_token)).toBe(200)
   })
 
-  test('lose what was given with a scope that SQL takes away', async () => {
+  test('ends grants with a scope that SQL removes', async () => {
     const client = await createClient(app)
     const user = userToken({ sub: alice })
     const narrow = await obtainTokens(app, user, client, { scope: 'readonly' })
@@ -191,7 +191,7 @@ describe('oauth server › clients', () => {
   })
 
   test.each(['a code is redeemed', 'they ask for themselves'])(
-    'give nothing with a scope that is taken away while %s',
+    'issues nothing with a scope that is removed while %s',
     async (what) => {
       const client = await createClient(app)
       const proof = createProof()
@@ -231,7 +231,7 @@ describe('oauth server › clients', () => {
     },
   )
 
-  test('are revoked once, and then stay as they are', async () => {
+  test('revokes a client once and permanently', async () => {
     const { clientId } = await createClient(app)
     expect((await ask('DELETE', `/${clientId}`)).status).toBe(204)
     expect(envelope(await ask('DELETE', `/${clientId}`))).toEqual(unknown)
@@ -241,7 +241,7 @@ describe('oauth server › clients', () => {
     expect((await ask('GET', `/${clientId}`)).json.revokedAt).toMatch(/Z$/)
   })
 
-  test('do not keep their app from being deleted, and end with it', async () => {
+  test('allows the deletion of the app, which deletes its clients', async () => {
     const { clientId, client } = await createClient(app)
     const response = await app.request('DELETE', `/api/admin/apps/${client.appId}`, { token: admin })
     expect(response.status).toBe(204)
@@ -251,14 +251,14 @@ describe('oauth server › clients', () => {
     })
   })
 
-  test('of ten revocations at once one succeeds', async () => {
+  test('revokes a client once for ten concurrent requests', async () => {
     const { clientId } = await createClient(app)
     const responses = await Promise.all(Array.from({ length: 10 }, () => ask('DELETE', `/${clientId}`)))
     expect(responses.map(({ status }) => status).toSorted()).toEqual([204, ...Array(9).fill(404)])
   })
 })
 
-test('oauth server › without provider mode every route answers 404', async () => {
+test('oauth server › every route returns 404 without provider mode', async () => {
   await using off = await createTestApp({ database: app.database })
   const token = userToken({ sub: alice })
   const disabled = { code: 404, message: 'oauth provider is not enabled', error: 'oauth_provider_disabled' }

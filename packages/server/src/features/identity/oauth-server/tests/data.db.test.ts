@@ -51,7 +51,7 @@ const scopeError = (problem: string) => ({
 })
 
 describe('oauth server › access tokens', () => {
-  test('see with the policies of their user what the user sees', async () => {
+  test("see what their user sees, under the user's policies", async () => {
     const { access_token } = await obtainTokens(first, user, client)
     expect((await ask('POST', '/api/collections/note', access_token, { body: 'mine' })).status).toBe(201)
     const own = await ask('GET', '/api/collections/note', user)
@@ -69,7 +69,7 @@ describe('oauth server › access tokens', () => {
     expect(json).toMatchObject({ who: '', aal: 'aal1', email: null, verified: false })
   })
 
-  test('keep to their scope and tables', async () => {
+  test('are limited to their scope and tables', async () => {
     const reader = await obtainTokens(first, user, client, { scope: 'readonly' })
     expect(envelope(await ask('POST', '/api/collections/item', reader.access_token, { id: 1 }))).toEqual(
       scopeError('scope does not permit write operations'),
@@ -122,7 +122,7 @@ describe('oauth server › access tokens', () => {
       message: 'connection limit exceeded',
     })
     const token = await node.adminToken()
-    // Of all nodes: streams of users that ended before leave the list a little later.
+    // The list spans all nodes. Earlier streams of users leave it a little later.
     const users = await waitFor('no streams of users', async () => {
       const { items } = (await node.request('GET', '/api/admin/realtime/connections', { token })).json
       const ids: (string | null)[] = items.map(({ userId }: { userId: string | null }) => userId)
@@ -131,7 +131,7 @@ describe('oauth server › access tokens', () => {
     expect(users).toEqual([null, null])
   })
 
-  test('that expired or were mistyped are refused', async () => {
+  test('that are expired or mistyped are rejected', async () => {
     const { access_token } = await obtainTokens(first, user, client)
     await first.sql(`update basalt.oauth_access_tokens set expires_at = now() - interval '1 s'`)
     for (const token of [access_token, `${access_token.slice(0, -1)}_`, `basalt_at_${'0'.repeat(49)}`]) {
@@ -151,7 +151,7 @@ describe('oauth server › access tokens', () => {
   })
 })
 
-describe('oauth server › the end of access', () => {
+describe('oauth server › access ends', () => {
   const admin = async (method: string, path: string) =>
     first.request(method, `/api/admin/${path}`, { token: await first.adminToken() })
   const grantsOf = async (token: string) => (await ask('GET', '/api/auth/grants', token)).json
@@ -184,18 +184,18 @@ describe('oauth server › the end of access', () => {
       'the client is deleted by SQL',
       ({ client }) => first.sql('delete from basalt.oauth_clients where client_id = $1', [client.clientId]),
     ],
-  ])('when %s comes on every node', async (_how, end) => {
+  ])('on every node when %s', async (_how, end) => {
     const fresh = await createClient(first)
     const tokens = await obtainTokens(first, user, fresh)
     for (const node of [first, second]) expect(await statusOf(node, tokens.access_token)).toBe(200)
     await end({ client: fresh, refresh: tokens.refresh_token, access: tokens.access_token })
-    // A second is what revocation may take; the rest is slack for a busy machine.
+    // A second is what revocation may take, and the rest is slack for a busy machine.
     for (const node of [first, second]) {
       await waitFor('the end', async () => (await statusOf(node, tokens.access_token)) === 401, 15_000)
     }
   })
 
-  test('comes with the user, for a while or for good', async () => {
+  test('with the user, temporarily or permanently', async () => {
     const [row] = await first.sql<{ id: string }>('insert into basalt.users default values returning id')
     const id = row?.id ?? ''
     const { access_token } = await obtainTokens(first, userToken({ sub: id }), client)
@@ -214,7 +214,7 @@ describe('oauth server › the end of access', () => {
     await wait(401)
   })
 
-  test('is what a user may look up and bring about, for their own grants only', async () => {
+  test('when the user revokes a grant, and users see only their own grants', async () => {
     await first.sql('insert into basalt.users (id) values ($1) on conflict do nothing', [bob])
     const fresh = await createClient(first, { name: 'Calendar' })
     const { refresh_token } = await obtainTokens(first, user, fresh, {
@@ -250,7 +250,7 @@ describe('oauth server › the end of access', () => {
 describe('oauth server › races on two nodes', () => {
   const nodes = () => Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? first : second))
 
-  test('of twenty exchanges of one code one succeeds, and what it gave is revoked', async () => {
+  test('one of twenty exchanges of one code succeeds, and its grant is revoked', async () => {
     const fresh = await createClient(first)
     const proof = createProof()
     const code = await approveClient(first, user, fresh, proof)
@@ -267,7 +267,7 @@ describe('oauth server › races on two nodes', () => {
     expect((await refresh(first, fresh, won?.json.refresh_token)).json.error).toBe('invalid_grant')
   })
 
-  test('twenty refreshes with one token answer one successor', async () => {
+  test('twenty refreshes with one token return one successor', async () => {
     const { refresh_token } = await obtainTokens(first, user, client)
     const responses = await Promise.all(nodes().map((node) => refresh(node, client, refresh_token)))
     expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -276,7 +276,7 @@ describe('oauth server › races on two nodes', () => {
     expect((await refresh(second, client, responses[0]?.json.refresh_token)).status).toBe(200)
   })
 
-  test('a consent that is given again with less narrows codes, tokens and streams of before', async () => {
+  test('a narrower consent narrows earlier codes, tokens and streams', async () => {
     const fresh = await createClient(first)
     const wide = { scope: '*', allowed_tables: ['note', 'item'] }
     const elsewhere = await obtainTokens(first, user, fresh, { allowed_tables: ['item'] })
@@ -309,7 +309,7 @@ describe('oauth server › races on two nodes', () => {
         scopeError('does not have access to table: item'),
       )
     }
-    // Nothing is left of it: no collection would mean all.
+    // Nothing is left of the grant, since an empty list of collections would mean all.
     expect((await ask('GET', '/api/collections/item', elsewhere.access_token)).status).toBe(401)
     expect((await refresh(first, fresh, elsewhere.refresh_token)).json.error).toBe('invalid_grant')
     await stream.ended()
@@ -320,7 +320,7 @@ describe('oauth server › races on two nodes', () => {
     expect((await write(narrow.access_token, second, 105)).status).toBe(403)
   })
 
-  test('a redemption amid a narrower consent gets no more than that', async () => {
+  test('a redemption during a narrower consent gets only the narrower access', async () => {
     const fresh = await createClient(first)
     const proof = createProof()
     const code = await approveClient(first, user, fresh, proof, { scope: '*' })

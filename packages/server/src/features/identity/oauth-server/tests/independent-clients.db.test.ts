@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** What the application's own page does for a signed-in user. */
+/** Approves as the application's own page does for a signed-in user. */
 async function approve(address: URL): Promise<URL> {
   const asked = Object.fromEntries(address.searchParams)
   const response = await app.request('POST', '/api/auth/authorize/consent', {
@@ -64,7 +64,7 @@ describe('oauth server › openid-client', () => {
 describe('oauth server › oauth4webapi', () => {
   const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-  test('takes the metadata, and a public client signs in with PKCE', async () => {
+  test('accepts the metadata, and signs a public client in with PKCE', async () => {
     const issuer = new URL(app.url)
     const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
     const server = await oauth.processDiscoveryResponse(issuer, found)
@@ -119,7 +119,7 @@ describe('oauth server › oauth4webapi', () => {
     })
   })
 
-  test('comes from a refused request to tokens: finds the server, registers itself, signs in', async () => {
+  test('gets from a rejected request to tokens: finds the server, registers itself, signs in', async () => {
     const refused = await fetch(`${app.url}/api/collections/note`)
     const [, address = ''] =
       /^Bearer resource_metadata="([^"]+)"$/.exec(refused.headers.get('www-authenticate') ?? '') ?? []
@@ -152,7 +152,7 @@ describe('oauth server › oauth4webapi', () => {
   })
 })
 
-test('oauth server › a refused request names the resource metadata where programs may call', async () => {
+test('oauth server › a rejected request names the resource metadata where programs may call', async () => {
   const metadata = `resource_metadata="${app.url}/.well-known/oauth-protected-resource"`
   const challengeOf = async (path: string, token?: string) => {
     const response = await app.request('GET', path, { token })

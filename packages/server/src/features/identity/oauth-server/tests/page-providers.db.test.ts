@@ -39,7 +39,7 @@ afterAll(async () => {
   await peer[Symbol.asyncDispose]()
 })
 
-/** A person the provider knows, whose address it vouches for. */
+/** Creates a person at the provider, with a verified address. */
 function introduce(email = newEmail()): string {
   peer.person = { sub: `sub of ${email}`, email, email_verified: true }
   return email
@@ -47,7 +47,7 @@ function introduce(email = newEmail()): string {
 
 const query = (more: object = {}) => String(new URLSearchParams(askWith(client, proof, { state, ...more })))
 
-/** A browser without a script, on the page. */
+/** Browser without a script, on the page. */
 class Page extends Browser {
   status = 0
   html = ''
@@ -84,7 +84,7 @@ class Page extends Browser {
 const codeIn = (location: string) => new URL(location).searchParams.get('code') ?? ''
 
 describe('oauth server › page › providers', () => {
-  test('a person signs in with a provider, allows, and the client gets tokens of their account', async () => {
+  test('a user signs in with a provider, allows, and the client gets tokens of the account', async () => {
     const email = introduce()
     const page = await new Page().signInAtProvider({ scope: 'readonly' })
     expect(page.status).toBe(200)
@@ -98,12 +98,12 @@ describe('oauth server › page › providers', () => {
     const sessions =
       'select 1 from basalt.sessions s join basalt.users u on u.id = s.user_id where u.email = $1'
     expect(await app.sql(sessions, [email])).toEqual([])
-    // Who has consented before returns to the client at once.
+    // A user with an earlier consent returns to the client at once.
     const again = await new Page().signInAtProvider({ scope: 'readonly' })
     expect([again.status, codeIn(again.location)]).toEqual([303, expect.stringMatching(/^basalt_code_/)])
   })
 
-  test('names the providers that are enabled, escaped, and none while none is', async () => {
+  test('the enabled providers are named, escaped, and none while none is enabled', async () => {
     const page = await new Page().show(`${app.url}/oauth/authorize?${query()}`)
     expect(page.html).toContain('>Continue with Peer &#38; sons</a>')
     expect(page.html).not.toContain('Continue with Google')
@@ -120,7 +120,7 @@ describe('oauth server › page › providers', () => {
     await app.request('DELETE', path, { token: admin })
   })
 
-  test('a second factor is asked for after the provider', async () => {
+  test('a second factor is required after the provider', async () => {
     const email = newEmail()
     const { token, user } = await accounts.register(email)
     await app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.id])
@@ -135,7 +135,7 @@ describe('oauth server › page › providers', () => {
     expect((await redeem(app, client, proof, codeIn(page.location))).status).toBe(200)
   })
 
-  test('the answer of a provider counts once, in the browser that asked, also on two nodes', async () => {
+  test('a provider response works once, in the browser that requested it, also on two nodes', async () => {
     introduce()
     await using node = await accounts.secondNode()
     const page = await new Page().show(`${app.url}/oauth/authorize?${query()}`)
@@ -153,7 +153,7 @@ describe('oauth server › page › providers', () => {
     expect(statuses.toSorted()).toEqual([200, ...Array(9).fill(400)])
   })
 
-  test('what goes wrong at the provider is said on the page, where other ways in are left', async () => {
+  test('a failure at the provider is shown on the page, with the other sign-in methods', async () => {
     introduce()
     for (const [answer, status, problem] of [
       ['error=access_denied', 400, 'OAuth authentication was denied or failed.'],
@@ -175,7 +175,7 @@ describe('oauth server › page › providers', () => {
     }
   })
 
-  test('a disabled account is refused on the page', async () => {
+  test('a disabled account is rejected on the page', async () => {
     const email = introduce()
     await new Page().signInAtProvider()
     await app.sql('update basalt.users set disabled_at = now() where email = $1', [email])
@@ -191,14 +191,14 @@ describe('oauth server › page › providers', () => {
     expect([page.status, page.html.includes('Sign in to continue')]).toEqual([200, true])
   })
 
-  test('a request that is wrong goes no further than the page does', async () => {
+  test('an invalid request never reaches the provider', async () => {
     const page = await new Page().show(`${app.url}/oauth/authorize/peer?${query({ client_id: 'x' })}`)
     expect([page.status, page.html.includes('invalid client_id')]).toEqual([401, true])
     await page.show(`${app.url}/oauth/authorize/peer?${query({ scope: 'all' })}`)
     expect(page.location).toContain(`${callback}?error=invalid_scope`)
   })
 
-  test('a client that was revoked meanwhile gets nothing', async () => {
+  test('a client that was revoked in the meantime gets nothing', async () => {
     introduce()
     const page = await new Page().show(`${app.url}/oauth/authorize?${query()}`)
     const back = await page.visitProvider()

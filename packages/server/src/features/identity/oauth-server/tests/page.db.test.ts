@@ -45,7 +45,7 @@ async function appOf(ownerUserId: string): Promise<string> {
   return (await accounts.app.request('POST', '/api/admin/apps', { token, body })).json.id
 }
 
-/** A browser without a script: it keeps the cookie and sends forms as they stand. */
+/** Browser without a script: it stores the cookie and sends forms unchanged. */
 class Browser {
   cookie = ''
   status = 0
@@ -53,20 +53,20 @@ class Browser {
   html = ''
 
   async open(query: string): Promise<this> {
-    return await this.#ask(`/oauth/authorize?${query}`, {})
+    return await this.#request(`/oauth/authorize?${query}`, {})
   }
 
-  /** Sends the form of a step with what a person fills in. */
+  /** Sends the form of a step with the values of a user. */
   async submit(step: string, values: Readonly<Record<string, string>> = {}): Promise<this> {
     const body = new URLSearchParams({ ...inputsOf(this.html, step), ...values })
-    return await this.#ask('/oauth/authorize', { method: 'POST', body })
+    return await this.#request('/oauth/authorize', { method: 'POST', body })
   }
 
   get location(): URL {
     return new URL(this.headers.get('location') ?? '')
   }
 
-  async #ask(path: string, init: RequestInit): Promise<this> {
+  async #request(path: string, init: RequestInit): Promise<this> {
     const headers = this.cookie === '' ? {} : { cookie: this.cookie }
     const response = await fetch(accounts.app.url + path, { ...init, headers, redirect: 'manual' })
     const [cookie] = response.headers.get('set-cookie')?.split(';') ?? []
@@ -86,7 +86,7 @@ async function signIn(user: SignedIn['user']): Promise<Browser> {
 }
 
 describe('oauth server › page', () => {
-  test('signs in, asks for consent and leads back with code, state and issuer', async () => {
+  test('signs in, requests consent and redirects with code, state and issuer', async () => {
     const { user } = await accounts.register()
     const browser = await new Browser().open(query({ scope: 'readonly', allowed_tables: 'note' }))
     expect([browser.status, browser.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
@@ -100,7 +100,7 @@ describe('oauth server › page', () => {
     await browser.submit('password', { email: user.email, password: goodPassword })
     expect(browser.html).toMatch(/wants to <b>read<\/b> your data in <code>note<\/code>/)
     expect(browser.html).toContain('<b>client.example.com</b>')
-    // What the cookie holds between sign-in and consent opens nothing else.
+    // The content of the cookie between sign-in and consent is useless elsewhere.
     const [, held = ''] = browser.cookie.split('=')
     for (const token of [held, held.split('.').at(-1), decodeURIComponent(held)]) {
       const me = await accounts.app.request('GET', '/api/auth/me', { token })
@@ -115,11 +115,11 @@ describe('oauth server › page', () => {
     const tokens = (await redeem(accounts.app, client, proof, code)).json
     expect(tokens).toMatchObject({ scope: 'readonly', allowed_tables: ['note'] })
     const sessions = await accounts.app.sql('select 1 from basalt.sessions where user_id = $1', [user.id])
-    // That of the registration.
+    // The only session is that of the registration.
     expect(sessions).toHaveLength(1)
   })
 
-  test('says what the client wants to do beside that', async () => {
+  test('names the actions that the client requests', async () => {
     const { user } = await accounts.register()
     const acting = await createClient(accounts.app, {
       appId: await appOf(user.id),
@@ -137,7 +137,7 @@ describe('oauth server › page', () => {
     expect((await signIn(user)).html).not.toContain('id="actions"')
   })
 
-  test('says of a client that no administrator has registered that it was not checked', async () => {
+  test('warns of a client that no administrator has registered', async () => {
     const { user } = await accounts.register()
     expect((await signIn(user)).html).not.toContain('id="unchecked"')
     const become = (source: string) =>
@@ -150,7 +150,7 @@ describe('oauth server › page', () => {
     await become('administrator')
   })
 
-  test('gives one code for an approval that is sent several times at once', async () => {
+  test('issues one code for an approval that is sent several times at once', async () => {
     const { user } = await accounts.register()
     const browser = await signIn(user)
     const tabs = Array.from({ length: 10 }, () => Object.assign(new Browser(), browser))
@@ -163,7 +163,7 @@ describe('oauth server › page', () => {
     expect(codes).toHaveLength(1)
   })
 
-  test('asks for another sign-in when a second factor was enrolled since', async () => {
+  test('requires a new sign-in when a second factor was enrolled in the meantime', async () => {
     const { token, user } = await accounts.register()
     const browser = await signIn(user)
     const { secret } = await enrollTotp(accounts.post, token)
@@ -176,20 +176,20 @@ describe('oauth server › page', () => {
     expect(browser.location.searchParams.has('code')).toBe(true)
   })
 
-  test('asks no second time for what was consented to', async () => {
+  test('does not request the same consent twice', async () => {
     const { user } = await accounts.register()
     await (await signIn(user)).submit('consent', { decision: 'approve' })
     const again = await signIn(user)
     expect([again.status, again.location.searchParams.has('code')]).toEqual([303, true])
   })
 
-  test('leads back with access_denied', async () => {
+  test('redirects with access_denied', async () => {
     const { user } = await accounts.register()
     const browser = await (await signIn(user)).submit('consent', { decision: 'deny' })
     expect(Object.fromEntries(browser.location.searchParams)).toMatchObject({ error: 'access_denied', state })
   })
 
-  test('says what is wrong with a sign-in, and stays', async () => {
+  test('shows the problem of a failed sign-in', async () => {
     const { user } = await accounts.register()
     const browser = await new Browser().open(query())
     await browser.submit('password', { email: user.email, password: 'wrong' })
@@ -198,7 +198,7 @@ describe('oauth server › page', () => {
     expect(browser.html).toContain('id="consent"')
   })
 
-  test('takes a mailed link that is pasted', async () => {
+  test('accepts a pasted mailed link', async () => {
     const { user } = await accounts.register()
     const browser = await (await new Browser().open(query())).submit('mail', { email: user.email })
     let mail = await accounts.inbox.take(user.email)
@@ -207,14 +207,14 @@ describe('oauth server › page', () => {
     expect(browser.html).toContain('id="consent"')
   })
 
-  test('asks for a second factor, which nothing passes by', async () => {
+  test('requires a second factor, which no step can skip', async () => {
     const email = newEmail()
     const { token, user } = await accounts.register(email)
     const { secret } = await enrollTotp(accounts.post, token)
     const browser = await signIn(user)
     expect(browser.html).toContain('One more step')
     expect(browser.html).not.toContain('id="consent"')
-    // Neither consent nor another sign-in step passes the factor by.
+    // Neither consent nor another sign-in step skips the factor.
     await browser.submit('consent', { decision: 'approve', request: query(), step: 'consent' })
     expect([browser.status, browser.html.includes('One more step')]).toEqual([200, true])
     await browser.submit('totp', { code: '000000' })
@@ -225,7 +225,7 @@ describe('oauth server › page', () => {
     expect(browser.location.searchParams.has('code')).toBe(true)
   })
 
-  test('takes a mailed code or a backup code as second factor', async () => {
+  test('accepts a mailed code or a backup code as second factor', async () => {
     const totp = await totpUser(accounts)
     const { user } = totp
     await accounts.app.sql(
@@ -251,7 +251,7 @@ describe('oauth server › page', () => {
     expect(browser.html).toContain('id="consent"')
   })
 
-  test('does nothing for a form of another site, or without its cookie', async () => {
+  test('ignores a form of another site, and one without its cookie', async () => {
     const { user } = await accounts.register()
     const browser = await new Browser().open(query())
     const own = browser.cookie
@@ -275,7 +275,7 @@ describe('oauth server › page', () => {
     expect([unsigned.status, unsigned.html.includes('The sign-in has expired')]).toEqual([200, true])
   })
 
-  test('leads errors to the client where it is known, and shows the others', async () => {
+  test('redirects errors to a known client, and shows the others', async () => {
     const back = await new Browser().open(query({ scope: 'all' }))
     expect([back.status, back.location.origin + back.location.pathname]).toEqual([303, callback])
     expect(Object.fromEntries(back.location.searchParams)).toEqual({
@@ -295,9 +295,9 @@ describe('oauth server › page', () => {
       expect(Object.fromEntries(led.location.searchParams)).toEqual(answer)
     }
     for (const more of [{ client_id: 'x' }, { redirect_uri: 'https://evil.example/' }]) {
-      const shown = await new Browser().open(query(more))
-      expect([shown.status >= 400, shown.headers.get('location')]).toEqual([true, null])
-      expect(attributeOf(shown.html, 'role')).toBe('alert')
+      const description = await new Browser().open(query(more))
+      expect([description.status >= 400, description.headers.get('location')]).toEqual([true, null])
+      expect(attributeOf(description.html, 'role')).toBe('alert')
     }
     for (const again of ['redirect_uri=https://evil.example/', 'client_id=x', 'state=x']) {
       const doubled = await new Browser().open(`${query()}&${again}`)

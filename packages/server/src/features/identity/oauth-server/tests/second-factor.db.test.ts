@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => accounts[Symbol.asyncDispose]())
 
-test('with a factor enrolled, a session that has not passed it gives no client access', async () => {
+test('oauth server › a session that has not passed the enrolled factor cannot consent', async () => {
   const { app } = accounts
   const user = await totpUser(accounts)
   const appId = (
@@ -28,7 +28,7 @@ test('with a factor enrolled, a session that has not passed it gives no client a
     error: 'insufficient_aal',
   }
   const asked = askWith(client, proof)
-  // The session of before the enrolment.
+  // The session from before the enrolment.
   const consent = await app.request('POST', '/api/auth/authorize/consent', {
     token: user.token,
     body: { decision: 'approve', ...asked },

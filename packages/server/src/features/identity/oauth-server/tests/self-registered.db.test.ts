@@ -51,10 +51,10 @@ const clientOf = async (clientId: string) =>
   (await app.request('GET', `/api/admin/oauth/clients/${encodeURIComponent(clientId)}`, { token: admin }))
     .json
 
-describe('oauth server › client registration', () => {
+describe('POST /api/auth/clients', () => {
   const register = (body: unknown, on = app) => on.request('POST', '/api/auth/clients', { body })
 
-  test('gives a confidential client an id and a secret, by which a user lets it in', async () => {
+  test('gives a confidential client an id and a secret, with which a user can grant it access', async () => {
     const response = await register({
       client_name: ' Notebook ',
       redirect_uris: [callback, callback],
@@ -93,7 +93,7 @@ describe('oauth server › client registration', () => {
     expect(JSON.stringify(stored)).not.toContain(client.clientSecret.slice(-30))
   })
 
-  test('gives a public client an id alone, and the scopes that are permitted of those it lists', async () => {
+  test('gives a public client only an id, and the permitted scopes among those it lists', async () => {
     const { json: registered } = await register({
       redirect_uris: ['http://127.0.0.1/callback'],
       token_endpoint_auth_method: 'none',
@@ -191,19 +191,19 @@ describe('oauth server › client registration', () => {
     ['{', 'invalid_client_metadata', 'invalid JSON body'],
     [[], 'invalid_client_metadata', 'body must be object'],
     ['null', 'invalid_client_metadata', 'body must be object'],
-  ])('refuses %j: %s: %s', async (body, error, error_description) => {
+  ])('rejects %j: %s: %s', async (body, error, error_description) => {
     const response = await register(body)
     expect([response.status, response.json]).toEqual([400, { error, error_description }])
   })
 
-  test('refuses what is no JSON', async () => {
+  test('rejects a body that is not JSON', async () => {
     expect((await postForm(app, '/api/auth/clients', { redirect_uris: callback })).json).toEqual({
       error: 'invalid_client_metadata',
       error_description: 'Content-Type must be application/json',
     })
   })
 
-  test('gives nothing for the client itself, nor knowledge of the tokens of others', async () => {
+  test('gives the client neither access for itself nor information about tokens of others', async () => {
     const { client_id, client_secret } = (await register({ redirect_uris })).json
     const registered = { client_id, client_secret }
     expect(
@@ -248,7 +248,7 @@ describe('oauth server › client registration', () => {
     ).toHaveLength(5)
   })
 
-  test('is off unless it is switched on', async () => {
+  test('is disabled by default', async () => {
     await using off = await createTestApp({
       config: { 'auth.oauth_provider.enabled': 'true' },
       database: app.database,
@@ -271,7 +271,7 @@ describe('oauth server › client registration', () => {
 
 describe('oauth server › client metadata documents', () => {
   let count = 0
-  /** A client with a document of its own. */
+  /** Publishes a client with a document of its own. */
   function publish(more: object = {}, headers: Record<string, string> = {}) {
     count += 1
     const clientId = `https://client.example.com/oauth/${count}.json`
@@ -294,7 +294,7 @@ describe('oauth server › client metadata documents', () => {
     error_description: `client metadata document: ${problem}`,
   })
 
-  test('describe a client that users let in, and that refreshes without another fetch', async () => {
+  test('describe a client that users grant access, and that refreshes without another fetch', async () => {
     const client = publish()
     expect((await authorize(askWith(client, proof))).json).toMatchObject({
       requires_consent: true,
@@ -324,7 +324,7 @@ describe('oauth server › client metadata documents', () => {
     ['max-age=99999999', 86_400],
     ['no-store, max-age=7200', 60],
     ['', 3600],
-  ])('with Cache-Control %j are used for %i s, then fetched anew', async (control, seconds) => {
+  ])('with Cache-Control %j are used for %i s, then fetched again', async (control, seconds) => {
     const client = publish({}, control === '' ? {} : { 'cache-control': control })
     await authorize(askWith(client, proof))
     const [row] = await app.sql(
@@ -350,7 +350,7 @@ describe('oauth server › client metadata documents', () => {
     expect(fetches(client)).toBe(2)
   })
 
-  test('are fetched once by ten requests at once', async () => {
+  test('are fetched once by ten concurrent requests', async () => {
     const client = publish()
     const responses = await Promise.all(Array.from({ length: 10 }, () => authorize(askWith(client, proof))))
     expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200))
@@ -382,14 +382,14 @@ describe('oauth server › client metadata documents', () => {
     [{ scope: 'openid' }, 'scope: expected some of readonly, readwrite'],
     [{ response_types: ['token'] }, 'response_types: expected a list with code'],
     [{ padding: 'x'.repeat(5 * 1024) }, 'it is longer than 5120 bytes'],
-  ])('are refused with %j: %s', async (more, problem) => {
+  ])('are rejected with %j: %s', async (more, problem) => {
     const client = publish(more)
     const response = await authorize(askWith(client, proof))
     expect([response.status, response.json]).toEqual([401, refusal(problem)])
     expect(
       await app.sql('select 1 from basalt.oauth_clients where client_id = $1', [client.clientId]),
     ).toEqual([])
-    // What is wrong is not remembered.
+    // A faulty document is not remembered.
     await authorize(askWith(client, proof))
     expect(fetches(client)).toBe(2)
   })
@@ -401,21 +401,21 @@ describe('oauth server › client metadata documents', () => {
     [{ status: 200, text: '<html>', headers: jsonType }, 'it is no JSON object'],
     [{ status: 200, text: '[]', headers: jsonType }, 'it is no JSON object'],
     [{ status: 200, text: 'x'.repeat(100_000), headers: jsonType }, 'it is longer than 5120 bytes'],
-  ])('are refused as answer %j: %s', async (answer, problem) => {
+  ])('are rejected as response %j: %s', async (answer, problem) => {
     const client = publish()
     answerWith(client.clientId, answer)
     const response = await authorize(askWith(client, proof))
     expect([response.status, response.json]).toEqual([401, refusal(problem)])
   })
 
-  test('may be of loopback clients, and of another type of JSON', async () => {
+  test('may describe loopback clients, and have another type of JSON', async () => {
     const client = publish(
       { redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/callback'] },
       { 'content-type': 'application/oauth-client+json' },
     )
     const redirect_uri = 'http://127.0.0.1:6123/callback'
     expect((await authorize(askWith(client, proof, { redirect_uri }))).status).toBe(200)
-    // A number with zeros before it is the same port; matching goes by characters where the address is no loopback one.
+    // A port with leading zeros is the same port. Any other address is compared by characters.
     const spelled = { redirect_uri: 'http://127.0.0.1:0006123/callback' }
     expect((await authorize(askWith(client, proof, spelled))).status).toBe(200)
     const beyond = await authorize(
@@ -444,7 +444,7 @@ describe('oauth server › client metadata documents', () => {
     expect(standIn.requests).toEqual([])
   })
 
-  test('are not fetched from private networks by a server that is reached from outside', async () => {
+  test('are not fetched from private networks by a server with a public address', async () => {
     const names: Record<string, string> = {
       'inside.example.com': '10.0.0.5',
       'metadata.example.com': '169.254.169.254',
@@ -473,7 +473,7 @@ describe('oauth server › client metadata documents', () => {
     }
   })
 
-  test('are fetched so often for one address; the page says so', async () => {
+  test('are limited in number per address, which the page reports', async () => {
     await using limited = await createOAuthApp({
       config: { ...flags, 'auth.oauth_provider.registrations_per_hour': '3' },
       reachProvider: standIn.reachProvider,
@@ -486,7 +486,7 @@ describe('oauth server › client metadata documents', () => {
     const page = await limited.request('GET', `/oauth/authorize?${last}`)
     expect([page.status, page.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
     expect(page.text).toContain('too many requests')
-    // A request that is malformed as well: the document would say where its error may be sent.
+    // The request is malformed as well. Only the document would say where its error may be sent.
     const malformed = await limited.request('GET', `/oauth/authorize?${last}&response_type=token`)
     expect([malformed.status, malformed.headers.get('content-type')]).toEqual([
       429,
@@ -496,7 +496,7 @@ describe('oauth server › client metadata documents', () => {
     expect((await limited.request('GET', `/oauth/authorize?${first}`)).status).toBe(200)
   })
 
-  test('end what was given with a scope that they no longer list', async () => {
+  test('end grants with a scope that they no longer list', async () => {
     const client = publish()
     const narrow = await obtainTokens(app, user, client, { scope: 'readonly' })
     const wide = await obtainTokens(app, user, client, { scope: 'readwrite' })
@@ -514,7 +514,7 @@ describe('oauth server › client metadata documents', () => {
     expect((await refresh(app, client, narrow.refresh_token)).status).toBe(200)
   })
 
-  test('stay revoked, and are not changed by the administrator', async () => {
+  test('stay revoked, and cannot be changed by the administrator', async () => {
     const client = publish()
     await authorize(askWith(client, proof))
     const path = `/api/admin/oauth/clients/${encodeURIComponent(client.clientId)}`
@@ -533,7 +533,7 @@ describe('oauth server › client metadata documents', () => {
     expect(fetches(client)).toBe(1)
   })
 
-  test('are not read unless that is switched on', async () => {
+  test('are not read by default', async () => {
     await using off = await createTestApp({
       config: { 'auth.oauth_provider.enabled': 'true' },
       database: app.database,
@@ -547,7 +547,7 @@ describe('oauth server › client metadata documents', () => {
   })
 })
 
-test('oauth server › clients that no user has let in for a month are removed, those of administrators stay', async () => {
+test('oauth server › removes clients without a consent for a month, except those of administrators', async () => {
   const register = async () =>
     (await app.request('POST', '/api/auth/clients', { body: { redirect_uris: [callback] } })).json
   const [unused, used, revoked] = [await register(), await register(), await register()]

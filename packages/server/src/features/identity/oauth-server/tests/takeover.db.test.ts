@@ -51,7 +51,7 @@ describe('oauth server › an account that the owner of its address takes over',
         return await nodes.second.post('password-reset/confirm', { token, password: 'juniper-lantern-77' })
       },
     ],
-  ])('loses the consents that were given before the owner %s', async (_name, takeOver) => {
+  ])('loses the consents from before the owner %s', async (_name, takeOver) => {
     const { user, token } = await nodes.first.register()
     const tokens = await obtainTokens(nodes.first.app, token, client)
     const proof = createProof()
@@ -82,7 +82,7 @@ describe('oauth server › an account that the owner of its address takes over',
     expect((await refresh(nodes.second.app, client, tokens.refresh_token)).status).toBe(200)
   })
 
-  test('is not kept from its owner by a code that is redeemed at the same time', async () => {
+  test('belongs to its owner even when a code is redeemed at the same time', async () => {
     const { user, token } = await nodes.first.register()
     const proof = createProof()
     const code = await approveClient(nodes.first.app, token, client, proof)

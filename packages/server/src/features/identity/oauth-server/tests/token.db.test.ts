@@ -40,7 +40,7 @@ const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
 })
 
-describe('oauth server › token', () => {
+describe('POST /api/auth/token', () => {
   test('redeems a code', async () => {
     const proof = createProof()
     const code = await approveClient(app, user, client, proof, { allowed_tables: ['note'] })
@@ -66,7 +66,7 @@ describe('oauth server › token', () => {
     }
   })
 
-  test('takes the secret by HTTP Basic, and a public client without one', async () => {
+  test('accepts the secret by HTTP Basic, and a public client without one', async () => {
     const proof = createProof()
     const form = { grant_type: 'authorization_code', redirect_uri: callback, code_verifier: proof.verifier }
     const code = await approveClient(app, user, client, proof)
@@ -135,7 +135,7 @@ describe('oauth server › token', () => {
       'invalid_target',
       'resource must be',
     ],
-  ])('refuses a form %#: %s: %s', async (form, error, description) => {
+  ])('rejects a form %#: %s: %s', async (form, error, description) => {
     const isWithoutGrantType = description === 'grant_type is required'
     const response = await askToken(app, {
       ...(isWithoutGrantType ? {} : { grant_type: 'authorization_code' }),
@@ -149,7 +149,7 @@ describe('oauth server › token', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
-  test('refuses a revoked client', async () => {
+  test('rejects a revoked client', async () => {
     const revoked = await createClient(app)
     await app.sql('update basalt.oauth_clients set revoked_at = now() where client_id = $1', [
       revoked.clientId,
@@ -160,7 +160,7 @@ describe('oauth server › token', () => {
     )
   })
 
-  test('refuses two ways to authenticate, and names the scheme after a wrong one', async () => {
+  test('rejects two methods of authentication, and names the scheme after a wrong one', async () => {
     const form = { grant_type: 'client_credentials', scope: '*' }
     const right = basic(client.clientId, client.clientSecret ?? '')
     expect(answer(await postForm(app, '/api/auth/token', { ...form, ...credentials() }, right))).toEqual(
@@ -177,7 +177,7 @@ describe('oauth server › token', () => {
     }
   })
 
-  test('refuses what is no form, and repeated parameters', async () => {
+  test('rejects a body that is not a form, and repeated parameters', async () => {
     const noForm = refused('invalid_request', 'Content-Type must be application/x-www-form-urlencoded')
     for (const contentType of ['/', 'form', 'application/x-www-form-urlencoded, application/json']) {
       const headers = { 'content-type': contentType }
@@ -193,7 +193,7 @@ describe('oauth server › token', () => {
     )
   })
 
-  test('takes a form of many parameters, and refuses one beyond 64 KiB', async () => {
+  test('accepts a form of many parameters, and rejects one beyond 64 KiB', async () => {
     const names = (count: number) =>
       new URLSearchParams(Array.from({ length: count }, (_, i): [string, string] => [`${i}`, '']))
     expect(answer(await postForm(app, '/api/auth/token', names(8000)))).toEqual(
@@ -202,7 +202,7 @@ describe('oauth server › token', () => {
     expect((await postForm(app, '/api/auth/token', names(20_000))).status).toBe(413)
   })
 
-  test('of a failed check does not use the code up', async () => {
+  test('does not consume the code when a check fails', async () => {
     const proof = createProof()
     const code = await approveClient(app, user, client, proof)
     const other = await createClient(app)
@@ -219,7 +219,7 @@ describe('oauth server › token', () => {
     expect((await redeem(app, client, proof, code)).status).toBe(200)
   })
 
-  test('refuses a code that has expired, and one of a user who is disabled', async () => {
+  test('rejects an expired code, and one of a disabled user', async () => {
     const proof = createProof()
     const code = await approveClient(app, user, client, proof)
     await app.sql(`update basalt.oauth_codes set expires_at = now() - interval '1 s' where used_at is null`)
@@ -235,7 +235,7 @@ describe('oauth server › token', () => {
     )
   })
 
-  test('takes the verifier of RFC 7636, appendix B', async () => {
+  test('accepts the verifier of RFC 7636, appendix B', async () => {
     const proof = {
       verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
       challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -244,8 +244,8 @@ describe('oauth server › token', () => {
   })
 })
 
-describe('oauth server › client credentials', () => {
-  test('give a token without a refresh token', async () => {
+describe('POST /api/auth/token › client credentials', () => {
+  test('return a token without a refresh token', async () => {
     const form = { grant_type: 'client_credentials', scope: 'readonly', ...credentials() }
     expect(answer(await askToken(app, { ...form, allowed_tables: 'note, task' }))).toEqual([
       200,
@@ -260,7 +260,7 @@ describe('oauth server › client credentials', () => {
   })
 })
 
-describe('oauth server › refresh', () => {
+describe('POST /api/auth/token › refresh', () => {
   test('replaces the token', async () => {
     const before = await obtainTokens(app, user, client, { scope: 'readonly' })
     const response = await refresh(app, client, before.refresh_token)
@@ -269,7 +269,7 @@ describe('oauth server › refresh', () => {
     expect(response.json.access_token).not.toBe(before.access_token)
   })
 
-  test('refuses a scope beyond the granted one, without using the token up', async () => {
+  test('rejects a scope beyond the granted one, without consuming the token', async () => {
     const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readonly' })
     for (const scope of ['*', 'readwrite', 'readonly readwrite', 'openid']) {
       expect(answer(await refreshWith(refresh_token, scope))).toEqual(
@@ -279,7 +279,7 @@ describe('oauth server › refresh', () => {
     expect((await refreshWith(refresh_token, 'readonly')).status).toBe(200)
   })
 
-  test('narrows the access token to the scope that is asked for, not the refresh token', async () => {
+  test('narrows only the access token to the requested scope, not the refresh token', async () => {
     const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readwrite' })
     const narrow = (await refreshWith(refresh_token, 'readonly')).json
     expect(narrow.scope).toBe('readonly')
@@ -297,14 +297,14 @@ describe('oauth server › refresh', () => {
     expect((await refresh(app, client, narrow.refresh_token)).json.scope).toBe('readwrite')
   })
 
-  test('answers a replay within 10 s with the same successor', async () => {
+  test('returns the same successor for a replay within 10 s', async () => {
     const { refresh_token } = await obtainTokens(app, user, client)
     const first = (await refresh(app, client, refresh_token)).json
     const again = (await refresh(app, client, refresh_token)).json
     expect([again.access_token, again.refresh_token]).toEqual([first.access_token, first.refresh_token])
   })
 
-  test('leaves a revoked access token revoked when a replay answers it again', async () => {
+  test('keeps a revoked access token revoked when a replay returns it again', async () => {
     const { refresh_token } = await obtainTokens(app, user, client)
     const { access_token: token } = (await refresh(app, client, refresh_token)).json
     await postForm(app, '/api/auth/revoke', { token })
@@ -341,7 +341,7 @@ describe('oauth server › refresh', () => {
     expect(grant).toEqual({ ends: true })
   })
 
-  test('refuses the token of another client without harm to it', async () => {
+  test('rejects the token of another client, which stays valid', async () => {
     const { refresh_token } = await obtainTokens(app, user, client)
     const other = await createClient(app)
     expect(answer(await refresh(app, other, refresh_token))).toEqual(
@@ -350,7 +350,7 @@ describe('oauth server › refresh', () => {
     expect((await refresh(app, client, refresh_token)).status).toBe(200)
   })
 
-  test('refuses a token that has expired, of a disabled user, or of a session', async () => {
+  test('rejects a token that has expired, of a disabled user, or of a session', async () => {
     const { refresh_token } = await obtainTokens(app, user, client)
     await app.sql(`update basalt.oauth_grants set expires_at = now() - interval '1 s'`)
     expect(answer(await refresh(app, client, refresh_token))).toEqual(
@@ -373,8 +373,8 @@ describe('oauth server › refresh', () => {
   })
 })
 
-describe('oauth server › revocation', () => {
-  test('of an access token ends it alone, of a refresh token the grant', async () => {
+describe('POST /api/auth/revoke', () => {
+  test('ends only an access token, and the whole grant of a refresh token', async () => {
     const { access_token, refresh_token } = await obtainTokens(app, user, client)
     const status = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
     expect(await status(access_token)).toBe(200)
@@ -388,7 +388,7 @@ describe('oauth server › revocation', () => {
     expect((await refresh(app, client, json.refresh_token)).json.error).toBe('invalid_grant')
   })
 
-  test('of an unknown token is no error, of none is one', async () => {
+  test('accepts an unknown token and rejects a missing one', async () => {
     for (const token of ['x', `basalt_at_${'0'.repeat(49)}`, 'basalt_rt_x']) {
       expect((await postForm(app, '/api/auth/revoke', { token })).status).toBe(200)
     }
@@ -398,7 +398,7 @@ describe('oauth server › revocation', () => {
   })
 })
 
-describe('oauth server › introspection', () => {
+describe('POST /api/auth/introspect', () => {
   const introspect = (token: string, by: TestClient = client) =>
     postForm(app, '/api/auth/introspect', {
       token,
@@ -406,7 +406,7 @@ describe('oauth server › introspection', () => {
       client_secret: by.clientSecret,
     })
 
-  test('tells what a token is good for', async () => {
+  test('describes a token', async () => {
     const { access_token, refresh_token } = await obtainTokens(app, user, client)
     const about = {
       active: true,
@@ -427,7 +427,7 @@ describe('oauth server › introspection', () => {
     expect((await introspect(refresh_token)).json).toEqual({ active: false })
   })
 
-  test('tells nothing of tokens of other apps, of unknown ones, or to public clients', async () => {
+  test('reveals nothing about tokens of other apps, about unknown ones, or to public clients', async () => {
     const { access_token } = await obtainTokens(app, user, client)
     const stranger = await createClient(app)
     const sibling = await createClient(app, { appId: (await detailsOf(client)).appId })
@@ -444,7 +444,7 @@ describe('oauth server › introspection', () => {
     (await app.request('GET', `/api/admin/oauth/clients/${clientId}`, { token: await app.adminToken() })).json
 })
 
-test('oauth server › what has expired is removed, and what a replay has to be known by stays', async () => {
+test('oauth server › removes expired rows, except those that detect a replay', async () => {
   const { refresh_token } = await obtainTokens(app, user, client)
   await app.sql(`update basalt.oauth_access_tokens set expires_at = now() - interval '2 hours'`)
   const { deleteExpiredGrants } = await import('../token/grants.ts')

@@ -5,7 +5,7 @@ import { accessTokenOf, type OAuthContext } from '../context.ts'
 import { formatPermission } from '../scopes.ts'
 import type { GrantRow } from './grants.ts'
 
-/** RFC 6749 §5.1. */
+/** Token response (RFC 6749 §5.1). */
 export const OAuthTokens = component(
   'OAuthTokens',
   Type.Object({
@@ -14,7 +14,9 @@ export const OAuthTokens = component(
     expires_in: Type.Integer({ description: 'Seconds.' }),
     refresh_token: Type.Optional(Type.String()),
     scope: Type.String(),
-    allowed_tables: Type.Optional(Type.Array(Type.String(), { description: 'Absent: all.' })),
+    allowed_tables: Type.Optional(
+      Type.Array(Type.String(), { description: 'Collections that the token grants. Missing means all.' }),
+    ),
   }),
 )
 export type OAuthTokens = Answered<typeof OAuthTokens>
@@ -28,7 +30,7 @@ export function describeTokens(
     access_token: accessTokenOf(context, grant.id, generation),
     token_type: 'Bearer',
     expires_in: expiresIn,
-    // A client that acts for itself asks again with its secret (RFC 6749 §4.4.3).
+    // A client that acts for itself requests a new token with its secret (RFC 6749 §4.4.3).
     ...(generation === 0
       ? {}
       : { refresh_token: createRefreshToken({ sessionId: grant.id, generation }, context.key) }),

@@ -7,7 +7,7 @@ import { ProtocolError } from '../protocol-error.ts'
 import { describeTokens, type OAuthTokens } from './answer.ts'
 import { type CodeRow, findCode, redeemCode, revokeGrant } from './grants.ts'
 
-/** Redeems a code (RFC 6749 §4.1.3). Only a redemption that succeeds uses it up. @throws ProtocolError */
+/** Redeems a code (RFC 6749 §4.1.3). Only a successful redemption consumes it. @throws ProtocolError */
 export async function redeemAuthorizationCode(
   context: OAuthContext,
   client: ClientRow,
@@ -27,15 +27,15 @@ export async function redeemAuthorizationCode(
   const used = { hash, clientRowId: client.id, permission: code }
   const grant = await redeemCode(database, used, { id, accessTokenHash }, config)
   if (grant === undefined) {
-    // Of several at once this one came later, or the consent ended meanwhile, or the user is disabled, or the client has
-    // lost the scope.
+    // Another redemption came first, the consent ended in the meantime, the user is disabled, or the client has lost
+    // the scope.
     await requireUnused(context, hash)
     throw refuse('invalid authorization code')
   }
   return describeTokens(context, grant, { generation: 1, expiresIn: config.access_token_duration })
 }
 
-/** Revokes the grant of a code that is used again: it was stolen, before or after (RFC 6749 §4.1.2). */
+/** Revokes the grant of a code that is used again: either use may be that of a thief (RFC 6749 §4.1.2). */
 async function requireUnused({ database, onRevoke }: OAuthContext, hash: Buffer): Promise<CodeRow> {
   const code = await findCode(database, hash)
   if (code === undefined) throw refuse('invalid authorization code')
@@ -44,7 +44,7 @@ async function requireUnused({ database, onRevoke }: OAuthContext, hash: Buffer)
   throw refuse('authorization code already used')
 }
 
-/** RFC 7636 §4.6, with S256. */
+/** Verifies a code verifier with S256 (RFC 7636 §4.6). */
 function isProof(verifier: string, challenge: string): boolean {
   if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false
   const made = Buffer.from(createHash('sha256').update(verifier, 'ascii').digest('base64url'))

@@ -35,7 +35,7 @@ export async function grantClientCredentials(
   const accessTokenHash = hashToken(accessTokenOf(context, id, 0))
   const { database, config } = context
   const inserted = { ...grant, clientRowId: client.id, accessTokenHash }
-  // The scope was taken away from the client meanwhile.
+  // The client has lost the scope in the meantime.
   if (!(await insertClientGrant(database, inserted, config))) throw notAllowed()
   return describeTokens(context, grant, { generation: 0, expiresIn: config.access_token_duration })
 }

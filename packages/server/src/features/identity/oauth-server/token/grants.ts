@@ -4,7 +4,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { deleteUnusedClients } from '../clients/queries.ts'
 import { type Permission, permitting } from '../scopes.ts'
 
-/** Rights that a grant gives. */
+/** Permissions of a grant. */
 export interface GrantRow extends Permission {
   readonly id: string
   readonly allowed_tables: readonly string[]
@@ -27,9 +27,9 @@ export interface Lifetimes {
   readonly grant_duration: number
 }
 
-/** Time after its rotation in which a replayed refresh token gets the same successor, as for sessions. */
+/** Grace period after a rotation in which a replayed refresh token gets the same successor, as for sessions. */
 const graceSeconds = 10
-/** Rotations whose time is kept; more than a client makes within the grace. */
+/** Number of rotations whose time is kept. A client makes fewer within the grace period. */
 const rememberedRotations = 16
 
 export async function findCode(database: Queryable, hash: Buffer): Promise<CodeRow | undefined> {
@@ -40,10 +40,10 @@ export async function findCode(database: Queryable, hash: Buffer): Promise<CodeR
 }
 
 /**
- * Uses a code up and makes what it is for, by one statement: of many at once one succeeds. Client, user and consent are
- * locked first, in the order in which their end locks them before their codes: in one order no deadlock arises. The locks of
- * the client and of the consent wait for a change of their scopes, and are waited for by one, which then ends or narrows what was
- * made.
+ * Consumes a code and inserts its grant by one statement, so of many concurrent calls one succeeds. Client,
+ * user and consent are locked first, in the order in which ending them locks them before their codes. One
+ * order prevents deadlocks. A change of scopes and this statement wait for each other by the locks of client
+ * and consent. A later change then ends or narrows the new grant.
  */
 export async function redeemCode(
   database: Queryable,
@@ -83,12 +83,16 @@ export async function redeemCode(
     select id, scope, actions, allowed_tables from granted`)
 }
 
-/** Returns whether a client still has what was asked for. */
+/** Builds the condition that a client still has the requested permission. */
 function stillPermits(listed: Sql, { scope, actions }: Permission): Sql {
   return sql`${listed} && ${permitting(scope)}::text[] and ${listed} @> ${actions}::text[]`
 }
 
-/** Gives a client access for itself, and locks it as {@link redeemCode} does. @returns whether it still has the scope */
+/**
+ * Inserts a grant for the client itself, and locks the client as {@link redeemCode} does.
+ *
+ * @returns whether it still has the scope
+ */
 export async function insertClientGrant(
   database: Queryable,
   grant: GrantRow & { readonly clientRowId: string; readonly accessTokenHash: Buffer },
@@ -116,21 +120,22 @@ export async function insertClientGrant(
 /** Grant with the scope of its newest access token, which may be narrower than its own. */
 export interface RefreshedGrantRow extends GrantRow {
   readonly generation: number
-  /** Seconds that its access token is still valid. */
+  /** Seconds for which its access token is still valid. */
   readonly expires_in: number
 }
 
-/** When the rotation that replaced this generation happened; null when it is not remembered. */
+/** Returns the time of the rotation that replaced a generation, or null when it is no longer kept. */
 function rotationOf(generation: number) {
   return sql`g.rotations[cardinality(g.rotations) - (g.generation - ${generation}::int) + 1]`
 }
 
 /**
- * Takes a grant at this generation to its next one, with another access token, and answers a grant whose generation was
- * replaced within the grace period as it is. Of several at once one rotates: the others wait for its row lock, and
- * PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level). Only the
- * rotation stores the access token: a replay must not bring back one that was revoked (RFC 7009 §2.1). A scope narrows the
- * access token alone, not the refresh token (RFC 6749 §6); one that the grant does not permit is no refresh.
+ * Rotates a grant that is at this generation, with a new access token. Within the grace period of a replaced
+ * generation, returns the grant unchanged. Of several concurrent calls one rotates: the others wait for its
+ * row lock, and PostgreSQL evaluates the statement again on the updated row (PostgreSQL, Read Committed
+ * Isolation Level). Only the rotation stores the access token, because a replay must not restore a revoked
+ * one (RFC 7009 §2.1). A scope narrows only the access token, not the refresh token (RFC 6749 §6). A scope
+ * that the grant does not permit prevents the refresh.
  */
 export async function refreshGrant(
   database: Queryable,
@@ -138,9 +143,9 @@ export async function refreshGrant(
     readonly grantId: string
     readonly generation: number
     readonly clientRowId: string
-    /** Access token of the next generation. */
+    /** Hash of the next generation's access token. */
     readonly accessTokenHash: Buffer
-    /** Narrower rights; undefined: those of the grant. */
+    /** Narrower permissions. Undefined means those of the grant. */
     readonly permission: Permission | undefined
   },
   { access_token_duration, refresh_token_duration, grant_duration }: Lifetimes,
@@ -203,7 +208,7 @@ export async function findGrantState(database: Queryable, id: string): Promise<G
     from basalt.oauth_grants where id = ${id}::uuid`)
 }
 
-/** Revokes a grant whose old refresh token is used again: two have it, and one of them stole it. */
+/** Revokes a grant whose old refresh token is used again: two parties have it, and one of them stole it. */
 export async function revokeReplayedGrant(
   database: Queryable,
   id: string,
@@ -216,14 +221,14 @@ export async function revokeReplayedGrant(
   return count > 0
 }
 
-/** @returns whether the grant was in force */
+/** Revokes a grant. @returns whether the grant was active */
 export async function revokeGrant(database: Queryable, id: string): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.oauth_grants set revoked_at = now() where id = ${id}::uuid and revoked_at is null`)
   return count > 0
 }
 
-/** Deletes an access token, and revokes a grant that gives no other. @returns whether there was such a token */
+/** Deletes an access token, and revokes a grant that has no other. @returns whether there was such a token */
 export async function deleteAccessToken(database: Queryable, hash: Buffer): Promise<boolean> {
   const deleted = await database.count(sql`
     with deleted as (
@@ -236,7 +241,10 @@ export async function deleteAccessToken(database: Queryable, hash: Buffer): Prom
   return deleted > 0
 }
 
-/** Removes what has expired. A grant stays while its refresh token would be valid, revoked or not: its replays are known. */
+/**
+ * Deletes expired rows. A grant stays while its refresh token would be valid, revoked or not, so that replays
+ * are detected.
+ */
 export async function deleteExpiredGrants(database: Queryable): Promise<void> {
   await deleteInBatches(database, 'oauth_access_tokens', sql`expires_at < now() - interval '1 hour'`)
   await deleteInBatches(

@@ -48,9 +48,10 @@ export const token = operation({
   tag: 'oauth',
   summary: 'Exchange a code, a refresh token or client credentials for tokens',
   description:
-    'RFC 6749 §3.2. A form with `grant_type` (`authorization_code`, `refresh_token`, `client_credentials`), ' +
-    '`client_id` and `client_secret` (or HTTP Basic), and by the type of grant `code`, `redirect_uri` and ' +
-    '`code_verifier`; `refresh_token` and, for a narrower access token, `scope`; or `scope` and `allowed_tables`.',
+    'RFC 6749 §3.2. Requires a form with `grant_type` (`authorization_code`, `refresh_token`, ' +
+    '`client_credentials`), `client_id` and `client_secret` (or HTTP Basic). An authorization code also needs ' +
+    '`code`, `redirect_uri` and `code_verifier`. A refresh needs `refresh_token` and, for a narrower access ' +
+    'token, `scope`. Client credentials need `scope` and optionally `allowed_tables`.',
   documentedBody: formBody(OAuthTokenRequest),
   success: ok(OAuthTokens),
   otherResponses: { 400: OAuthError, 401: OAuthError },

@@ -28,7 +28,7 @@ export async function refreshTokens(
   return describeTokens(context, grant, { generation: grant.generation, expiresIn: grant.expires_in })
 }
 
-/** Returns why a refresh token is refused; a replay revokes the grant. */
+/** Returns why a refresh token is rejected. A replay revokes the grant. */
 async function explain(
   { database, onRevoke }: OAuthContext,
   client: ClientRow,

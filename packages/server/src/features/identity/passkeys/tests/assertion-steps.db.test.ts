@@ -129,8 +129,8 @@ describe.each(paths)('passkey assertion (WebAuthn §7.2) › %s', (name, refusal
   })
 
   test('rejects a passkey that can suddenly be backed up', async () => {
-    await expectRefusal({ flags: { be: true } }, /otherwise than before whether it can be backed up/)
-    await expectRefusal({ flags: { be: true, bs: true } }, /otherwise than before/)
+    await expectRefusal({ flags: { be: true } }, /changed whether it can be backed up/)
+    await expectRefusal({ flags: { be: true, bs: true } }, /changed whether it can be backed up/)
   })
 
   test('rejects a signature of another key', async () => {

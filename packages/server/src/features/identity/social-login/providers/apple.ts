@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { signJwt } from '../../../../lib/signed-jwt.ts'
 import { type ClientSettings, objectOf, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://developer.apple.com/documentation/signinwithapplerestapi */
+/** Apple: https://developer.apple.com/documentation/signinwithapplerestapi */
 export const apple: Provider = {
   title: 'Apple',
   endpoints: () => ({
@@ -14,7 +14,7 @@ export const apple: Provider = {
   scopes: ['name', 'email'],
   authentication: 'body',
   acceptsPkce: false,
-  // Apple requires it as soon as a scope is asked for.
+  // Apple requires it for any scope.
   responseMode: 'form_post',
   requiredExtra: ['team_id', 'key_id', 'private_key'],
   createClientSecret: signClientSecret,
@@ -29,7 +29,7 @@ export const apple: Provider = {
   },
 }
 
-/** Returns the name, which is sent the first time only, and only in the form. */
+/** Returns the name, which Apple sends only the first time, and only in the form. */
 function nameIn(user: string | null): string | undefined {
   try {
     const { firstName, lastName } = objectOf(objectOf(JSON.parse(user ?? '{}')).name)

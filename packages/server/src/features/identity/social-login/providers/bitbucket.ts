@@ -1,6 +1,6 @@
 import { objectOf, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://developer.atlassian.com/cloud/bitbucket/rest/intro/#authentication */
+/** Bitbucket: https://developer.atlassian.com/cloud/bitbucket/rest/intro/#authentication */
 export const bitbucket: Provider = {
   title: 'Bitbucket',
   endpoints: () => ({

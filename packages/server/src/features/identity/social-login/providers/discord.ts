@@ -1,6 +1,6 @@
 import { audienceIs, objectOf, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://discord.com/developers/docs/topics/oauth2 */
+/** Discord: https://discord.com/developers/docs/topics/oauth2 */
 export const discord: Provider = {
   title: 'Discord',
   endpoints: () => ({

@@ -1,6 +1,6 @@
 import { audienceIs, type ClientSettings, objectOf, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow */
+/** Facebook: https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow */
 export const facebook: Provider = {
   title: 'Facebook',
   endpoints: (settings) => ({

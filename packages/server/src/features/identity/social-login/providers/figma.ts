@@ -1,6 +1,6 @@
 import { type Provider, requireText, textOf } from './provider.ts'
 
-/** https://developers.figma.com/docs/rest-api/authentication/ */
+/** Figma: https://developers.figma.com/docs/rest-api/authentication/ */
 export const figma: Provider = {
   title: 'Figma',
   endpoints: () => ({

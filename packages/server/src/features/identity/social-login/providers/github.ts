@@ -1,6 +1,6 @@
 import { audienceIs, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps */
+/** GitHub: https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps */
 export const github: Provider = {
   title: 'GitHub',
   endpoints: () => ({

@@ -1,6 +1,6 @@
 import { audienceIs, type ClientSettings, objectOf, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://docs.gitlab.com/api/oauth2/ */
+/** GitLab: https://docs.gitlab.com/api/oauth2/ */
 export const gitlab: Provider = {
   title: 'GitLab',
   endpoints: (settings) => ({

@@ -1,6 +1,6 @@
 import { audienceIs, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://developers.google.com/identity/protocols/oauth2/web-server */
+/** Google: https://developers.google.com/identity/protocols/oauth2/web-server */
 export const google: Provider = {
   title: 'Google',
   endpoints: () => ({

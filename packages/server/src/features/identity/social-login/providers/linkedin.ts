@@ -1,6 +1,6 @@
 import { type Provider, requireText, textOf } from './provider.ts'
 
-/** https://learn.microsoft.com/en-us/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
+/** LinkedIn: https://learn.microsoft.com/en-us/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
 export const linkedin: Provider = {
   title: 'LinkedIn',
   endpoints: () => ({

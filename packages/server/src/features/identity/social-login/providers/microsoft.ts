@@ -1,6 +1,6 @@
 import { audienceIs, decodeClaims, type Provider, ProviderFailure, requireText, textOf } from './provider.ts'
 
-/** https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow */
+/** Microsoft: https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow */
 export const microsoft: Provider = {
   title: 'Microsoft',
   endpoints({ extra }) {
@@ -16,7 +16,7 @@ export const microsoft: Provider = {
       throw new ProviderFailure('the id_token is for another client')
     }
     const user = await api.get('https://graph.microsoft.com/v1.0/me')
-    // An address in a directory proves nothing: administrators of any tenant write what they like. The claim
+    // An address in a directory proves nothing, because administrators of a tenant can write any address. The claim
     // xms_edov says that the domain's owner was verified.
     const isVerified = [true, 1, '1', 'true'].some((value) => value === claims.xms_edov)
     return {

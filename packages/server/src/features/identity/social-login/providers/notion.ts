@@ -1,6 +1,6 @@
 import { type Json, objectOf, type Provider, ProviderFailure, requireText, textOf } from './provider.ts'
 
-/** https://developers.notion.com/docs/authorization */
+/** Notion: https://developers.notion.com/docs/authorization */
 export const notion: Provider = {
   title: 'Notion',
   endpoints: () => ({
@@ -13,7 +13,7 @@ export const notion: Provider = {
   authorizeParameters: { owner: 'user' },
   tokenRequestFormat: 'json',
   async readProfile(api) {
-    const owner = objectOf(api.tokenAnswer.owner ?? (await findOwner(api.get)))
+    const owner = objectOf(api.tokenResponse.owner ?? (await findOwner(api.get)))
     if (owner.type !== 'user') throw new ProviderFailure('the token does not belong to a person')
     const user = objectOf(owner.user)
     return {

@@ -1,12 +1,12 @@
 import { audienceIs, decodeClaims, type Provider, requireText, textOf } from './provider.ts'
 
-/** Title of an OpenID provider, and the scopes that are requested. */
+/** Title of an OpenID provider, and the requested scopes. */
 export interface OidcDescription {
   readonly title: string
   readonly scopes: readonly string[]
 }
 
-/** Creates an OpenID provider; its endpoints come from its discovery document (OpenID Connect Discovery §4). */
+/** Creates an OpenID provider, whose endpoints come from its discovery document (OpenID Connect Discovery §4). */
 export function createOidcProvider({ title, scopes }: OidcDescription): Provider {
   return {
     title,
@@ -25,7 +25,7 @@ export function createOidcProvider({ title, scopes }: OidcDescription): Provider
       }
     },
     findAudience({ accessToken, settings }) {
-      // The userinfo endpoint has accepted the token, so its claims are genuine; an opaque one has none.
+      // The userinfo endpoint has accepted the token, so its claims are genuine. An opaque token has none.
       const { azp, client_id: clientId, aud } = decodeClaims(accessToken)
       const client = azp ?? clientId
       if (client !== undefined) return audienceIs(client, settings)

@@ -1,9 +1,9 @@
 import { isObject, parseJson } from '../../../../lib/json.ts'
 
-/** JSON object of a provider, of which nothing is known yet. */
+/** Unchecked JSON object from a provider. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** Person as a provider describes them. */
+/** Profile of a person at a provider. */
 export interface Profile {
   /** Id of the person at the provider. */
   readonly subject: string
@@ -23,11 +23,11 @@ export interface ClientSettings {
 }
 
 export interface Endpoints {
-  /** Compared with `iss` where the provider sends it (RFC 9207). */
+  /** Issuer, which is compared with `iss` where the provider sends it (RFC 9207). */
   readonly issuer?: string
   readonly authorize: string
   readonly token: string
-  /** Keys that sign id_tokens; with it the id_token is verified, nonce included. */
+  /** Address of the keys that sign id_tokens. With it the id_token is verified, including the nonce. */
   readonly jwks?: string
 }
 
@@ -35,22 +35,26 @@ export interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** API of a provider, which its description reads a person's profile from. */
+/** API of a provider, from which its description reads a person's profile. */
 export interface ProviderApi {
   readonly settings: ClientSettings
   readonly accessToken: string
-  /** Response of the token endpoint; empty where a caller brought the access token. */
-  readonly tokenAnswer: Json
-  /** Claims of the id_token of that answer; empty without one. */
+  /** Response of the token endpoint. It is empty if a caller sent the access token. */
+  readonly tokenResponse: Json
+  /** Claims of that response's id_token. They are empty without one. */
   readonly claims: Json
   /** Form that the provider posted with the code (Apple: `user`). */
   readonly form: URLSearchParams
-  /** GET with the access token. @throws ProviderFailure unless the answer is JSON with status 200 */
+  /** Sends a GET request with the access token. @throws ProviderFailure unless the response is JSON with status 200 */
   get(url: string, options?: GetOptions): Promise<Json>
   getList(url: string): Promise<readonly Json[]>
-  /** Returns the userinfo of an OpenID provider; empty where it has no such endpoint. @throws ProviderFailure */
+  /**
+   * Returns the userinfo of an OpenID provider, or an empty object if it has no such endpoint.
+   *
+   * @throws ProviderFailure
+   */
   fetchUserInfo(): Promise<Json>
-  /** Sends a request of the client itself; undefined when the response is not JSON with status 200. */
+  /** Sends a request of the client itself. Returns undefined unless the response is JSON with status 200. */
   request(url: string, options: RequestOptions): Promise<Json | undefined>
 }
 
@@ -62,7 +66,7 @@ export interface RequestOptions extends GetOptions {
 /** Audience of an access token, as far as the provider reports it. */
 export type Audience = 'ours' | 'foreign' | 'unknown'
 
-/** Provider. Everything that differs between providers is in these values. */
+/** Provider, with all values that differ between providers. */
 export interface Provider {
   readonly title: string
   readonly endpoints: (settings: ClientSettings) => Endpoints
@@ -73,27 +77,30 @@ export interface Provider {
   readonly acceptsPkce: boolean
   readonly authorizeParameters?: Readonly<Record<string, string>>
   readonly responseMode?: 'form_post'
-  /** Keys of {@link ClientSettings.extra} that must be set; the client secret is required unless one makes it. */
+  /** Required keys of {@link ClientSettings.extra}. The client secret is required unless the provider makes one. */
   readonly requiredExtra?: readonly string[]
   /** Makes the client secret, where it is not a fixed text. */
   readonly createClientSecret?: (settings: ClientSettings, now: Date) => string
   readonly tokenRequestFormat?: 'json'
-  /** Its access tokens open nothing: applications bring the id_token. It needs {@link Endpoints.jwks} and an issuer. */
+  /**
+   * True if access tokens identify no user, so that applications send the id_token. It requires {@link
+   * Endpoints.jwks} and an issuer.
+   */
   readonly identifiesByIdToken?: true
   readonly readProfile: (api: ProviderApi) => Promise<Profile> | Profile
-  /** Absent where the provider has no way to ask. */
+  /** Finds the audience of an access token. Missing where the provider does not report it. */
   readonly findAudience?: (api: ProviderApi) => Promise<Audience> | Audience
 }
 
-/** Error for a response of the provider that cannot be used. The message is for the log. */
+/** Error for an unusable provider response. The message is for the log. */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure'
 }
 
-/** @throws ProviderFailure */
-export function requireText(value: unknown, what: string): string {
+/** Returns a required text of a response. @throws ProviderFailure */
+export function requireText(value: unknown, name: string): string {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
-  if (typeof value !== 'string' || value === '') throw new ProviderFailure(`the answer has no ${what}`)
+  if (typeof value !== 'string' || value === '') throw new ProviderFailure(`the response has no ${name}`)
   return value
 }
 
@@ -109,7 +116,7 @@ export function audienceIs(actual: unknown, settings: ClientSettings): Audience 
   return actual === settings.clientId ? 'ours' : 'foreign'
 }
 
-/** Returns the payload of a JWT that came straight from its issuer by TLS (OpenID Connect Core §3.1.3.7, step 6). */
+/** Returns the payload of a JWT that came directly from its issuer by TLS (OpenID Connect Core §3.1.3.7, step 6). */
 export function decodeClaims(token: unknown): Json {
   if (typeof token !== 'string') return {}
   const [, payload = ''] = token.split('.')

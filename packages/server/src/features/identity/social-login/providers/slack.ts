@@ -1,6 +1,6 @@
 import { type Provider, requireText, textOf } from './provider.ts'
 
-/** https://api.slack.com/authentication/sign-in-with-slack */
+/** Slack: https://api.slack.com/authentication/sign-in-with-slack */
 export const slack: Provider = {
   title: 'Slack',
   endpoints: () => ({

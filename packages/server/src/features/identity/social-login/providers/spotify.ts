@@ -1,6 +1,6 @@
 import { type Provider, requireText, textOf } from './provider.ts'
 
-/** https://developer.spotify.com/documentation/web-api/tutorials/code-flow */
+/** Spotify: https://developer.spotify.com/documentation/web-api/tutorials/code-flow */
 export const spotify: Provider = {
   title: 'Spotify',
   endpoints: () => ({
@@ -15,7 +15,7 @@ export const spotify: Provider = {
     return {
       subject: requireText(user.id, 'id'),
       email: textOf(user.email),
-      // "This email address is unverified", says the reference of the endpoint.
+      // The endpoint's reference says: "This email address is unverified".
       isEmailVerified: false,
       name: textOf(user.display_name),
     }

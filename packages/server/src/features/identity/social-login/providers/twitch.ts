@@ -1,6 +1,6 @@
 import { audienceIs, objectOf, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://dev.twitch.tv/docs/authentication/getting-tokens-oauth */
+/** Twitch: https://dev.twitch.tv/docs/authentication/getting-tokens-oauth */
 export const twitch: Provider = {
   title: 'Twitch',
   endpoints: () => ({
@@ -18,7 +18,7 @@ export const twitch: Provider = {
     return {
       subject: requireText(user.id, 'data[0].id'),
       email,
-      // "The user's verified email address", says the reference of the endpoint.
+      // The endpoint's reference says: "The user's verified email address".
       isEmailVerified: email !== undefined,
       name: textOf(user.display_name, user.login),
     }

@@ -1,6 +1,6 @@
 import { objectOf, type Provider, requireText, textOf } from './provider.ts'
 
-/** https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/authorization-code */
+/** Twitter: https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/authorization-code */
 export const twitter: Provider = {
   title: 'X',
   endpoints: () => ({

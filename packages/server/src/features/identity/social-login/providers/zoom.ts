@@ -1,6 +1,6 @@
 import { type Provider, requireText, textOf } from './provider.ts'
 
-/** https://developers.zoom.us/docs/integrations/oauth/ */
+/** Zoom: https://developers.zoom.us/docs/integrations/oauth/ */
 export const zoom: Provider = {
   title: 'Zoom',
   endpoints: () => ({

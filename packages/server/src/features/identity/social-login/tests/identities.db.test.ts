@@ -60,7 +60,7 @@ async function anonymous() {
 
 const link = (token: string, body: object) => accounts.post('link/oauth', body, token)
 
-/** What each provider answers for an access token of the client. */
+/** Sets the provider's responses to an access token of the client. */
 function issueToken(clientId: string, id: string): void {
   const email = `user${id}@providers.example`
   Object.assign(standIn.answers, {
@@ -92,7 +92,7 @@ const newId = () => String(900_000 + ++count)
 
 describe('social login › link by access token', () => {
   test.each(['google', 'github', 'discord', 'twitch', 'gitlab', 'facebook', 'microsoft'])(
-    '%s: gives an anonymous account the identity and refuses a token of another client',
+    '%s: links an anonymous account to the identity and rejects a token of another client',
     async (provider) => {
       const id = newId()
       const { token, user } = await anonymous()
@@ -114,7 +114,7 @@ describe('social login › link by access token', () => {
     },
   )
 
-  test('takes the verified address, and answers 409 when another account has it', async () => {
+  test('uses the verified address, and returns 409 when another account has it', async () => {
     const id = newId()
     issueToken('ours', id)
     const { token } = await anonymous()
@@ -131,7 +131,7 @@ describe('social login › link by access token', () => {
     expect([refused.status, refused.json.message]).toEqual([409, 'email already belongs to another account'])
   })
 
-  test('of a provider without a check of audiences: linked without an address, and no way to sign in', async () => {
+  test('of a provider without an audience check: links without an address, and not as a sign-in method', async () => {
     issueToken('ours', newId())
     const { token } = await anonymous()
     const linked = await link(token, { provider: 'spotify', access_token: 'x' })
@@ -142,7 +142,7 @@ describe('social login › link by access token', () => {
     expect(identities.json).toMatchObject([{ provider: 'spotify', proven: false }])
   })
 
-  test('is refused to a session that ends before the request is done', async () => {
+  test('rejects a session that ends before the request completes', async () => {
     issueToken('ours', newId())
     const { token, user } = await anonymous()
     await waitForJobs(accounts.app)
@@ -162,7 +162,7 @@ describe('social login › link by access token', () => {
     ).toEqual([])
   })
 
-  test('ten links of one identity at once make one', async () => {
+  test('links one identity once for ten concurrent requests', async () => {
     issueToken('ours', newId())
     const callers = await Promise.all(Array.from({ length: 10 }, anonymous))
     const answers = await Promise.all(
@@ -174,7 +174,7 @@ describe('social login › link by access token', () => {
     expect(refused?.json.message).toBe('OAuth identity already belongs to another account')
   })
 
-  test('answers the documented errors', async () => {
+  test('returns the documented errors', async () => {
     const { token } = await anonymous()
     const registered = await accounts.register()
     issueToken('ours', newId())
@@ -210,18 +210,23 @@ describe('social login › link by id_token of Apple', () => {
     standIn.answers['GET appleid.apple.com/auth/keys'] = standIn.keys
   })
 
-  test.each(['id_token', 'access_token'])('as %s gives an anonymous account the identity', async (member) => {
-    const claims = appleClaims()
-    const { token, user } = await anonymous()
-    const linked = await link(token, { provider, [member]: standIn.signIdToken(claims) })
-    expect(linked.status).toBe(200)
-    expect(linked.json.user).toMatchObject({ id: user.id, email: claims.email, emailVerified: true })
-    const identities = await accounts.app.request('GET', '/api/auth/identities', { token: linked.json.token })
-    expect(identities.json).toMatchObject([{ provider, subject: claims.sub, proven: true }])
-  })
+  test.each(['id_token', 'access_token'])(
+    'links an anonymous account to the identity in %s',
+    async (member) => {
+      const claims = appleClaims()
+      const { token, user } = await anonymous()
+      const linked = await link(token, { provider, [member]: standIn.signIdToken(claims) })
+      expect(linked.status).toBe(200)
+      expect(linked.json.user).toMatchObject({ id: user.id, email: claims.email, emailVerified: true })
+      const identities = await accounts.app.request('GET', '/api/auth/identities', {
+        token: linked.json.token,
+      })
+      expect(identities.json).toMatchObject([{ provider, subject: claims.sub, proven: true }])
+    },
+  )
 
   test.each([{ aud: 'theirs' }, { aud: ['ours', 'theirs'] }, { aud: undefined }])(
-    'of another client is refused: %j',
+    'rejects an id_token of another client: %j',
     async (change) => {
       const id_token = standIn.signIdToken(appleClaims(change))
       expect(show(await link((await anonymous()).token, { provider, id_token }))).toEqual([
@@ -256,15 +261,15 @@ describe('social login › link by id_token of Apple', () => {
     ],
     ['of an unknown key', () => `${encode({ alg: 'RS256', kid: 'unknown' })}.${encode(appleClaims())}.c2ln`],
     ['that is none', () => 'x'],
-  ])('%s is refused', async (_what, make) => {
+  ])('rejects an id_token %s', async (_what, make) => {
     const { token } = await anonymous()
     expect(show(await link(token, { provider, id_token: make() }))).toEqual([400, 'invalid id_token'])
   })
 
-  test('is required, and 502 without the keys of Apple', async () => {
+  test('requires an id_token, and returns 502 without the keys of Apple', async () => {
     const { token } = await anonymous()
     expect(show(await link(token, { provider }))).toEqual([400, 'access_token is required'])
-    // Another provider takes access tokens alone.
+    // Other providers accept only access tokens.
     expect(show(await link(token, { provider: 'google', id_token: 'x' }))).toEqual([
       400,
       'access_token is required',
@@ -283,7 +288,7 @@ describe('social login › link by redirect', () => {
   const begin = async (token: string) =>
     (await accounts.post('link/oauth/begin', { provider: 'peer' }, token)).json.url as string
 
-  test('a page names the account; then the provider signs in to it', async () => {
+  test('shows a page that names the account, then links the provider to it', async () => {
     const email = newPerson()
     const { token, user } = await accounts.register()
     const browser = new Browser()
@@ -304,7 +309,7 @@ describe('social login › link by redirect', () => {
     )
   })
 
-  test('the confirmation of another browser leads to the page again', async () => {
+  test('shows the page again for the confirmation of another browser', async () => {
     newPerson()
     const { token } = await accounts.register()
     const page = await (await new Browser().open(await begin(token))).text()
@@ -348,7 +353,7 @@ describe('social login › unlink', () => {
   const unlink = (token: string, body: object) =>
     accounts.app.request('DELETE', '/api/auth/link/oauth', { token, body })
 
-  test('keeps the last way to sign in', async () => {
+  test('keeps the last sign-in method', async () => {
     newPerson()
     const { token } = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     const refused = await unlink(token, { provider: 'peer' })
@@ -360,7 +365,7 @@ describe('social login › unlink', () => {
     expect([gone.status, gone.json.message]).toEqual([404, 'OAuth identity link not found'])
   })
 
-  test('of two providers unlinked at once one stays', async () => {
+  test('keeps one of two providers that are unlinked at once', async () => {
     newPerson()
     const { token, user } = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     await accounts.app.sql(
@@ -375,7 +380,7 @@ describe('social login › unlink', () => {
     expect(left.json).toHaveLength(1)
   })
 
-  test('takes the second factor where one is enrolled', async () => {
+  test('requires the second factor where one is enrolled', async () => {
     newPerson()
     const { token, user } = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     await accounts.app.sql(

@@ -21,7 +21,7 @@ afterAll(async () => {
   await peer[Symbol.asyncDispose]()
 })
 
-/** A person whom no test has seen. */
+/** Returns a person that no test has used. */
 function newPerson(more: Record<string, unknown> = {}): { sub: string; email: string } {
   const email = newEmail()
   peer.person = { sub: `sub of ${email}`, email, email_verified: true, name: 'Ada', ...more }
@@ -49,7 +49,7 @@ describe('social login › start', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
-  test('answers 404 for a provider that is not configured', async () => {
+  test('returns 404 for a provider that is not configured', async () => {
     for (const name of ['google', 'unknown', '__proto__']) {
       const response = await accounts.app.request('GET', `/api/auth/oauth/${name}`)
       expect(response.status).toBe(404)
@@ -78,7 +78,7 @@ describe('social login › callback', () => {
     expect(again.user.id).toBe(body.user.id)
   })
 
-  test('makes an account without an address when the provider does not vouch for it', async () => {
+  test('creates an account without an address when the provider does not vouch for it', async () => {
     const { email } = newPerson({ email_verified: false })
     const body = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     expect(body.user).toMatchObject({ email: '', emailVerified: false })
@@ -86,7 +86,7 @@ describe('social login › callback', () => {
     expect(users).toEqual([])
   })
 
-  test('a state is used once, also by ten requests at once on two nodes', async () => {
+  test('accepts a state once, also for ten concurrent requests on two nodes', async () => {
     newPerson()
     await using second = await accounts.secondNode()
     const browser = new Browser()
@@ -98,12 +98,12 @@ describe('social login › callback', () => {
       }),
     )
     const statuses = answers.map(({ status }) => status)
-    // The second node has another address, which the provider was not given: its winner is rejected there.
+    // The second node has another address, which the provider does not know. If it wins, the provider rejects it.
     expect(statuses.filter((status) => status !== 400)).toHaveLength(1)
     expect([200, 502]).toContain(statuses.find((status) => status !== 400))
   })
 
-  test('refuses the state of another browser and leaves it to its owner', async () => {
+  test('rejects the state of another browser, which stays valid for its owner', async () => {
     newPerson()
     const [owner, other] = [new Browser(), new Browser()]
     const callback = await owner.consent(await owner.start(accounts.app, 'peer'))
@@ -118,7 +118,7 @@ describe('social login › callback', () => {
     expect((await owner.open(callback.href)).status).toBe(200)
   })
 
-  test('refuses the state of another provider (RFC 9700 §4.4)', async () => {
+  test('rejects the state of another provider (RFC 9700 §4.4)', async () => {
     newPerson()
     const two = { issuer_url: peer.issuer, client_id: 'basalt', client_secret: 'a secret' }
     await using mixed = await createAccountsApp({
@@ -131,7 +131,7 @@ describe('social login › callback', () => {
     expect((await browser.open(callback.href)).status).toBe(200)
   })
 
-  test('refuses a state after ten minutes', async () => {
+  test('rejects a state after ten minutes', async () => {
     newPerson()
     const browser = new Browser()
     const callback = await browser.consent(await browser.start(accounts.app, 'peer'))
@@ -146,12 +146,12 @@ describe('social login › callback', () => {
     ['code=x&state=unknown', 'invalid or expired OAuth state'],
     ['code=x&state=a&state=b', 'invalid or expired OAuth state'],
     [`code=x&state=${'%0d%0a'.repeat(300)}`, 'invalid or expired OAuth state'],
-  ])('answers 400 to ?%s', async (query, message) => {
+  ])('returns 400 for ?%s', async (query, message) => {
     const refused = await new Browser().open(`${accounts.app.url}/api/auth/oauth/peer/callback?${query}`)
     expect([refused.status, (await jsonOf(refused)).message]).toEqual([400, message])
   })
 
-  test('answers 400 without a code, or with two', async () => {
+  test('returns 400 without a code, or with two', async () => {
     for (const codes of ['', '&code=a&code=b']) {
       const browser = new Browser()
       const state = (await browser.start(accounts.app, 'peer')).searchParams.get('state')
@@ -161,7 +161,7 @@ describe('social login › callback', () => {
     }
   })
 
-  test('answers 400 to a POST that is no form', async () => {
+  test('returns 400 for a POST that is not a form', async () => {
     const callback = '/api/auth/oauth/peer/callback'
     const body = { code: 'x', state: 'x' }
     expect(envelope(await accounts.app.request('POST', callback, { body }))).toEqual({
@@ -171,7 +171,7 @@ describe('social login › callback', () => {
     })
   })
 
-  test('refuses an answer of another issuer (RFC 9207)', async () => {
+  test('rejects a response of another issuer (RFC 9207)', async () => {
     newPerson()
     const browser = new Browser()
     const callback = await browser.consent(await browser.start(accounts.app, 'peer'))
@@ -187,7 +187,7 @@ describe('social login › callback', () => {
     ['a validity in the future', (payload: Record<string, unknown>) => ({ ...payload, nbf: soon() })],
     ['an end in the past', (payload: Record<string, unknown>) => ({ ...payload, exp: 1_000_000 })],
     ['no subject', ({ sub: _, ...payload }: Record<string, unknown>) => payload],
-  ])('refuses an id_token with %s', async (_, change) => {
+  ])('rejects an id_token with %s', async (_, change) => {
     newPerson()
     const { service } = peer.server
     const alter = (token: { payload: Record<string, unknown> }) => {
@@ -213,7 +213,7 @@ describe('social login › callback', () => {
     ],
     ['an id_token signed by the client secret', (token: string) => unsigned(token, { alg: 'HS256' }, 'c2ln')],
     ['an id_token whose payload was changed', (token: string) => forged(token)],
-  ])('refuses %s', async (_, change) => {
+  ])('rejects %s', async (_, change) => {
     newPerson()
     peer.server.service.once('beforeResponse', (response) => {
       const body = response.body as { id_token: string }
@@ -227,7 +227,7 @@ describe('social login › callback', () => {
     ['an error', { statusCode: 400, body: { error: 'invalid_grant' } }],
     ['no access token', { statusCode: 200, body: {} }],
     ['a huge body', { statusCode: 200, body: { access_token: 'x'.repeat(400_000) } }],
-  ])('answers 502 when the token endpoint answers %s', async (_, answer) => {
+  ])('returns 502 when the token endpoint responds with %s', async (_, answer) => {
     newPerson()
     peer.server.service.once('beforeResponse', (response) => {
       Object.assign(response, answer)
@@ -243,7 +243,7 @@ describe('social login › callback', () => {
     const rotated = await startOpenIdPeer()
     await rotated[Symbol.asyncDispose]()
     await peer.server.issuer.keys.generate('RS256')
-    // The peer signs with its keys in turn: both are used.
+    // The peer signs with its keys in turn, so both are used.
     for (let count = 0; count < 2; count += 1) {
       expect((await new Browser().signIn(accounts.app, 'peer')).status).toBe(200)
     }
@@ -298,7 +298,7 @@ describe('social login › accounts', () => {
     expect(again.user.id).not.toBe(stranger.user.id)
   })
 
-  test('of an unverified account with a factor of a stranger the address is verified after the factor only', async () => {
+  test('verifies the address of an account with a factor of a stranger only after the factor', async () => {
     const { email } = newPerson()
     const stranger = await accounts.register(email)
     await accounts.app.sql(
@@ -314,7 +314,7 @@ describe('social login › accounts', () => {
     expect(user).toEqual({ email_verified_at: null, password_hash: null, proves_email: true })
   })
 
-  test('an unproven identity signs in no account and goes to the person who proves it', async () => {
+  test('an unproven identity signs in no account and moves to the person who proves it', async () => {
     const { sub } = newPerson({ email: undefined })
     const { user } = await accounts.register()
     await accounts.app.sql(
@@ -330,14 +330,14 @@ describe('social login › accounts', () => {
     expect(row).toEqual({ user_id: body.user.id, is_proven: true })
   })
 
-  test('a disabled account is refused', async () => {
+  test('rejects a disabled account', async () => {
     newPerson()
     const { user } = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     await accounts.app.sql('update basalt.users set disabled_at = now() where id = $1', [user.id])
     expect((await new Browser().signIn(accounts.app, 'peer')).status).toBe(401)
   })
 
-  test('ten first sign-ins of one person at once make one account', async () => {
+  test('creates one account for ten concurrent first sign-ins of one person', async () => {
     newPerson()
     const answers = await Promise.all(
       Array.from({ length: 10 }, async () => await jsonOf(new Browser().signIn(accounts.app, 'peer'))),
@@ -359,7 +359,7 @@ describe('social login › accounts', () => {
 })
 
 describe('social login › cookies', () => {
-  test('belong to this host alone over https', async () => {
+  test('belong to this host only over https', async () => {
     const config = { ...oidcConfig(peer.issuer), 'server.public_base_url': 'https://api.example.com' }
     await using secure = await createAccountsApp({ config })
     const response = await new Browser().open(`${secure.app.url}/api/auth/oauth/peer`)
@@ -372,7 +372,7 @@ describe('social login › cookies', () => {
     expect(url.searchParams.get('redirect_uri')).toBe('https://api.example.com/api/auth/oauth/peer/callback')
   })
 
-  test('of which two have the same name are not believed', async () => {
+  test('are ignored when two have the same name', async () => {
     newPerson()
     const browser = new Browser()
     const callback = await browser.consent(await browser.start(accounts.app, 'peer'))
@@ -410,7 +410,7 @@ describe('social login › redirect', () => {
     expect([refused.status, refused.json.message]).toEqual([400, 'invalid redirect_to'])
   })
 
-  test('leads back to the page with the error of who cancels, or whose sign-in fails', async () => {
+  test('returns to the page with the error of a cancelled or failed sign-in', async () => {
     newPerson()
     await using redirecting = await createAccountsApp({ config: { ...oidcConfig(peer.issuer), ...redirect } })
     const page = (response: Response) => {
@@ -430,7 +430,7 @@ describe('social login › redirect', () => {
     const callback = `${redirecting.app.url}/api/auth/oauth/peer/callback`
     const cancelled = `${callback}?error=access_denied&state=${state}`
     expect(page(await browser.open(cancelled))).toEqual([307, 'https://app.example.com/welcome', denied])
-    // Once more, by the button to go back: the sign-in is not known any longer.
+    // The user opens it again by the back button. The sign-in is no longer known.
     expect(page(await browser.open(cancelled))).toEqual([307, 'https://app.example.com/signed-in', denied])
     const failing = (await browser.start(redirecting.app, 'peer')).searchParams.get('state')
     expect(page(await browser.open(`${callback}?code=unknown&state=${failing}`))).toEqual([
@@ -445,7 +445,7 @@ describe('social login › redirect', () => {
     ])
   })
 
-  test('leads a browser on another name of the loopback address to the host of the callback first', async () => {
+  test('leads a browser on another loopback name to the host of the callback first', async () => {
     const { app } = accounts
     const other = app.url.replace('127.0.0.1', 'localhost')
     const first = await new Browser().open(`${other}/api/auth/oauth/peer?redirect_to=`)

@@ -47,7 +47,7 @@ function newPerson(): string {
 }
 
 describe('social login › popup', () => {
-  test('the tokens come over the stream, which then ends, also from another node', async () => {
+  test('sends the tokens over the stream, which then ends, also from another node', async () => {
     await using second = await accounts.secondNode()
     for (const app of [accounts.app, second]) {
       const email = newPerson()
@@ -68,7 +68,7 @@ describe('social login › popup', () => {
     expect(left).toEqual([])
   })
 
-  test('on another name of the loopback address the callback leads back to it, where the cookie is', async () => {
+  test('returns from the callback to another loopback name, which has the cookie', async () => {
     const email = newPerson()
     const browser = new Browser()
     const there = { ...accounts.app, url: accounts.app.url.replace('127.0.0.1', 'localhost') }
@@ -78,7 +78,7 @@ describe('social login › popup', () => {
     const begun = await browser.open(new URL(continueLink(page), there.url).href)
     const callback = await browser.consent(new URL(begun.headers.get('location') ?? ''))
     expect(callback.origin).toBe(accounts.app.url)
-    // Cookies of the one name are not sent to the other.
+    // Cookies of one name are not sent to the other.
     const back = await new Browser().open(callback.href)
     const location = back.headers.get('location') ?? ''
     expect([back.status, location]).toEqual([307, callback.href.replace(accounts.app.url, there.url)])
@@ -87,7 +87,7 @@ describe('social login › popup', () => {
     expect(data.user.email).toBe(email)
   })
 
-  test('a state names no other host than one of the loopback address', async () => {
+  test('accepts only loopback names in a state', async () => {
     for (const name of ['example.com', 'localhost:1', 'localhost@example.com', '']) {
       const state = encodeURIComponent(`x~${name}`)
       const response = await new Browser().open(
@@ -97,7 +97,7 @@ describe('social login › popup', () => {
     }
   })
 
-  test('a page says what is about to happen before the provider is asked', async () => {
+  test('shows a page that describes the sign-in before it redirects to the provider', async () => {
     const browser = new Browser()
     const { stream, clientId } = await openStream(browser)
     await using _ = stream
@@ -107,7 +107,7 @@ describe('social login › popup', () => {
     expect(response.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   })
 
-  test('the stream of another browser gets nothing: its client id is refused', async () => {
+  test("rejects the client id of another browser's stream, which gets nothing", async () => {
     newPerson()
     const { stream, clientId } = await openStream(new Browser())
     await using _ = stream
@@ -118,8 +118,8 @@ describe('social login › popup', () => {
     expect(stream.events.filter(({ name }) => name === 'oauth')).toEqual([])
   })
 
-  test('an address begins 300 sign-ins and streams an hour', async () => {
-    // Outside development.
+  test('limits an address to 300 sign-ins and streams an hour', async () => {
+    // The limit applies outside development.
     const config = { ...oidcConfig(peer.issuer), 'server.public_base_url': 'https://api.example.com' }
     await using narrow = await createAccountsApp({ config })
     const start = () => narrow.app.request('GET', '/api/auth/oauth/peer?state=unknown')
@@ -135,7 +135,7 @@ describe('social login › popup', () => {
     }
   })
 
-  test('a failure comes over the stream with its message', async () => {
+  test('sends a failure over the stream with its message', async () => {
     const browser = new Browser()
     const { stream, clientId } = await openStream(browser)
     await using _ = stream
@@ -144,7 +144,7 @@ describe('social login › popup', () => {
     expect((await stream.named('oauth')).data).toEqual({ error: 'OAuth authentication was denied or failed' })
   })
 
-  test('a second factor comes over the stream as a pending sign-in', async () => {
+  test('sends a second factor over the stream as a pending sign-in', async () => {
     newPerson()
     const { user } = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     await accounts.app.sql(
@@ -160,7 +160,7 @@ describe('social login › popup', () => {
   })
 })
 
-/** A browser that has signed in here before. */
+/** Returns a browser that has signed in here before. */
 async function visited(): Promise<Browser> {
   const browser = new Browser()
   await browser.start(accounts.app, 'peer')

@@ -33,7 +33,7 @@ async function ask(method: string, suffix = '', body?: object) {
   return await accounts.app.request(method, `${path}${suffix}`, { token, body })
 }
 
-describe('admin › sign-in providers', () => {
+describe('/api/admin/auth/providers', () => {
   test('lists sixteen built-in providers and the OpenID providers', async () => {
     const { providers } = (await ask('GET')).json
     expect(providers).toHaveLength(17)
@@ -52,7 +52,7 @@ describe('admin › sign-in providers', () => {
     expect(providers.at(-1)).toMatchObject({ name: 'peer', type: 'oidc', enabled: true })
   })
 
-  test('an update is in force on every node, and a reset puts the configuration back', async () => {
+  test('applies an update on every node, and resets to the configuration', async () => {
     await using second = await accounts.secondNode()
     const change = { enabled: true, client_id: 'of discord', client_secret: 'a secret of discord' }
     const changed = await ask('PUT', '/discord', change)
@@ -73,7 +73,7 @@ describe('admin › sign-in providers', () => {
     expect((await startAt(accounts.app.url)).status).toBe(404)
   })
 
-  test.each(['a\0', 'a\ud800'])('refuses a client id that cannot be stored: %j', async (client_id) => {
+  test.each(['a\0', 'a\ud800'])('rejects a client id that cannot be stored: %j', async (client_id) => {
     expect(envelope(await ask('PUT', '/discord', { client_id }))).toEqual({
       code: 400,
       message: 'client_id: expected Unicode text without NUL',
@@ -81,9 +81,9 @@ describe('admin › sign-in providers', () => {
     })
   })
 
-  test('a node without the key of a stored secret does not start', async () => {
+  test('prevents the start of a node without the key of a stored secret', async () => {
     await ask('PUT', '/discord', { client_secret: 'a secret of discord' })
-    // As an earlier key has sealed it.
+    // The secret was encrypted with an earlier key.
     await accounts.app.sql(`
       update basalt.settings set value = jsonb_set(value, '{discord,sealed_secret}', '"otherkey.AAAA"')
       where key = 'social_providers'`)
@@ -92,7 +92,7 @@ describe('admin › sign-in providers', () => {
     await ask('DELETE', '/discord')
   })
 
-  test('two updates at once of different providers both stay', async () => {
+  test('keeps two concurrent updates of different providers', async () => {
     await Promise.all([
       ask('PUT', '/zoom', { client_id: 'of zoom' }),
       ask('PUT', '/figma', { client_id: 'of figma' }),
@@ -104,7 +104,7 @@ describe('admin › sign-in providers', () => {
     expect(configured.map(({ name }: { name: string }) => name)).toEqual(['zoom', 'figma', 'peer'])
   })
 
-  test('a test names what is wrong', async () => {
+  test('names the problem in a test of the provider', async () => {
     const missing = (await ask('POST', '/google/test')).json
     expect(missing).toEqual({
       success: false,
@@ -116,7 +116,7 @@ describe('admin › sign-in providers', () => {
     standIn.answers[token] = { error: 'incorrect_client_credentials', error_description: 'wrong' }
     expect((await ask('POST', '/github/test')).json).toMatchObject({ success: false })
     standIn.answers[token] = { status: 400, text: '<html></html>' }
-    expect((await ask('POST', '/github/test')).json.message).toMatch(/^an answer is not JSON: /)
+    expect((await ask('POST', '/github/test')).json.message).toMatch(/^a response is not JSON: /)
     standIn.answers[token] = { error: 'bad_verification_code' }
     const fine = (await ask('POST', '/github/test')).json
     expect(fine.success).toBe(true)
@@ -124,7 +124,7 @@ describe('admin › sign-in providers', () => {
     expect((await ask('POST', '/github/test')).json.success).toBe(false)
   })
 
-  test('answers 404 for an unknown provider and an unknown user', async () => {
+  test('returns 404 for an unknown provider and an unknown user', async () => {
     for (const [method, suffix] of [
       ['PUT', '/unknown'],
       ['DELETE', '/unknown'],

@@ -47,19 +47,19 @@ beforeEach(() => {
   for (const name of Object.keys(standIn.answers)) delete standIn.answers[name]
 })
 
-/** What a provider documents, and what has to come of it. */
+/** Documented behaviour of a provider, with the expected result. */
 interface Case {
-  /** The authorization endpoint and parameters beside the common ones. */
+  /** Authorization endpoint, and parameters in addition to the common ones. */
   readonly authorize: string
   readonly parameters: Record<string, string>
   readonly pkce: boolean
   readonly token: string
   readonly authentication: 'basic' | 'body'
   readonly isJson?: boolean
-  readonly tokenAnswer?: (request: ProviderRequest) => object
+  readonly tokenResponse?: (request: ProviderRequest) => object
   readonly answers: Record<string, object>
   readonly identity: { subject: string; email: string | null; name: string | null }
-  /** The address of the account that is made. */
+  /** Address of the account that is created. */
   readonly account: string
 }
 
@@ -73,7 +73,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     pkce: true,
     token: 'oauth2.googleapis.com/token',
     authentication: 'body',
-    tokenAnswer: () => ({
+    tokenResponse: () => ({
       ...bearer,
       scope: 'openid email profile',
       refresh_token: 'a refresh token',
@@ -117,7 +117,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     pkce: true,
     token: 'login.microsoftonline.com/organizations/oauth2/v2.0/token',
     authentication: 'body',
-    tokenAnswer: () => ({
+    tokenResponse: () => ({
       ...bearer,
       id_token: standIn.signIdToken({ aud: 'client-of-microsoft', email: 'ada@contoso.example' }),
     }),
@@ -138,7 +138,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     pkce: false,
     token: 'appleid.apple.com/auth/token',
     authentication: 'body',
-    tokenAnswer: () => ({
+    tokenResponse: () => ({
       ...bearer,
       id_token: standIn.signIdToken({
         iss: 'https://appleid.apple.com',
@@ -199,7 +199,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     pkce: false,
     token: 'www.linkedin.com/oauth/v2/accessToken',
     authentication: 'body',
-    tokenAnswer: () => ({ access_token: 'an access token', expires_in: 3600, id_token: 'not looked at' }),
+    tokenResponse: () => ({ access_token: 'an access token', expires_in: 3600, id_token: 'not looked at' }),
     answers: {
       'GET api.linkedin.com/v2/userinfo': {
         sub: '1008',
@@ -229,7 +229,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     pkce: false,
     token: 'id.twitch.tv/oauth2/token',
     authentication: 'body',
-    tokenAnswer: () => ({ ...bearer, scope: ['user:read:email'] }),
+    tokenResponse: () => ({ ...bearer, scope: ['user:read:email'] }),
     answers: {
       'GET api.twitch.tv/helix/users': {
         data: [{ id: '1010', login: 'ada', display_name: 'Ada', email: 'ada@twitch.example' }],
@@ -280,7 +280,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     pkce: false,
     token: 'slack.com/api/openid.connect.token',
     authentication: 'body',
-    tokenAnswer: () => ({ ...bearer, ok: true, token_type: 'Bearer' }),
+    tokenResponse: () => ({ ...bearer, ok: true, token_type: 'Bearer' }),
     answers: {
       'GET slack.com/api/openid.connect.userInfo': {
         ok: true,
@@ -318,7 +318,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     token: 'api.notion.com/v1/oauth/token',
     authentication: 'basic',
     isJson: true,
-    tokenAnswer: () => ({
+    tokenResponse: () => ({
       access_token: 'an access token',
       token_type: 'bearer',
       refresh_token: null,
@@ -337,7 +337,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
     pkce: true,
     token: 'api.figma.com/v1/oauth/token',
     authentication: 'body',
-    tokenAnswer: () => ({ access_token: 'an access token', expires_in: 7_776_000 }),
+    tokenResponse: () => ({ access_token: 'an access token', expires_in: 7_776_000 }),
     answers: { 'GET api.figma.com/v1/me': { id: '1016', handle: 'Ada', email: 'ada@figma.example' } },
     identity: { subject: '1016', email: 'ada@figma.example', name: 'Ada' },
     account: '',
@@ -347,7 +347,7 @@ const cases: Record<keyof typeof builtInProviders, Case> = {
 function prepare(name: keyof typeof cases): Case {
   const expected = cases[name]
   Object.assign(standIn.answers, expected.answers)
-  standIn.answers[`POST ${expected.token}`] = expected.tokenAnswer ?? bearer
+  standIn.answers[`POST ${expected.token}`] = expected.tokenResponse ?? bearer
   standIn.answers['GET www.googleapis.com/oauth2/v3/certs'] = standIn.keys
   standIn.answers['GET appleid.apple.com/auth/keys'] = standIn.keys
   return expected
@@ -360,13 +360,13 @@ async function signIn(name: keyof typeof cases, browser = new Browser()): Promis
   const answer = new URLSearchParams({ code: 'a code', state: url.searchParams.get('state') ?? '' })
   if (cases[name].parameters.response_mode !== 'form_post') return await browser.open(`${callback}?${answer}`)
   answer.set('user', JSON.stringify({ name: { firstName: 'Ada', lastName: 'Lovelace' } }))
-  // The browser posts from another site: cookies that are Lax stay behind.
+  // The browser posts from another site, so it sends no Lax cookies.
   browser.cookies.delete('basalt_sign_in')
   return await browser.open(callback, { method: 'POST', body: answer })
 }
 
 describe.each(Object.keys(cases) as (keyof typeof cases)[])('social login › %s', (name) => {
-  test('asks for consent as the provider documents', async () => {
+  test('requests consent as the provider documents', async () => {
     const expected = prepare(name)
     const url = await new Browser().start(accounts.app, name)
     expect(url.origin + url.pathname).toBe(expected.authorize)
@@ -382,7 +382,7 @@ describe.each(Object.keys(cases) as (keyof typeof cases)[])('social login › %s
     expect(query.scope).toBe(expected.parameters.scope)
   })
 
-  test('redeems the code, reads the profile, keeps the tokens and makes the account', async () => {
+  test('redeems the code, reads the profile, stores the tokens and creates the account', async () => {
     const expected = prepare(name)
     const response = await signIn(name)
     const body = await jsonOf(response)
@@ -430,14 +430,14 @@ describe.each(Object.keys(cases) as (keyof typeof cases)[])('social login › %s
     ['HTML', { status: 200, text: '<html></html>' }],
     ['an error with status 200', { error: 'bad_verification_code' }],
     ['a huge body', { access_token: 'x'.repeat(300_000) }],
-  ])('answers 502 when the token endpoint answers %s', async (_, answer) => {
+  ])('returns 502 when the token endpoint responds with %s', async (_, answer) => {
     const expected = prepare(name)
     standIn.answers[`POST ${expected.token}`] = answer
     const response = await signIn(name)
     expect([response.status, (await jsonOf(response)).error]).toEqual([502, 'provider_failed'])
   })
 
-  test('answers 502 when the profile cannot be read', async () => {
+  test('returns 502 when the profile cannot be read', async () => {
     const expected = prepare(name)
     for (const path of Object.keys(expected.answers)) standIn.answers[path] = { status: 503, text: 'later' }
     if (Object.keys(expected.answers).length === 0) standIn.answers[`POST ${expected.token}`] = bearer
@@ -459,8 +459,8 @@ function isAppleSecret(secret: string): boolean {
   )
 }
 
-describe('social login › addresses that a provider vouches for', () => {
-  test('microsoft: with xms_edov', async () => {
+describe('social login › verified addresses', () => {
+  test('microsoft: accepts an address with xms_edov', async () => {
     prepare('microsoft')
     standIn.answers['POST login.microsoftonline.com/organizations/oauth2/v2.0/token'] = {
       ...bearer,
@@ -477,7 +477,7 @@ describe('social login › addresses that a provider vouches for', () => {
     })
   })
 
-  test('github: only a primary and verified one', async () => {
+  test('github: accepts only a primary and verified address', async () => {
     prepare('github')
     standIn.answers['GET api.github.com/user'] = { id: 2002, login: 'eve', email: 'victim@github.example' }
     standIn.answers['GET api.github.com/user/emails'] = [
@@ -493,7 +493,7 @@ describe('social login › addresses that a provider vouches for', () => {
     ['slack', 'GET slack.com/api/openid.connect.userInfo', { email_verified: false, sub: 'U2013' }],
     ['zoom', 'GET api.zoom.us/v2/users/me', { verified: 0, id: '2014' }],
     ['linkedin', 'GET api.linkedin.com/v2/userinfo', { email_verified: false, sub: '2008' }],
-  ] as const)('%s: not without its word', async (name, path, change) => {
+  ] as const)("%s: accepts no address without the provider's statement", async (name, path, change) => {
     prepare(name)
     standIn.answers[path] = { ...standIn.answers[path], ...change, email: `victim@${name}.example` }
     expect((await jsonOf(signIn(name))).user.email).toBe('')

@@ -29,7 +29,7 @@ beforeAll(async () => {
   accounts = await createAccountsApp({ config, reachProvider: standIn.reachProvider })
   app = accounts.app
   admin = await app.adminToken()
-  // Jobs of these tests are the only ones.
+  // No other jobs run in these tests.
   await app.sql(`update basalt.schedules set enabled = false, next_run_at = null`)
 })
 afterAll(async () => {
@@ -51,7 +51,7 @@ function newPerson(): string {
   return `person ${people}`
 }
 
-/** A person who signs in. @returns the id of the user */
+/** Signs a person in. @returns the id of the user */
 async function signIn(person = newPerson(), on = app): Promise<string> {
   standIn.answers['GET discord.com/api/users/@me'] = { id: person, username: 'Ada' }
   const browser = new Browser()
@@ -62,12 +62,12 @@ async function signIn(person = newPerson(), on = app): Promise<string> {
   return user.id
 }
 
-/** Answers refreshes from now on. */
+/** Sets the response to refreshes from now on. */
 function answerRefresh(answer: object | ((request: ProviderRequest) => unknown)): void {
   standIn.answers[tokenEndpoint] = answer
 }
 
-/** Runs the job as often as said, at once, to its end. */
+/** Runs the job the given number of times concurrently, until each one ends. */
 async function renew(payload: object = {}, count = 1): Promise<void> {
   const body = { type: 'oauth_provider_tokens_refresh', payload }
   const jobs = await Promise.all(
@@ -114,7 +114,7 @@ describe('social login › renewal of provider tokens', () => {
     expect(await tokensOf(id)).toEqual([kept])
     const [row] = await app.sql('select tokens from basalt.social_identities where user_id = $1', [id])
     expect(row?.tokens).not.toContain('second')
-    // It does not expire soon any longer; with a longer window it does.
+    // The tokens no longer expire soon, except by a longer window.
     await renew()
     expect(refreshes()).toHaveLength(1)
     answerRefresh({ ...later, access_token: 'third', refresh_token: 'r2' })
@@ -128,7 +128,7 @@ describe('social login › renewal of provider tokens', () => {
     [3600, 300, 300],
     [0, 1e300, 3_155_760_000],
   ])(
-    'is due by the clock of the database: of a node that is off by %i s, with expires_in %d after %d s',
+    'is due by the database clock: on a node that is off by %i s, with expires_in %d after %d s',
     async (offset, expires_in, expected) => {
       await using node = await createTestApp({
         config,
@@ -174,7 +174,7 @@ describe('social login › renewal of provider tokens', () => {
   })
 
   test.each(['invalid_grant', 'bad_refresh_token'])(
-    'ends with %s, which the administrator sees, until the person signs in again',
+    'ends with %s, which the administrator sees, until the user signs in again',
     async (error) => {
       const id = await signIn('revoked')
       answerRefresh({ error })
@@ -200,12 +200,12 @@ describe('social login › renewal of provider tokens', () => {
     ['an error of the server', { status: 503, text: 'later' }],
     ['HTML', { status: 200, text: '<html></html>' }],
     ['a client that is not known any longer', { error: 'invalid_client' }],
-  ])('that fails by %s is tried again after a pause that doubles', async (_what, answer) => {
+  ])('retries after %s, with a pause that doubles', async (_what, answer) => {
     const id = await signIn()
     answerRefresh(answer)
     for (const failures of [1, 2, 3]) {
       await renew()
-      // Not before the pause is over.
+      // The pause has not ended yet.
       await renew()
       expect(refreshes()).toHaveLength(failures)
       const [row] = await app.sql<{ failures: number; pause: number }>(`
@@ -226,7 +226,7 @@ describe('social login › renewal of provider tokens', () => {
     ])
   })
 
-  test('does not overwrite what a sign-in has brought meanwhile', async () => {
+  test('does not overwrite the tokens of a sign-in in the meantime', async () => {
     const id = await signIn('quick')
     answerRefresh(async () => {
       answerRefresh({ ...later, access_token: 'of the sign-in', refresh_token: 'r5' })
@@ -239,7 +239,7 @@ describe('social login › renewal of provider tokens', () => {
     ])
   })
 
-  test('leaves tokens alone that have no refresh token, and providers that are disabled or keep none', async () => {
+  test('skips tokens without a refresh token, and providers that are disabled or store none', async () => {
     answerRefresh({ token_type: 'Bearer', access_token: 'first', expires_in: 300 })
     const id = await signIn()
     expect(await tokensOf(id)).toEqual([
@@ -272,7 +272,7 @@ describe('social login › renewal of provider tokens', () => {
     ])
   })
 
-  test('refuses a payload that is no window', async () => {
+  test('rejects a payload that is not a window', async () => {
     for (const window_seconds of [0, 1.5, 86_401, '600']) {
       const body = { type: 'oauth_provider_tokens_refresh', payload: { window_seconds } }
       const response = await app.request('POST', '/api/admin/jobs', { token: admin, body })
