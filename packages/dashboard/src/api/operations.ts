@@ -227,7 +227,7 @@ export type AccessTakeApartInput = {
 
 export type AccountsChangePasswordInput = {
   readonly currentPassword?: string | undefined
-  /** At least `auth.min_password_length` characters, 8 unless set. */
+  /** At least `auth.min_password_length` characters, by default 8. */
   readonly newPassword: string
 }
 
@@ -241,7 +241,7 @@ export type AccountsConfirmMagicLinkResult = Authentication | PendingAuthenticat
 export type AccountsConfirmPasswordResetInput = {
   /** Token of the link. */
   readonly token: string
-  /** At least `auth.min_password_length` characters, 8 unless set. */
+  /** At least `auth.min_password_length` characters, by default 8. */
   readonly password: string
 }
 
@@ -255,16 +255,16 @@ export type AccountsConfirmSmsCodeInput = {
 export type AccountsConfirmSmsCodeResult = Authentication | PendingAuthentication
 
 export type AccountsLinkEmailInput = {
-  /** One address. */
+  /** One email address. */
   readonly email: string
-  /** At least `auth.min_password_length` characters, 8 unless set. */
+  /** At least `auth.min_password_length` characters, by default 8. */
   readonly password: string
 }
 
 export type AccountsLinkEmailResult = Authentication | UnverifiedAccount
 
 export type AccountsLogInInput = {
-  /** One address. */
+  /** One email address. */
   readonly email: string
   /** Password of the account. */
   readonly password: string
@@ -273,31 +273,31 @@ export type AccountsLogInInput = {
 export type AccountsLogInResult = Authentication | PendingAuthentication
 
 export type AccountsLogOutInput = {
-  /** As the latest sign-in or refresh of the session responded. */
+  /** Refresh token from the latest sign-in or refresh of the session. */
   readonly refreshToken: string
 }
 
 export type AccountsRefreshInput = {
-  /** As the latest sign-in or refresh of the session responded. */
+  /** Refresh token from the latest sign-in or refresh of the session. */
   readonly refreshToken: string
 }
 
 export type AccountsRegisterInput = {
-  /** One address. */
+  /** One email address. */
   readonly email: string
-  /** At least `auth.min_password_length` characters, 8 unless set. */
+  /** At least `auth.min_password_length` characters, by default 8. */
   readonly password: string
 }
 
 export type AccountsRegisterResult = Authentication | UnverifiedAccount
 
 export type AccountsRequestMagicLinkInput = {
-  /** One address. */
+  /** One email address. */
   readonly email: string
 }
 
 export type AccountsRequestPasswordResetInput = {
-  /** One address. */
+  /** One email address. */
   readonly email: string
 }
 
@@ -335,7 +335,7 @@ export type AdminUser = User & {
   readonly lastActiveAt: string | null
   readonly hasPassword: boolean
   readonly factors: ReadonlyArray<'totp' | 'email' | 'sms' | 'webauthn'>
-  /** Sign-in providers that are linked. */
+  /** Linked sign-in providers. */
   readonly providers: ReadonlyArray<string>
 }
 
@@ -437,9 +437,9 @@ export type ApiKey = {
   /** First characters of the key. */
   readonly keyPrefix: string
   readonly scope: '*' | 'readonly' | 'readwrite'
-  /** Empty: all. */
+  /** Empty means all collections. */
   readonly allowedTables: ReadonlyArray<string>
-  /** Actions that the key may take beside its scope. */
+  /** Actions that the key may perform in addition to its scope. */
   readonly actions: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'>
   readonly appId: string | null
   readonly lastUsedAt: string | null
@@ -459,30 +459,30 @@ export type ApiKeyPage = {
 export type ApiKeysCreateInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
-  /** `*` unless given. */
+  /** By default `*`. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
-  /** Collections; empty: all. */
+  /** Collections that the key may access. Empty means all. */
   readonly allowedTables?: ReadonlyArray<string> | null | undefined
-  /** In the future. */
+  /** Time of expiry, in the future. */
   readonly expiresAt?: string | null | undefined
   readonly userId: string
-  /** None unless given; the scope `*` includes none. */
+  /** By default none. The scope `*` includes no actions. */
   readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
   readonly appId?: string | null | undefined
-  /** There are no organizations. */
+  /** Not supported: there are no organizations. */
   readonly orgId?: null | undefined
 }
 
 export type ApiKeysCreateOwnInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
-  /** `*` unless given. */
+  /** By default `*`. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
-  /** Collections; empty: all. */
+  /** Collections that the key may access. Empty means all. */
   readonly allowedTables?: ReadonlyArray<string> | null | undefined
-  /** In the future. */
+  /** Time of expiry, in the future. */
   readonly expiresAt?: string | null | undefined
-  /** None: only an administrator grants actions. */
+  /** Not allowed here: only an administrator grants actions. */
   readonly actions?: ReadonlyArray<string> | null | undefined
 }
 
@@ -492,19 +492,19 @@ export type ApiKeysRenameOwnInput = {
 }
 
 export type ApiKeysRotateInput = {
-  /** 3600 unless given. */
+  /** By default 3600. */
   readonly graceSeconds?: number | undefined
 }
 
 export type ApiKeysRotateOwnInput = {
-  /** 3600 unless given. */
+  /** By default 3600. */
   readonly graceSeconds?: number | undefined
 }
 
 export type ApiKeysUpdateInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name?: string | undefined
-  /** None unless given; the scope `*` includes none. */
+  /** By default none. The scope `*` includes no actions. */
   readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
 }
 
@@ -512,9 +512,9 @@ export type App = {
   readonly id: string
   readonly name: string
   readonly description: string
-  /** null once the owner is deleted, and for the default app. */
+  /** null for the default app, and after the owner was deleted. */
   readonly ownerUserId: string | null
-  /** Requests per window; 0: not limited. */
+  /** Requests per window. 0 means no limit. */
   readonly rateLimitRps: number
   readonly rateLimitWindowSeconds: number
   readonly createdAt: string
@@ -563,20 +563,20 @@ export type AppsCreateInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
   readonly description?: string | undefined
-  /** Requests per window; 0: not limited. */
+  /** Requests per window. 0 means no limit. */
   readonly rateLimitRps?: number | undefined
   /** 0: 60 seconds. */
   readonly rateLimitWindowSeconds?: number | undefined
-  /** An existing user. */
+  /** Id of an existing user. */
   readonly ownerUserId: string
 }
 
 export type AppsGetRateLimitResult = {
-  /** 0: not limited. */
+  /** 0 means no limit. */
   readonly limit: number
   readonly windowSeconds: number
   readonly used: number
-  /** null: not limited. */
+  /** null means no limit. */
   readonly remaining: number | null
 }
 
@@ -584,7 +584,7 @@ export type AppsUpdateInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
   readonly description?: string | undefined
-  /** Requests per window; 0: not limited. */
+  /** Requests per window. 0 means no limit. */
   readonly rateLimitRps?: number | undefined
   /** 0: 60 seconds. */
   readonly rateLimitWindowSeconds?: number | undefined
@@ -644,7 +644,7 @@ export type AuthSettingsUpdate = {
 export type Authentication = {
   /** Access token, a JWT. */
   readonly token: string
-  /** Opaque; replaced at every refresh. */
+  /** Opaque token, replaced at every refresh. */
   readonly refreshToken: string
   readonly user: User
 }
@@ -881,7 +881,7 @@ export type CreateVectorIndex = {
 }
 
 export type CreatedApiKey = {
-  /** To present as bearer token; shown this once. */
+  /** Secret to send as bearer token. It is shown only once. */
   readonly key: string
   readonly apiKey: ApiKey
 }
@@ -1337,7 +1337,7 @@ export type Health = {
 export type Impersonation = {
   readonly id: string
   readonly userId: string
-  /** Empty when the user has none. */
+  /** Email of the user. Empty if the user has none. */
   readonly email: string
   readonly impersonatedBy: string
   readonly reason: string
@@ -1678,19 +1678,19 @@ export type MfaChallengeTotpResult = {
 }
 
 export type MfaConfirmEmailInput = {
-  /** Digits; blanks and hyphens do not matter. */
+  /** Digits. Blanks and hyphens are ignored. */
   readonly code: string
 }
 
 export type MfaConfirmSmsInput = {
-  /** International form. */
+  /** Number in international form. */
   readonly phone?: string | undefined
-  /** Digits; blanks and hyphens do not matter. */
+  /** Digits. Blanks and hyphens are ignored. */
   readonly code: string
 }
 
 export type MfaConfirmTotpInput = {
-  /** Digits; blanks and hyphens do not matter. */
+  /** Digits. Blanks and hyphens are ignored. */
   readonly code: string
 }
 
@@ -1699,15 +1699,15 @@ export type MfaCountBackupCodesResult = {
 }
 
 export type MfaEnrollSmsInput = {
-  /** International form. */
+  /** Number in international form. */
   readonly phone: string
 }
 
 export type MfaEnrollTotpResult = {
   readonly factor_id: string
-  /** For a QR code. */
+  /** URI for a QR code. */
   readonly uri: string
-  /** Base32; shown once. */
+  /** Secret in base32. It is shown only once. */
   readonly secret: string
 }
 
@@ -1724,25 +1724,25 @@ export type MfaRegenerateBackupCodesResult = {
 }
 
 export type MfaVerifyBackupCodeInput = {
-  /** Digits; blanks and hyphens do not matter. */
+  /** Digits. Blanks and hyphens are ignored. */
   readonly code: string
 }
 
 export type MfaVerifyEmailInput = {
   readonly challenge_id: string
-  /** Digits; blanks and hyphens do not matter. */
+  /** Digits. Blanks and hyphens are ignored. */
   readonly code: string
 }
 
 export type MfaVerifySmsInput = {
   readonly challenge_id?: string | undefined
-  /** Digits; blanks and hyphens do not matter. */
+  /** Digits. Blanks and hyphens are ignored. */
   readonly code: string
 }
 
 export type MfaVerifyTotpInput = {
   readonly challenge_id: string
-  /** Digits; blanks and hyphens do not matter. */
+  /** Digits. Blanks and hyphens are ignored. */
   readonly code: string
 }
 
@@ -1768,7 +1768,7 @@ export type OAuthClient = {
   readonly redirectUris: ReadonlyArray<string>
   readonly scopes: ReadonlyArray<OAuthScope>
   readonly clientType: 'confidential' | 'public'
-  /** Origin of the registration: an administrator; the client itself (`registration`); the `document` at the address that is its id. */
+  /** Origin of the registration: an administrator, the client itself (`registration`), or the `document` at the address that is its id. */
   readonly source: 'administrator' | 'registration' | 'document'
   readonly createdAt: string
   readonly updatedAt: string
@@ -1797,9 +1797,9 @@ export type OAuthGrant = {
   readonly id: string
   readonly clientId: string
   readonly clientName: string
-  /** As tokens have it: `readonly email:send`. */
+  /** Scope as in tokens: `readonly email:send`. */
   readonly scope: string
-  /** Empty: all. */
+  /** Empty means all collections. */
   readonly allowedTables: ReadonlyArray<string>
   readonly createdAt: string
   readonly updatedAt: string
@@ -1810,15 +1810,15 @@ export type OAuthGrantOfUser = {
   readonly id: string
   readonly clientId: string
   readonly clientName: string
-  /** As tokens have it: `readonly email:send`. */
+  /** Scope as in tokens: `readonly email:send`. */
   readonly scope: string
-  /** Empty: all. */
+  /** Empty means all collections. */
   readonly allowedTables: ReadonlyArray<string>
   readonly createdAt: string
   readonly updatedAt: string
   readonly lastTokenIssuedAt: string | null
   readonly userId: string
-  /** Empty when the user has none. */
+  /** Empty if the user has none. */
   readonly email: string
 }
 
@@ -1852,7 +1852,7 @@ export type OAuthTokens = {
   readonly expires_in: number
   readonly refresh_token?: string | undefined
   readonly scope: string
-  /** Absent: all. */
+  /** Collections that the token grants. Missing means all. */
   readonly allowed_tables?: ReadonlyArray<string> | undefined
 }
 
@@ -1874,17 +1874,17 @@ export type OauthAuthorizeResult = {
 export type OauthAuthorizeResult401 = OAuthError | Error
 
 export type OauthClientsCreateInput = {
-  /** Shown to people. */
+  /** Name that users see. */
   readonly name: string
   readonly redirectUris: ReadonlyArray<RedirectUri>
-  /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
+  /** `readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`. `*` includes no actions. */
   readonly scopes: ReadonlyArray<OAuthScope>
   readonly appId: string
   readonly clientType?: 'confidential' | 'public' | undefined
 }
 
 export type OauthClientsCreateResult = {
-  /** Shown this once; public clients have none. */
+  /** Secret, shown only once. Public clients have none. */
   readonly clientSecret?: string | undefined
   readonly client: OAuthClient
 }
@@ -1894,21 +1894,21 @@ export type OauthClientsRotateSecretResult = {
 }
 
 export type OauthClientsUpdateInput = {
-  /** Shown to people. */
+  /** Name that users see. */
   readonly name: string
   readonly redirectUris: ReadonlyArray<RedirectUri>
-  /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
+  /** `readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`. `*` includes no actions. */
   readonly scopes: ReadonlyArray<OAuthScope>
 }
 
 export type OauthConsentInput = {
   readonly response_type: 'code'
   readonly client_id: string
-  /** One of the client, character by character. */
+  /** One of the client's redirect addresses, character by character. */
   readonly redirect_uri: string
   /** One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`. */
   readonly scope: string
-  /** Up to 2048 bytes, returned as they are. */
+  /** Up to 2048 bytes, returned unchanged. */
   readonly state: string
   /** RFC 7636 §4.2. */
   readonly code_challenge: string
@@ -1933,7 +1933,7 @@ export type OauthIntrospectResult = {
 export type OauthRegisterInput = {
   readonly redirect_uris: ReadonlyArray<RedirectUri>
   readonly client_name?: string | undefined
-  /** Scopes of `auth.oauth_provider.self_registered_scopes`; others are left out. */
+  /** Scopes of `auth.oauth_provider.self_registered_scopes`. Others are dropped. */
   readonly scope?: string | undefined
   readonly token_endpoint_auth_method?: 'client_secret_basic' | 'client_secret_post' | 'none' | undefined
   readonly grant_types?: ReadonlyArray<string> | undefined
@@ -1970,7 +1970,7 @@ export type OverviewTablesResult = {
   readonly count: number
 }
 
-/** Passkey; without `last_used_at` until it is used. */
+/** Passkey. `last_used_at` is missing until it is used. */
 export type Passkey = {
   readonly credential_id: Base64Url
   readonly display_name: string
@@ -1996,7 +1996,7 @@ export type PasskeyAssertion = {
   }
 }
 
-/** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+/** Options for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
 export type PasskeyCreationOptions = {
   readonly rp: {
     readonly id: string
@@ -2032,7 +2032,7 @@ export type PasskeyCreationOptions = {
 
 export type PasskeyRequestOptions = {
   readonly challenge_id: string
-  /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  /** Options for `PublicKeyCredential.parseRequestOptionsFromJSON`. */
   readonly options: {
     readonly rpId: string
     readonly challenge: Base64Url
@@ -2052,9 +2052,9 @@ export type PasskeysBeginSignInInput = {
 }
 
 export type PasskeysConfirmInput = {
-  /** Name that the user gave it. */
+  /** Name that the user gave to the passkey. */
   readonly display_name?: string | undefined
-  /** What `navigator.credentials.create` answered, by `toJSON()`. */
+  /** Result of `navigator.credentials.create`, by `toJSON()`. */
   readonly attestation_response: {
     readonly id: Base64Url
     readonly rawId?: Base64Url | undefined
@@ -2072,13 +2072,13 @@ export type PasskeysListResult = {
 }
 
 export type PasskeysRenameInput = {
-  /** Name that the user gave it. */
+  /** Name that the user gave to the passkey. */
   readonly display_name: string
 }
 
 export type PendingAuthentication = {
   readonly mfa_pending: true
-  /** For the endpoints of the second factor; lasts five minutes. */
+  /** Token for the endpoints of the second factor. It is valid for five minutes. */
   readonly mfa_token: string
 }
 
@@ -2138,7 +2138,7 @@ export type ProviderIdentity = {
   readonly subject: string
   readonly email: string | null
   readonly name: string | null
-  /** False: linked, but not yet a way to sign in. */
+  /** True if the identity can sign in. False: it is linked, but not yet a sign-in method. */
   readonly proven: boolean
   readonly createdAt: string
   readonly lastSignInAt: string | null
@@ -2150,7 +2150,7 @@ export type ProviderTokens = {
   readonly accessToken: string
   readonly refreshToken?: string | undefined
   readonly expiresAt: string | null
-  /** `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; `none`: the provider gave no refresh token, or no expiry. */
+  /** `failing`: the provider was unavailable, and the renewal will be retried. `revoked`: the user must sign in again. `none`: the provider sent no refresh token, or no expiry. */
   readonly renewal: 'active' | 'failing' | 'revoked' | 'none'
   readonly renewalFailedAt: string | null
 }
@@ -2719,7 +2719,7 @@ export type Session = {
   readonly last_active_at: string
   /** True for the session of this request. */
   readonly current: boolean
-  /** Administrator who acts as the user in it. */
+  /** Administrator who acts as the user in this session. */
   readonly impersonated_by?: string | undefined
 }
 
@@ -2731,11 +2731,11 @@ export type SignInProvider = {
   readonly client_id_configured: boolean
   readonly client_secret_configured: boolean
   readonly store_provider_tokens: boolean
-  /** The first setting that the provider cannot work without. */
+  /** First missing setting that the provider requires. */
   readonly missing: string | null
-  /** True if an administrator has changed what the configuration says. */
+  /** True if an administrator has changed the configuration of the provider. */
   readonly changed: boolean
-  /** To be registered at the provider. */
+  /** Callback address to register at the provider. */
   readonly callback_url: string
 }
 
@@ -2874,9 +2874,9 @@ export type SmsSendResult = {
 }
 
 export type SocialLoginBeginLinkInput = {
-  /** Such as `google`, or the name of an OpenID provider. */
+  /** Name of a provider such as `google`, or of an OpenID provider. */
   readonly provider: string
-  /** Where to return; a path, or an address on an allowed host. */
+  /** Address to return to: a path, or an address on an allowed host. */
   readonly redirect_to?: string | undefined
 }
 
@@ -2897,16 +2897,16 @@ export type SocialLoginFinishFormResult = Authentication | PendingAuthentication
 export type SocialLoginFinishResult = Authentication | PendingAuthentication
 
 export type SocialLoginLinkInput = {
-  /** Such as `google`, or the name of an OpenID provider. */
+  /** Name of a provider such as `google`, or of an OpenID provider. */
   readonly provider: string
   /** The provider's token, issued to this server's client. */
   readonly access_token?: string | undefined
-  /** Of Apple, whose access tokens open nothing: the id_token in place of an access token. */
+  /** The id_token, for Apple, whose access tokens identify no user. */
   readonly id_token?: string | undefined
 }
 
 export type SocialLoginUnlinkInput = {
-  /** Such as `google`, or the name of an OpenID provider. */
+  /** Name of a provider such as `google`, or of an OpenID provider. */
   readonly provider: string
 }
 
@@ -2917,7 +2917,7 @@ export type SocialProvidersListResult = {
 export type SocialProvidersTestResult = {
   readonly success: boolean
   readonly message: string
-  /** To be registered at the provider. */
+  /** Callback address to register at the provider. */
   readonly callback_url: string
 }
 
@@ -2925,7 +2925,7 @@ export type SocialProvidersUpdateInput = {
   readonly enabled?: boolean | undefined
   /** Id of the client. */
   readonly client_id?: string | undefined
-  /** Secret of the client; stored encrypted. */
+  /** Secret of the client. It is stored encrypted. */
   readonly client_secret?: string | undefined
   readonly store_provider_tokens?: boolean | undefined
 }
@@ -3654,7 +3654,7 @@ export type UsageTrendsResult = {
 
 export type User = {
   readonly id: string
-  /** Empty when there is none. */
+  /** Empty if there is none. */
   readonly email: string
   readonly emailVerified: boolean
   /** E.164. */
@@ -3671,21 +3671,21 @@ export type UsersCreateInput = {
   readonly phone?: string | undefined
   /** At least `auth.min_password_length` characters. */
   readonly password?: string | undefined
-  /** Whether the address counts as verified. */
+  /** True if the address counts as verified. */
   readonly emailVerified?: boolean | undefined
-  /** Not together with the others but `email`. */
+  /** Only `email` can be set together with this. */
   readonly invite?: boolean | undefined
 }
 
 export type UsersImpersonateInput = {
-  /** Kept in the audit. */
+  /** Reason, which the audit log stores. */
   readonly reason: string
   readonly aal?: 'aal1' | 'aal2' | undefined
 }
 
 export type UsersImpersonateResult = {
   readonly id: string
-  /** Access token, a JWT; shown this once. */
+  /** Access token, a JWT. It is shown only once. */
   readonly token: string
   readonly expiresAt: string
   readonly user: AdminUser
@@ -3703,30 +3703,30 @@ export type UsersListResult = {
   readonly items: ReadonlyArray<AdminUser>
   readonly page: number
   readonly perPage: number
-  /** Of a search with more than 10,000 matches an estimate. */
+  /** An estimate when a search has more than 10,000 matches. */
   readonly totalItems: number
-  /** True: `totalItems` and `totalPages` are estimates. */
+  /** True if `totalItems` and `totalPages` are estimates. */
   readonly isTotalEstimated?: boolean | undefined
   readonly totalPages: number
-  /** Where there are more. */
+  /** Cursor of the next page. Missing on the last page. */
   readonly nextCursor?: string | undefined
-  /** False: not every user was considered. The page is sorted from 10,000 matches of more, or ends at `searchedTo`. */
+  /** False if the search did not consider every user. It sorted 10,000 of more matches, or ended at `searchedTo`. */
   readonly isSearchComplete?: boolean | undefined
-  /** When the oldest user that a bounded search has read was made; `nextCursor` continues there. */
+  /** Creation time of the oldest user that a bounded search has read. `nextCursor` continues there. */
   readonly searchedTo?: string | undefined
 }
 
 export type UsersPreviewDeletionResult = {
   /** Rows that reference the user by foreign key. */
   readonly references: ReadonlyArray<{
-    /** With its schema. */
+    /** Name of the table, with its schema. */
     readonly table: string
     readonly columns: ReadonlyArray<string>
     readonly action: 'cascade' | 'set null' | 'set default' | 'restrict' | 'no action'
-    /** null: not counted within a second. At most 10,001, which stands for more than 10,000. */
+    /** null if counting took more than a second. 10,001 means more than 10,000. */
     readonly rows: number | null
   }>
-  /** Tables whose rows reference rows that would be deleted; not counted. */
+  /** Tables whose rows reference rows that would be deleted. Their rows are not counted. */
   readonly further: ReadonlyArray<{
     readonly table: string
     readonly references: string
@@ -3736,7 +3736,7 @@ export type UsersPreviewDeletionResult = {
     readonly count: number
     readonly bytes: number
   }
-  /** Tables whose rows have to be removed first. */
+  /** Tables whose rows must be removed first. */
   readonly blockedBy: ReadonlyArray<string>
 }
 
@@ -3747,7 +3747,7 @@ export type UsersSendMailInput = {
 export type UsersUpdateInput = {
   readonly email?: string | undefined
   readonly emailVerified?: boolean | undefined
-  /** null: none. */
+  /** null removes it. */
   readonly phone?: string | null | undefined
 }
 
