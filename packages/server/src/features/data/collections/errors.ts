@@ -214,6 +214,11 @@ export const collectionErrorTable = {
     message: (problem: string) => problem,
     help: 'The batch, or the operation that the message names, has the wrong form.',
   },
+  bulkLimitExceeded: {
+    status: 409,
+    message: (limit: number) => `the filter finds more than ${limit} records`,
+    help: 'A GraphQL mutation would change more records than `api.bulk_max_rows`. Nothing was changed. Narrow the filter, or raise the limit.',
+  },
   unexpectedCount: {
     status: 409,
     message: (expected: number, found: string) =>

@@ -9,10 +9,18 @@ export { type BoundValues, compileFilter } from './compile/filter.ts'
 export { compileJsonValue } from './compile/json-value.ts'
 export { compileOrder } from './compile/keyset.ts'
 export { compileItem } from './compile/list.ts'
-export { compileSelectList, relationName } from './compile/record.ts'
+export { compileSelectList } from './compile/record.ts'
+export { relationName } from './compile/relation.ts'
 export { compileConditions } from './compile/rows.ts'
 export { compileTrigramKeys, compileVector } from './compile/search.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './compile/search-index-names.ts'
+export {
+  type CompiledReads,
+  compileReads,
+  type DocumentRead,
+  runReads,
+} from './document/reads.ts'
+export { type DocumentWrite, type InsertedRow, runWrites, type WriteResult } from './document/writes.ts'
 export { collectionErrors, collectionErrorTable } from './errors.ts'
 export { findConditionFault } from './faults/condition-faults.ts'
 export { firstFailure } from './faults/probe.ts'
@@ -20,16 +28,22 @@ export type { BackgroundImports, ReceivedImport } from './import/background.ts'
 export { importErrors, importErrorTable } from './import/errors.ts'
 export type { ImportResult, ImportRun } from './import/result.ts'
 export type { Condition, Value } from './parse/condition.ts'
-export { parseListQuery } from './parse/list-query.ts'
+export { parseListQuery, type SortTerm } from './parse/list-query.ts'
+export { type RecordBody, readRecord } from './parse/record-body.ts'
 export { parseBodyId } from './parse/record-id.ts'
+export { parseSearch } from './parse/search.ts'
+export { parseSpatial } from './parse/spatial.ts'
 export { findTextFault, requireFittingValue } from './parse/values.ts'
 export { type DistanceMetric, parseMetric } from './parse/vector.ts'
+export type { BulkPlan, ColumnChange } from './plan/bulk.ts'
 export { isComparable, planTest } from './plan/condition.ts'
 export type { FilterPlan } from './plan/filter-plan.ts'
 export { type ListPlan, planList, type ReadLimits } from './plan/list.ts'
-export { lacksColumns, maySelect, privilegesOf, type Reader } from './plan/reader.ts'
-export { planWholeRecord } from './plan/record.ts'
-export type { PlanContext } from './plan/rows.ts'
+export { planOrder } from './plan/order.ts'
+export { lacksColumns, maySelect, privilegesOf, type Reader, requireReadable } from './plan/reader.ts'
+export { planWholeRecord, type RecordPlan } from './plan/record.ts'
+export { mayFollow } from './plan/references.ts'
+export { type PlanContext, planRows, type RowsPlan } from './plan/rows.ts'
 export type { SearchDefinitions } from './plan/search.ts'
 export {
   isSearchable,
@@ -39,6 +53,16 @@ export {
   type SearchWeight,
   searchedColumns,
 } from './plan/search-vector.ts'
+export type {
+  AggregateMember,
+  RelatedList,
+  SelectedAggregate,
+  SelectedFigure,
+  SelectedMember,
+  SelectedRecord,
+  Selection,
+} from './plan/selection.ts'
+export { planUpsert, type UpsertPlan } from './plan/upsert.ts'
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
 export { getRecord } from './read/get.ts'
 export { listRecords } from './read/list.ts'

@@ -22,7 +22,7 @@ import { parseBrowseQuery, parseCellQuery, parseCountQuery } from '../parse/brow
 import { readParameters } from '../parse/parameters.ts'
 import { parseBodyId } from '../parse/record-id.ts'
 import { planPage } from '../plan/browse.ts'
-import { requireColumn } from '../plan/record.ts'
+import { requireColumn } from '../plan/references.ts'
 import { planRows, type RowsPlan, relationsOfRows } from '../plan/rows.ts'
 import { readerOf, runRead } from '../read/reading.ts'
 import { requestOf } from '../request.ts'

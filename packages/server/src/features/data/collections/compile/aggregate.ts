@@ -26,7 +26,7 @@ export function compileAggregate(plan: AggregatePlan): Sql {
 
 function compileGroups({ rows, group, results, order, limit }: AggregatePlan): Sql {
   const keys = group.map((column) => sql.id(row, column.name))
-  const values = results.map((result) => compileResult(result))
+  const values = results.map((result) => compileFigure(result, row))
   const items = [
     ...keys.map((key, index) => sql`${key} as ${groupName(index)}`),
     ...values.map((value, index) => sql`${value} as ${resultName(index)}`),
@@ -79,9 +79,13 @@ function resultType({ function: name, column }: AggregateResult): ColumnType | u
   return undefined
 }
 
-function compileResult({ function: name, column }: AggregateResult): Sql {
+/** Returns the aggregate expression of a figure over rows of `alias`. */
+export function compileFigure(
+  { function: name, column }: Pick<AggregateResult, 'function' | 'column'>,
+  alias: string,
+): Sql {
   if (column === undefined) return sql`count(*)`
-  const source = sql.id(row, column.name)
+  const source = sql.id(alias, column.name)
   switch (name) {
     case 'count':
       return sql`count(${source})`

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import type { StatementFailed } from '../../../../database/connection/message.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
-import type { BulkPlan } from '../plan/bulk.ts'
+import type { BulkPlan, ColumnChange } from '../plan/bulk.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
 import { compileBodyValue } from './body.ts'
 import { canFindAgain, compileSameRow, keyOf } from './identity.ts'
-import { compileSelectList, relationName } from './record.ts'
+import { compileSelectList } from './record.ts'
+import { relationName } from './relation.ts'
 import { compileConditions } from './rows.ts'
 import { body, compileJson, compileRowSource, oldRecord, writeSlots } from './write.ts'
 
@@ -16,9 +17,13 @@ const row = 't'
 
 const expectSlot = new Slot('expect')
 
-/** Returns the slot values of {@link compileBulk}. */
-export function bulkSlots(json: string, expect: number): SlotValues {
-  return { ...writeSlots(json, []), [expectSlot.name]: String(expect) }
+/**
+ * Returns the slot values of {@link compileBulk}.
+ *
+ * @param expect number of records that the write must change; undefined: any
+ */
+export function bulkSlots(json: string, expect: number | undefined): SlotValues {
+  return { ...writeSlots(json, []), ...(expect === undefined ? {} : { [expectSlot.name]: String(expect) }) }
 }
 
 /**
@@ -53,10 +58,14 @@ export function compileBulk(plan: BulkPlan, isCaptured: boolean): Sql {
     ) c`
 }
 
-function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: boolean): Sql {
+function compileUpdate({ rows, record, columns, changes, limit }: BulkPlan, isCompared: boolean): Sql {
   const name = relationName(rows.relation)
   const assignments = sql.join(
-    columns.map((column) => sql`${sql.id(column.name)} = ${compileBodyValue(column, 'b')}`),
+    columns.map((column) => {
+      const value = compileBodyValue(column, 'b')
+      const current = sql.id(row, column.name)
+      return sql`${sql.id(column.name)} = ${compileChange(changes?.get(column), current, value)}`
+    }),
   )
   const update = sql`
     update ${name} as ${sql.id(row)}
@@ -87,6 +96,20 @@ function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: b
       for update of o
     ) o
     where ${compileSameRow(key, row, 'o')}${also}`
+}
+
+/** Returns the new value of a column. */
+function compileChange(change: ColumnChange | undefined, current: Sql, value: Sql): Sql {
+  switch (change) {
+    case 'increment':
+      return sql`${current} + ${value}`
+    case 'append':
+      return sql`${current} || ${value}`
+    case 'prepend':
+      return sql`${value} || ${current}`
+    default:
+      return value
+  }
 }
 
 function compileDelete({ rows }: BulkPlan): Sql {

@@ -4,7 +4,7 @@ import { type Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { SetOperator } from '../parse/condition.ts'
 import type { FilterPlan, Operand, SetValue, TestPlan } from '../plan/filter-plan.ts'
 import { compileComparison } from './comparison.ts'
-import { compileReference, relationName } from './record.ts'
+import { compileReference, relationName } from './relation.ts'
 import { searchedCharacters } from './search.ts'
 
 /** Form in which compared values enter a statement. */
@@ -26,6 +26,7 @@ export function compileFilter(filter: FilterPlan, alias: string, bound: BoundVal
   switch (filter.kind) {
     case 'and':
     case 'or': {
+      if (filter.terms.length === 0) return filter.kind === 'and' ? sql`true` : sql`false`
       const terms = filter.terms.map((term) => compileFilter(term, alias, bound))
       return sql`(${sql.join(terms, filter.kind === 'and' ? sql` and ` : sql` or `)})`
     }

@@ -9,6 +9,7 @@ import { compileAfter, compileKey, compileOrder } from './keyset.ts'
 import { compileFromRanked, compileIsCut, compileRankedCount, compileRankedQueries } from './ranked.ts'
 import { compileSelectList, neededColumns } from './record.ts'
 import { compileFrom } from './rows.ts'
+import { compileDistinct } from './selection.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
@@ -31,13 +32,24 @@ export function compileOffsetPage(
       ...(counts ? [compileTotal(plan, offset)] : []),
       ...compileBeside(plan),
     ])}
-    from (
-      select ${compileItem(plan, row)}
-      from (${compileRows(plan, undefined, [])}
-        limit ${sql.integer(plan.perPage)}
-        ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}
-      ) ${sql.id(row)}
-    ) r`
+    from (${compilePage(plan, offset)}) r`
+}
+
+/** Returns a subquery whose value is the page as a JSON array. */
+export function compileItems(plan: ListPlan, offset: number): Sql {
+  return sql`(
+    ${compileWith(plan)}
+    select coalesce(json_agg(r.*), '[]')
+    from (${compilePage(plan, offset)}) r)`
+}
+
+function compilePage(plan: ListPlan, offset: number): Sql {
+  return sql`
+    select ${compileItem(plan, row)}
+    from (${compileRows(plan, undefined, [])}
+      limit ${sql.integer(plan.perPage)}
+      ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}
+    ) ${sql.id(row)}`
 }
 
 /** Compiles the total. Past the end, only the first page gives the number by itself. */
@@ -116,20 +128,23 @@ export function compileItem(plan: ListPlan, alias: string): Sql {
 }
 
 function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly Sql[]): Sql {
-  const { record, rows, order, ranking } = plan
+  const { record, rows, order, ranking, distinct = [] } = plan
   const needed = new Set([
     ...neededColumns(record),
     ...computedValues(plan, row).flatMap(({ columns }) => columns),
   ])
   const isFenced =
-    plan.isDirect && ranking === undefined && order.every(({ computed }) => computed === undefined)
+    plan.isDirect &&
+    distinct.length === 0 &&
+    ranking === undefined &&
+    order.every(({ computed }) => computed === undefined)
   const names = new Set([...needed].map(({ name }) => name))
   if (isFenced) for (const { name } of order) names.add(name)
   const columns = [...names].map((name) => sql.id(row, name))
   const conditions = after === undefined ? [] : [compileAfter(order, after, row)]
   const from = ranking === undefined ? compileFrom(rows, row, conditions) : compileFromRanked(row, conditions)
   const found = sql`
-    select ${sql.join([...columns, ...extra])}
+    select ${compileDistinct(distinct, row)}${sql.join([...columns, ...extra])}
     ${from}`
   if (!isFenced) return sql`${found} ${compileOrder(order, row)}`
   // Without OFFSET the planner may scan an index of the order past the rows of other users. It assumes that the

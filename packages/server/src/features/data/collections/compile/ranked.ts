@@ -2,7 +2,8 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ListPlan, RankingPlan } from '../plan/list.ts'
 import { searchedColumns } from '../plan/search-vector.ts'
 import { computedValues } from './computed.ts'
-import { neededColumns, relationName } from './record.ts'
+import { neededColumns } from './record.ts'
+import { relationName } from './relation.ts'
 import { compileConditions, compileFrom, usesOneLookup } from './rows.ts'
 
 /**

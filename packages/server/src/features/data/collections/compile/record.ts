@@ -1,30 +1,28 @@
-import type { Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ExpandPlan, RecordPlan } from '../plan/record.ts'
-import { compileComparison } from './comparison.ts'
+import { columnsOfSelection } from '../plan/selection.ts'
 import { compileJsonValue } from './json-value.ts'
+import { compileReference, relationName } from './relation.ts'
+import { compileSelection } from './selection.ts'
 
 /** Maximum number of related records per record. More are read through the related collection itself. */
 const oneToManyLimit = 1000
 
-export function relationName({ oid, schema, name, version, kind, rlsEnabled }: Relation): Sql {
-  // A view may read tables with policies.
-  const isRestricted = rlsEnabled || kind === 'view'
-  return sql`${sql.version(version)}${sql.reads({ oid, isRestricted })}${sql.id(schema, name)}`
-}
-
 /** Compiles the select list of a record whose row is `alias`: its columns, and `expand` when requested. */
 export function compileSelectList(
-  { columns, expand, relation }: Pick<RecordPlan, 'columns' | 'expand' | 'relation'>,
+  { columns, expand, relation, selection }: Pick<RecordPlan, 'columns' | 'expand' | 'relation' | 'selection'>,
   alias: string,
 ): Sql {
+  if (selection !== undefined) return compileSelection(selection, alias)
   const items = columns.map((column) => compileColumn(column, alias))
   if (expand !== undefined) items.push(sql`${compileExpand(relation, expand, alias)} as "expand"`)
   return sql.join(items)
 }
 
 /** Returns the columns that `alias` must have for {@link compileSelectList}. */
-export function neededColumns({ columns, expand, relation }: RecordPlan): readonly Column[] {
+export function neededColumns({ columns, expand, relation, selection }: RecordPlan): readonly Column[] {
+  if (selection !== undefined) return columnsOfSelection(relation, selection)
   const names = new Set(expand?.flatMap(({ relationship }) => relationship.pairs.map(({ from }) => from)))
   return relation.columns.filter((column) => columns.includes(column) || names.has(column.name))
 }
@@ -68,25 +66,4 @@ function compileRelated(
       limit ${sql.integer(oneToManyLimit)}
     ) r
   )`
-}
-
-/**
- * Compiles the condition that the row of `parent`, from `relation`, and the row of `child`, from the target, are
- * related.
- */
-export function compileReference(
-  relation: Relation,
-  { kind, pairs }: Relationship,
-  target: Relation,
-  parent: string,
-  child: string,
-): Sql {
-  return sql.join(
-    pairs.map(({ from, to }) => {
-      // A foreign key is compared by the operator of the referenced column.
-      const referenced = kind === 'many-to-one' ? target.column.get(to) : relation.column.get(from)
-      return compileComparison(referenced?.type, sql.id(child, to), '=', sql.id(parent, from))
-    }),
-    sql` and `,
-  )
 }

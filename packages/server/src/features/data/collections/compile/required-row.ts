@@ -5,7 +5,7 @@ import type { StatementFailed } from '../../../../database/connection/message.ts
 import { type Sql, sql } from '../../../../database/sql.ts'
 import { compileIdentity } from './identity.ts'
 import { compileRegclass } from './look-up.ts'
-import { relationName } from './record.ts'
+import { relationName } from './relation.ts'
 
 /** Token that is random for each process, so that no value sent by a caller can be mistaken for it. */
 const missingToken = `missing ${randomBytes(9).toString('base64url')} `

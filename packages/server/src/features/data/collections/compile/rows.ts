@@ -2,7 +2,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { RowCondition, RowsPlan } from '../plan/rows.ts'
 import { compileFilter } from './filter.ts'
 import { compileRowsAt, type LookupChunk } from './look-up.ts'
-import { relationName } from './record.ts'
+import { relationName } from './relation.ts'
 import { compileMatch, compileSearchLookUp, isProvedByLookUp } from './search.ts'
 import { compileSpatial, compileSpatialLookUp } from './spatial.ts'
 

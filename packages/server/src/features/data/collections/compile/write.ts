@@ -10,7 +10,8 @@ import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
 import { compileBodyTypes, compileBodyValue } from './body.ts'
 import { compileIdentity, compileSameRow, identitySlots, keyOf } from './identity.ts'
-import { compileSelectList, relationName } from './record.ts'
+import { compileSelectList } from './record.ts'
+import { relationName } from './relation.ts'
 import { compileDiscarded, failWithout } from './required-row.ts'
 
 /** Alias of the collection's rows. */

@@ -4,7 +4,7 @@ import type { BrowseQuery, Position } from '../parse/browse.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
 import { visibleColumns } from './reader.ts'
-import { requireColumn } from './record.ts'
+import { requireColumn } from './references.ts'
 import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
 
 /** Page of the dashboard grid: cells are texts, and long ones are cut. */

@@ -13,9 +13,14 @@ export interface BulkPlan {
   readonly answer: RecordPlan | undefined
   /** Columns that an update writes. */
   readonly columns: readonly Column[]
+  /** Columns whose value an update changes, rather than replaces. */
+  readonly changes?: ReadonlyMap<Column, ColumnChange>
   /** Maximum number of records that one request may write. */
   readonly limit: number
 }
+
+/** Way in which the value of the body changes that of a column: `+`, or `||` with the value after or before it. */
+export type ColumnChange = 'increment' | 'append' | 'prepend'
 
 /** @throws AppError naming the parameter */
 export function planBulk(

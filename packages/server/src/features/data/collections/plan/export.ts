@@ -2,7 +2,7 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import type { ExportQuery } from '../parse/export.ts'
 import { type OrderKey, planOrder } from './order.ts'
 import { visibleColumns } from './reader.ts'
-import { requireColumn } from './record.ts'
+import { requireColumn } from './references.ts'
 import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
 import { planDistance } from './spatial.ts'
 

@@ -1,7 +1,7 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { FacetSearchQuery } from '../parse/facet-search.ts'
-import { requireColumn } from './record.ts'
+import { requireColumn } from './references.ts'
 import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
 
 /** Search for the values of a text column that begin with a prefix, counted over rows. */

@@ -4,7 +4,7 @@ import type { FacetsQuery } from '../parse/facets.ts'
 import { isGroupable, isNumeric } from './aggregate.ts'
 import type { FilterPlan, Operand } from './filter-plan.ts'
 import type { Reader } from './reader.ts'
-import { requireColumn } from './record.ts'
+import { requireColumn } from './references.ts'
 import type { RowCondition, RowsPlan } from './rows.ts'
 
 /** Plan of how often the values of columns occur among rows. */

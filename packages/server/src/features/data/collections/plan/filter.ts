@@ -7,7 +7,7 @@ import { filterFault } from '../parse/filter-fault.ts'
 import { planTest } from './condition.ts'
 import type { FilterPlan } from './filter-plan.ts'
 import { type Reader, requireReadable } from './reader.ts'
-import { findRelationship } from './record.ts'
+import { findRelationship } from './references.ts'
 
 const relationLevelLimit = 4
 /**

@@ -1,4 +1,4 @@
-import type { Relation } from '../../../../database/catalog/model.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type FacetsPlan, planFacets } from './facets.ts'
@@ -13,6 +13,8 @@ export interface ListPlan {
   readonly record: RecordPlan
   readonly rows: RowsPlan
   readonly order: readonly OrderKey[]
+  /** Columns of which each combination of values appears once; the order begins with them. */
+  readonly distinct?: readonly Column[]
   /** Distance that sorts the records, returned as `_distance`. */
   readonly distance: DistancePlan | undefined
   /** Search that is highlighted in each record; undefined for none. */

@@ -6,7 +6,7 @@ import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import { mayReadSystemColumns, type Reader, readableRowKey } from './reader.ts'
-import { requireColumn } from './record.ts'
+import { requireColumn } from './references.ts'
 import type { SearchPlan } from './search.ts'
 import type { DistancePlan } from './spatial.ts'
 

@@ -2,14 +2,9 @@ import type { Catalog, Column, Relation, Relationship } from '../../../../databa
 import { requireRls } from '../access/require-rls.ts'
 import { collectionErrors } from '../errors.ts'
 import type { RecordQuery } from '../parse/list-query.ts'
-import {
-  maySelect,
-  privilegesOf,
-  type Reader,
-  readableRowKey,
-  requireReadable,
-  visibleColumns,
-} from './reader.ts'
+import { type Reader, readableRowKey, visibleColumns } from './reader.ts'
+import { findRelationship, mayFollow, requireColumn } from './references.ts'
+import { relationsOfSelected, type Selection } from './selection.ts'
 
 /** Columns and related records of a returned record. */
 export interface RecordPlan {
@@ -17,6 +12,8 @@ export interface RecordPlan {
   readonly columns: readonly Column[]
   /** Expanded relations. Undefined when none was requested; the record then has no `expand`. */
   readonly expand: readonly ExpandPlan[] | undefined
+  /** Members in place of `columns` and `expand`, where the client names them. */
+  readonly selection?: Selection
   readonly reader: Reader
 }
 
@@ -45,8 +42,9 @@ export function planAnswer(
   return planRecord(catalog, relation, query, reader)
 }
 
-/** Returns the relation of the record, and the expanded ones. */
-export function relationsOf({ relation, expand = [] }: RecordPlan): readonly Relation[] {
+/** Returns the relation of the record, and the expanded or selected ones. */
+export function relationsOf({ relation, expand = [], selection }: RecordPlan): readonly Relation[] {
+  if (selection !== undefined) return relationsOfSelected({ relation, selection })
   return [relation, ...expand.flatMap(({ record }) => relationsOf(record))]
 }
 
@@ -63,13 +61,6 @@ export function planRecord(
   const plan = { ...whole, columns: [...new Set(columns)] }
   if (query.expand.length === 0) return plan
   return { ...plan, expand: planExpand(catalog, relation, query.expand, reader) }
-}
-
-/** @throws AppError unknown_column, insufficient_permissions */
-export function requireColumn(relation: Relation, name: string, parameter: string, reader: Reader): Column {
-  const column = relation.column.get(name)
-  if (column === undefined) throw collectionErrors.unknownColumn(name, parameter)
-  return requireReadable(column, reader)
 }
 
 function planExpand(
@@ -100,28 +91,4 @@ function planExpand(
     requireRls(target, reader)
     return [{ relationship, record, order: readableRowKey(target, reader) }]
   })
-}
-
-/** Finds a relationship by its name, or by the column of a many-to-one. */
-export function findRelationship(relation: Relation, name: string): Relationship | undefined {
-  return (
-    relation.relationships.get(name) ??
-    [...relation.relationships.values()].find(
-      ({ kind, pairs }) => kind === 'many-to-one' && pairs.length === 1 && pairs[0]?.from === name,
-    )
-  )
-}
-
-/**
- * Returns whether the reader may read the key on both sides. Without any readable column there is no readable key.
- */
-function mayFollow(relation: Relation, { pairs }: Relationship, target: Relation, reader: Reader): boolean {
-  const isReadable = ({ column }: Relation, name: string) => {
-    const found = column.get(name)
-    return found !== undefined && maySelect(found, reader)
-  }
-  return (
-    privilegesOf(target, reader).select &&
-    pairs.every(({ from, to }) => isReadable(relation, from) && isReadable(target, to))
-  )
 }

@@ -5,7 +5,7 @@ import type { DistanceSort } from '../parse/distance-sort.ts'
 import { findGeometryFault } from '../parse/geojson.ts'
 import { geometryFault, type SpatialFilter } from '../parse/spatial.ts'
 import { mayLookUpRows, type Reader } from './reader.ts'
-import { requireColumn } from './record.ts'
+import { requireColumn } from './references.ts'
 
 /** PostGIS column, and how geometries are compared with it. */
 export interface SpatialColumn {

@@ -1,0 +1,240 @@
+import type { Step } from '../../../../database/caller/caller-steps.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { type Capture, isNotCaptured, withCapture } from '../../../../database/change-log.ts'
+import { type Answer, StatementFailed } from '../../../../database/connection/message.ts'
+import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
+import type { AppError } from '../../../../lib/errors.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Collections } from '../collections.ts'
+import { bulkSlots, compileBulk, readUnexpectedCount } from '../compile/bulk.ts'
+import { compileInsertAll, insertAllSlots } from '../compile/insert-all.ts'
+import { compileUpsert } from '../compile/upsert.ts'
+import { writeSlots } from '../compile/write.ts'
+import { collectionErrors } from '../errors.ts'
+import { explainFailure, type Work } from '../faults/explain.ts'
+import type { RecordBody } from '../parse/record-body.ts'
+import { type BulkPlan, relationsOfBulk } from '../plan/bulk.ts'
+import { planWholeRecord, type RecordPlan, relationsOf } from '../plan/record.ts'
+import type { UpsertPlan } from '../plan/upsert.ts'
+import { readerOf, requireTables } from '../read/reading.ts'
+import { fill } from '../statement-cache.ts'
+import { findCapture } from '../write/capture.ts'
+import { explainRefusal } from '../write/refusal.ts'
+
+/** One of several writes that a document sends together, in order. */
+export type DocumentWrite = InsertWrite | BulkWrite
+
+export interface InsertWrite {
+  readonly kind: 'insert'
+  readonly relation: Relation
+  readonly rows: readonly InsertedRow[]
+  /** Record that the response has of each row; undefined: their number alone. */
+  readonly answer: RecordPlan | undefined
+}
+
+export interface InsertedRow {
+  readonly body: RecordBody
+  /** Undefined: a record with the same key is an error. */
+  readonly conflict: UpsertPlan | undefined
+}
+
+/** Update or delete of all records that a filter finds. */
+export interface BulkWrite {
+  readonly kind: 'bulk'
+  readonly plan: BulkPlan
+  /** Values of the columns that an update writes. */
+  readonly body: RecordBody
+}
+
+export interface WriteResult {
+  readonly count: number
+  /** JSON text of each record in the response. */
+  readonly records: readonly string[]
+}
+
+interface WriteStep {
+  readonly step: Step
+  /** Position of the write in the document. */
+  readonly index: number
+  /** Reads the result of the write; undefined for steps after it. */
+  readonly read?: (answer: Answer | undefined) => StepResult
+  readonly capture: Capture | undefined
+  readonly work: Work
+}
+
+interface StepResult {
+  readonly count: number
+  /** JSON array. */
+  readonly records: string
+}
+
+const nothing: StepResult = { count: 0, records: '[]' }
+
+/**
+ * Runs the writes in one message and one transaction. Each sees what those before it have written; where one fails, none
+ * is made.
+ *
+ * @param format makes the response, which is kept for an idempotency key
+ * @throws AppError with the position of the failed write in the member `field`
+ */
+export async function runWrites<Result>(
+  collections: Collections,
+  caller: Caller,
+  writes: readonly DocumentWrite[],
+  format: (results: readonly WriteResult[]) => Result,
+): Promise<Result> {
+  for (const write of writes) requireTables(caller, relationsOfWrite(write))
+  const compiled = writes.flatMap((write, index) =>
+    write.kind === 'insert'
+      ? compileInsertSteps(collections, caller, write, index)
+      : compileBulkSteps(collections, caller, write, index),
+  )
+  const { scope, key, isAbandoned, origin } = caller
+  const isRecorded = collections.isAudited || compiled.some(({ capture }) => capture !== undefined)
+  const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
+  const steps = compiled.map(({ step }) => step)
+  const read = (answers: readonly Answer[]) => format(readResults(writes, compiled, answers))
+  // Without a statement there is nothing to run.
+  if (steps.length === 0) return read([])
+  try {
+    const result = await collections.writesOnce.run({ key, scope, steps, options }, read)
+    compiled.find(({ capture }) => capture !== undefined)?.capture?.committed()
+    return result
+  } catch (error) {
+    if (!(error instanceof StatementFailed)) throw error
+    const failed = compiled[error.index]
+    if (isNotCaptured(error)) {
+      failed?.capture?.doubt()
+      throw error
+    }
+    throw await explain(collections, caller, error, failed ?? compiled.at(-1))
+  }
+}
+
+async function explain(
+  collections: Collections,
+  caller: Caller,
+  failure: StatementFailed,
+  step: WriteStep | undefined,
+): Promise<unknown> {
+  const found = readUnexpectedCount(failure)
+  const error: AppError | undefined =
+    found === undefined
+      ? ((step && (await explainFailure(collections, caller, failure, step.work))) ??
+        translateDatabaseFailure(failure))
+      : collectionErrors.bulkLimitExceeded(collections.bulkLimit)
+  if (error === undefined) return failure
+  return explainRefusal(error).with({ members: { field: step?.index ?? 0 } })
+}
+
+function readResults(
+  writes: readonly DocumentWrite[],
+  compiled: readonly WriteStep[],
+  answers: readonly Answer[],
+): readonly WriteResult[] {
+  const results = writes.map((): { count: number; records: string[] } => ({ count: 0, records: [] }))
+  for (const [position, { index, read }] of compiled.entries()) {
+    const { count, records } = read?.(answers[position]) ?? nothing
+    const result = results[index]
+    if (result === undefined) continue
+    result.count += count
+    if (records !== '[]') result.records.push(records.trim().slice(1, -1))
+  }
+  return results
+}
+
+function relationsOfWrite(write: DocumentWrite): readonly Relation[] {
+  if (write.kind === 'bulk') return relationsOfBulk(write.plan)
+  return [write.relation, ...(write.answer === undefined ? [] : relationsOf(write.answer))]
+}
+
+/** Compiles one statement for each run of rows with the same columns, and one for each row that may meet another. */
+function compileInsertSteps(
+  collections: Collections,
+  caller: Caller,
+  { relation, rows, answer }: InsertWrite,
+  index: number,
+): WriteStep[] {
+  const { statements, changes } = collections
+  const reader = readerOf(caller)
+  const record = planWholeRecord(relation, reader)
+  return groupByColumns(rows).flatMap(({ columns, conflict, bodies }) => {
+    const [json = ''] = bodies
+    const relations = answer === undefined ? [relation] : relationsOf(answer)
+    const work: Work = { action: 'write', relations, body: { json, columns } }
+    if (conflict === undefined) {
+      const capture = findCapture(changes, { relation, action: 'create', form: 'array', reader })
+      const isCaptured = capture?.takesChanges === true
+      const template = statements.template(compileInsertAll(record, columns, { isCaptured, answer }))
+      return follow({ step: fill(template, insertAllSlots(bodies)), index, read: readCount, capture, work })
+    }
+    const capture = findCapture(changes, { relation, action: 'upsert', form: 'upsert', reader })
+    const isCaptured = capture?.takesChanges === true
+    const options = { isCaptured, requiresRow: false, answer }
+    const template = statements.template(compileUpsert(record, columns, conflict, options))
+    const read = (found: Answer | undefined): StepResult => {
+      const written = found?.rows[0]?.[0]
+      return written == null ? nothing : { count: 1, records: answer === undefined ? '[]' : `[${written}]` }
+    }
+    return follow({ step: fill(template, writeSlots(json, [])), index, read, capture, work })
+  })
+}
+
+interface InsertGroup {
+  readonly columns: readonly Column[]
+  readonly conflict: UpsertPlan | undefined
+  readonly bodies: string[]
+}
+
+/** Groups neighbours with values for the same columns. No value stands for the default of a column. */
+function groupByColumns(rows: readonly InsertedRow[]): readonly InsertGroup[] {
+  const groups: InsertGroup[] = []
+  for (const { body, conflict } of rows) {
+    const last = groups.at(-1)
+    const isSame =
+      last !== undefined &&
+      conflict === undefined &&
+      last.conflict === undefined &&
+      last.columns.length === body.columns.length &&
+      last.columns.every((column, index) => column === body.columns[index])
+    if (isSame) last.bodies.push(body.json)
+    else groups.push({ columns: body.columns, conflict, bodies: [body.json] })
+  }
+  return groups
+}
+
+function compileBulkSteps(
+  { statements, changes }: Collections,
+  caller: Caller,
+  { plan, body }: BulkWrite,
+  index: number,
+): WriteStep[] {
+  const { action, rows } = plan
+  const reader = readerOf(caller)
+  const capture = findCapture(changes, { relation: rows.relation, action, form: 'array', reader })
+  const template = statements.template(compileBulk(plan, capture?.takesChanges === true))
+  const work: Work = {
+    action: 'write',
+    relations: relationsOfBulk(plan),
+    rows,
+    body: action === 'delete' ? undefined : body,
+  }
+  return follow({
+    step: fill(template, bulkSlots(body.json, undefined)),
+    index,
+    read: readCount,
+    capture,
+    work,
+  })
+}
+
+function follow(write: WriteStep): WriteStep[] {
+  const { step, index, capture, work } = write
+  const [, ...after] = withCapture(step, capture)
+  return [write, ...after.map((each) => ({ step: each, index, capture, work }))]
+}
+
+function readCount(answer: Answer | undefined): StepResult {
+  const [count, records] = answer?.rows[0] ?? []
+  return { count: Number(count), records: records ?? '[]' }
+}
