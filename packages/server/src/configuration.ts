@@ -7,6 +7,7 @@ import { listSettings, type Setting } from './config/settings.ts'
 import { databaseConfig, databaseRules } from './database/config.ts'
 import { apiConfig } from './features/data/collections/config.ts'
 import { aiConfig } from './features/data/embedding-provider/config.ts'
+import { graphqlConfig } from './features/data/graphql/config.ts'
 import { matviewsConfig } from './features/data/matviews/config.ts'
 import { searchConfig } from './features/data/search/config.ts'
 import { embeddingsConfig } from './features/events/embeddings/config.ts'
@@ -53,6 +54,7 @@ const configSchema = Type.Object({
     ...socialLoginKeys,
   }),
   api: apiConfig,
+  graphql: graphqlConfig,
   email: emailConfig,
   sms: smsConfig,
   push: pushConfig,

@@ -2,6 +2,7 @@ import { databaseErrorTable } from './database/errors/errors.ts'
 import { advisorErrorTable } from './features/data/advisors/index.ts'
 import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
+import { graphqlErrorTable } from './features/data/graphql/index.ts'
 import { idempotencyErrorTable } from './features/data/idempotency/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { accessErrorTable } from './features/data/policies/index.ts'
@@ -48,6 +49,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Import: importErrorTable,
   'Idempotency keys': idempotencyErrorTable,
   Embeddings: embeddingErrorTable,
+  GraphQL: graphqlErrorTable,
   Procedures: procedureErrorTable,
   Structure: structureErrorTable,
   SQL: sqlRunnerErrorTable,

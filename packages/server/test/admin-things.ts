@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { AccountsApp } from './accounts.ts'
 import { createSubscription } from './push-stand-ins.ts'
 import type { TestResponse } from './test-app.ts'
@@ -106,6 +106,16 @@ export function createAdminThings(accounts: AccountsApp) {
     await app.app.catalog.refresh()
     return view
   }
+  /** Manifest with a GraphQL document of its own. */
+  const documentManifest = () => {
+    const text = `query ${name()} { __typename }`
+    return { [createHash('sha256').update(text).digest('hex')]: text }
+  }
+  const listedDocument = async () => {
+    const manifest = documentManifest()
+    await call('POST', '/api/admin/graphql/documents', manifest)
+    return `/graphql/documents/${Object.keys(manifest).join()}`
+  }
   const newIdentity = async () => {
     const id = await newUser()
     await app.sql(
@@ -180,6 +190,8 @@ export function createAdminThings(accounts: AccountsApp) {
     newDevice,
     newTicket,
     newView,
+    documentManifest,
+    listedDocument,
     newIdentity,
     newGrant,
     newPasskey,

@@ -36,6 +36,8 @@ export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () =
     'PUT /api/admin/sql/saved/{id}': async () =>
       make.at(await make.savedQuery(), { name: make.name(), version: 1 }),
     'DELETE /api/admin/sql/saved/{id}': async () => make.at(await make.savedQuery()),
+    'POST /api/admin/graphql/documents': async () => make.at('/graphql/documents', make.documentManifest()),
+    'DELETE /api/admin/graphql/documents/{hash}': async () => make.at(await make.listedDocument()),
     'POST /api/admin/matviews': async () => make.at('/matviews', { viewName: await make.newView() }),
     'PUT /api/admin/matviews/{id}': async () =>
       make.at(await make.made('/matviews', { viewName: await make.newView() }), { refreshMode: 'standard' }),

@@ -1250,6 +1250,64 @@ export type Factor = {
   readonly email?: string | undefined
 }
 
+/** Texts by hash, or an Apollo manifest. */
+export type GraphqlAddDocumentsInput = {
+  /** Documents of an Apollo manifest, with their hash as `id`. */
+  readonly operations?: ReadonlyArray<{
+    readonly id: string
+    readonly body: string
+    readonly [name: string]: unknown
+  }> | undefined
+  readonly [name: string]: unknown
+}
+
+export type GraphqlAddDocumentsResult = {
+  /** Documents that were not listed before. */
+  readonly added: number
+  /** Documents of the manifest. */
+  readonly total: number
+}
+
+export type GraphqlListDocumentsResult = {
+  readonly items: ReadonlyArray<PersistedDocument>
+  /** Missing on the last page. */
+  readonly nextCursor?: string | undefined
+}
+
+/** Response of a GraphQL request (GraphQL specification, Response Format). */
+export type GraphqlResponse = {
+  /** Values of the selected fields; null after an error. */
+  readonly data?: unknown | undefined
+  readonly errors?: ReadonlyArray<{
+    readonly message: string
+    readonly locations?: ReadonlyArray<{
+      readonly line: number
+      readonly column: number
+    }> | undefined
+    readonly path?: ReadonlyArray<string | number> | undefined
+    readonly extensions?: {
+      /** Stable slug; see the error reference. */
+      readonly code: string
+      readonly [name: string]: unknown
+    } | undefined
+  }> | undefined
+}
+
+export type GraphqlRunInput = {
+  /** Document; optional with `documentId`. */
+  readonly query?: string | undefined
+  /** Operation to run, where there are several. */
+  readonly operationName?: string | undefined
+  readonly variables?: {
+    readonly [name: string]: unknown
+  } | undefined
+  /** Hash of a persisted document: `sha256:` and hexadecimal digits. */
+  readonly documentId?: string | undefined
+  readonly extensions?: {
+    readonly [name: string]: unknown
+  } | undefined
+}
+
 export type GridColumn = {
   readonly name: string
   readonly position: number
@@ -2080,6 +2138,13 @@ export type PendingAuthentication = {
   readonly mfa_pending: true
   /** Token for the endpoints of the second factor. It is valid for five minutes. */
   readonly mfa_token: string
+}
+
+export type PersistedDocument = {
+  /** SHA-256 of the text, in hexadecimal. */
+  readonly hash: string
+  readonly document: string
+  readonly createdAt: string
 }
 
 export type PolicyCaseFile = {
@@ -4499,6 +4564,41 @@ export interface Operations {
     readonly query: 'table' | 'record' | 'user_id' | 'request_id' | 'action' | 'since' | 'until' | 'limit' | 'cursor'
     readonly body: undefined
     readonly answer: EventsListResult
+  }
+  'graphql.addDocuments': {
+    readonly method: 'POST'
+    readonly path: 'admin/graphql/documents'
+    readonly query: never
+    readonly body: GraphqlAddDocumentsInput
+    readonly answer: GraphqlAddDocumentsResult
+  }
+  'graphql.deleteDocument': {
+    readonly method: 'DELETE'
+    readonly path: `admin/graphql/documents/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'graphql.listDocuments': {
+    readonly method: 'GET'
+    readonly path: 'admin/graphql/documents'
+    readonly query: 'limit' | 'cursor'
+    readonly body: undefined
+    readonly answer: GraphqlListDocumentsResult
+  }
+  'graphql.query': {
+    readonly method: 'GET'
+    readonly path: 'graphql'
+    readonly query: 'query' | 'operationName' | 'variables' | 'documentId' | 'extensions'
+    readonly body: undefined
+    readonly answer: GraphqlResponse
+  }
+  'graphql.run': {
+    readonly method: 'POST'
+    readonly path: 'graphql'
+    readonly query: never
+    readonly body: GraphqlRunInput
+    readonly answer: GraphqlResponse
   }
   'health.check': {
     readonly method: 'GET'

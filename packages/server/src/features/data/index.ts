@@ -12,6 +12,7 @@ import {
   planList,
 } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders, limitQueries } from './embedding-provider/index.ts'
+import { graphql } from './graphql/index.ts'
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
@@ -122,6 +123,7 @@ export function wireData(
         },
       }),
       { name: 'import-runs', stop: () => importRuns.stop() },
+      graphql({ collections: openCollections(collectionDeps), database, config: config.graphql }),
       procedures(deps),
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),

@@ -53,6 +53,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'events', description: 'The log of changes, and the effects of each change.' },
         { name: 'webhooks', description: 'Changes, posted to receivers.' },
         { name: 'jobs', description: 'Background work and its schedules.' },
+        { name: 'graphql', description: 'GraphQL over the tables, and its persisted documents.' },
         { name: 'materialized views', description: 'Materialized views and their refreshes.' },
         { name: 'storage', description: 'Files and their copies in a content delivery network.' },
         { name: 'sites', description: 'Static sites and their deploys.' },

@@ -1,0 +1,374 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getLocation,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql'
+import type { Catalog } from '../../../database/catalog/model.ts'
+import { requireWriteScope } from '../../../http/access/grants.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { sliceArray, sliceObject } from '../../../lib/json-slices.ts'
+import { Lru } from '../../../lib/lru.ts'
+import {
+  type Caller,
+  type Collections,
+  type CompiledReads,
+  compileReads,
+  readerOf,
+  runReads,
+  runWrites,
+  type WriteResult,
+  withCatalog,
+} from '../collections/index.ts'
+import type { GraphqlConfig } from './config.ts'
+import { Documents, findOperation, type PreparedDocument } from './document.ts'
+import { graphqlErrors } from './errors.ts'
+import type { OperationLimits } from './limits.ts'
+import { collectFields, type FieldContext, type SelectedField } from './plan/fields.ts'
+import { planRead } from './plan/reads.ts'
+import { Cost, type PlanTools } from './plan/tools.ts'
+import { type PlannedWrite, planWrite } from './plan/writes.ts'
+import type { GraphqlRequest } from './request.ts'
+import { RequestErrors } from './request-errors.ts'
+import { buildSchema, type SchemaReader, type TableSchema } from './schema/build.ts'
+
+/** Schemas of one snapshot of the catalog: one for each kind of caller and set of tables. */
+const schemaLimit = 8
+/** Queries that are remembered for a schema with their statement. */
+const queryLimit = 1000
+/** Longer queries are not worth remembering. */
+const queryLengthLimit = 5000
+
+interface CallerSchema extends TableSchema {
+  readonly documents: Documents
+  readonly queries: Lru<string, PlannedQuery>
+}
+
+/** Query whose statement is compiled. */
+interface PlannedQuery {
+  readonly compiled: CompiledReads | undefined
+  /** Makes the response data. */
+  readonly format: (results: readonly string[]) => string
+}
+
+/** Error of a document that does not fit the schema. */
+const invalidDocument = 'invalid_graphql_document'
+const unknownNames: ReadonlySet<string> = new Set([
+  invalidDocument,
+  'rls_required',
+  'insufficient_permissions',
+])
+
+/** Runs GraphQL requests over the collections. Loaded with the first request. */
+export class Engine {
+  readonly #collections: Collections
+  readonly #config: GraphqlConfig
+  readonly #schemas = new WeakMap<Catalog, Lru<string, CallerSchema>>()
+
+  constructor(collections: Collections, config: GraphqlConfig) {
+    this.#collections = collections
+    this.#config = config
+  }
+
+  /**
+   * Runs one operation.
+   *
+   * @param isQueryOnly true for a request that must not change anything
+   * @returns the JSON text of `data`
+   * @throws RequestErrors for a request that is wrong
+   * @throws AppError for everything else
+   */
+  async run(
+    request: GraphqlRequest & { readonly query: string },
+    caller: Caller,
+    isQueryOnly: boolean,
+  ): Promise<string> {
+    try {
+      return await withCatalog(
+        this.#collections.catalog,
+        (catalog) => this.#runOn(catalog, request, caller, isQueryOnly),
+        unknownNames,
+      )
+    } catch (error) {
+      if (error instanceof AppError && error.extras.cause instanceof RequestErrors) throw error.extras.cause
+      throw error
+    }
+  }
+
+  async #runOn(
+    catalog: Catalog,
+    request: GraphqlRequest & { readonly query: string },
+    caller: Caller,
+    isQueryOnly: boolean,
+  ): Promise<string> {
+    const found = this.#schemaFor(catalog, schemaReaderOf(caller), caller.isAdministrator)
+    const prepared = found.documents.prepare(request.query)
+    const { document } = prepared
+    if (document === undefined) throw refuse(prepared)
+    const operation = requesting(() => findOperation(document, request.operationName))
+    const isMutation = operation.operation === 'mutation'
+    if (isMutation && isQueryOnly) throw graphqlErrors.mutationByGet().with({ headers: { allow: 'POST' } })
+    if (isMutation) requireWriteScope(caller.scope)
+    if (prepared.errors.length > 0) throw refuse(prepared)
+    const call = { catalog, caller, request, prepared, document, operation }
+    return isMutation ? await this.#runMutation(found, call) : await this.#runQuery(found, call)
+  }
+
+  async #runQuery(found: CallerSchema, call: OperationCall): Promise<string> {
+    const { request, caller, prepared } = call
+    const { searches } = this.#collections
+    const key = `${searches.version} ${request.operationName ?? ''} ${JSON.stringify(request.variables)} ${prepared.text}`
+    let planned = found.queries.get(key)
+    if (planned === undefined) {
+      planned = this.#planQuery(found, call)
+      if (key.length <= queryLengthLimit) found.queries.set(key, planned)
+    }
+    const { compiled, format } = planned
+    return format(compiled === undefined ? [] : await runReads(this.#collections, caller, compiled))
+  }
+
+  #planQuery(found: CallerSchema, call: OperationCall): PlannedQuery {
+    const fields = fieldContext(found.schema, call)
+    const roots = rootFields(fields, call.operation)
+    const planAll = (isDirect: boolean) => {
+      const tools = this.#tools(found, fields, call, isDirect)
+      return roots.map((field) => locating(field, () => planRead(tools, field)))
+    }
+    const planned = planAll(false)
+    const values = roots.map((field, index) =>
+      planned[index] === undefined ? this.#answerItself(found, field, call) : undefined,
+    )
+    const reads = planned.filter((read) => read !== undefined)
+    return {
+      compiled:
+        reads.length === 0
+          ? undefined
+          : compileReads(this.#collections, reads, () => planAll(true).filter((read) => read !== undefined)),
+      format(results) {
+        let position = 0
+        return formatData(roots, (_, index) => values[index] ?? results[position++] ?? 'null')
+      },
+    }
+  }
+
+  async #runMutation(found: CallerSchema, call: OperationCall): Promise<string> {
+    const fields = fieldContext(found.schema, call)
+    const roots = rootFields(fields, call.operation)
+    const tools = this.#tools(found, fields, call, false)
+    const { bulkLimit } = this.#collections
+    const planned = roots.map((field) => locating(field, () => planWrite(tools, field, bulkLimit)))
+    const values = roots.map((field, index) =>
+      planned[index] === undefined ? this.#answerItself(found, field, call) : undefined,
+    )
+    const writes = planned.filter((write) => write !== undefined)
+    const format = (results: readonly WriteResult[]) => {
+      let position = 0
+      return formatData(roots, (_, index) => {
+        const write = planned[index]
+        const result = write === undefined ? undefined : results[position++]
+        return write === undefined || result === undefined
+          ? (values[index] ?? 'null')
+          : formatWrite(write, result)
+      })
+    }
+    try {
+      const all = writes.map(({ write }) => write)
+      return await runWrites(this.#collections, call.caller, all, format)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const position = error.extras.members?.field
+      const write = typeof position === 'number' ? writes[position] : undefined
+      const field = roots[planned.indexOf(write)]
+      throw field === undefined ? error : locate(error, field)
+    }
+  }
+
+  #tools(found: CallerSchema, fields: FieldContext, call: OperationCall, isDirect: boolean): PlanTools {
+    const { searches, limits } = this.#collections
+    return {
+      catalog: call.catalog,
+      reader: readerOf(call.caller),
+      searches,
+      language: searches.config,
+      limits,
+      names: found.names,
+      fields,
+      cost: new Cost(this.#config.max_cost),
+      isDirect,
+    }
+  }
+
+  /** Returns the JSON text of `__typename`, `__schema` or `__type`. */
+  #answerItself(found: CallerSchema, field: SelectedField, call: OperationCall): string {
+    const { schema } = found
+    if (field.name === '__typename') {
+      return JSON.stringify(schema.getRootType(call.operation.operation)?.name ?? null)
+    }
+    if (field.name !== '__schema' && field.name !== '__type') return 'null'
+    const introspected = this.#introspectedSchema(call) ?? schema
+    const { document, operation, request } = call
+    const { data, errors } = execute({
+      schema: introspected,
+      document: {
+        ...document,
+        definitions: [
+          { ...operation, selectionSet: { kind: Kind.SELECTION_SET, selections: field.nodes } },
+          ...document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION),
+        ],
+      },
+      variableValues: request.variables,
+    }) as ExecutionResult
+    if (errors !== undefined && errors.length > 0) throw new RequestErrors(errors)
+    return JSON.stringify(data?.[field.key] ?? null)
+  }
+
+  /**
+   * Returns the schema that introspection shows in place of the caller's.
+   *
+   * @throws AppError introspection_refused, introspection_disabled
+   */
+  #introspectedSchema({ catalog, caller }: OperationCall): GraphQLSchema | undefined {
+    switch (this.#config.introspection) {
+      case 'disabled':
+        throw graphqlErrors.introspectionDisabled()
+      case 'admin':
+        if (!caller.isAdministrator) throw graphqlErrors.introspectionRefused()
+        return undefined
+      case 'open':
+        return this.#schemaFor(catalog, { reader: 'unrestricted', mayWrite: true, tables: undefined }).schema
+      default:
+        return undefined
+    }
+  }
+
+  #schemaFor(
+    catalog: Catalog,
+    reader: Omit<SchemaReader, 'hasAggregates'>,
+    isAdministrator = false,
+  ): CallerSchema {
+    let schemas = this.#schemas.get(catalog)
+    if (schemas === undefined) {
+      schemas = new Lru(schemaLimit)
+      this.#schemas.set(catalog, schemas)
+    }
+    const tables = reader.tables === undefined ? '' : JSON.stringify([...reader.tables].sort())
+    const key = `${reader.reader} ${reader.mayWrite} ${isAdministrator} ${tables}`
+    const known = schemas.get(key)
+    if (known !== undefined) return known
+    const { aggregateEnabled: hasAggregates } = this.#collections.limits
+    const built = buildSchema(catalog, { ...reader, hasAggregates })
+    const made = {
+      ...built,
+      documents: new Documents(built.schema, operationLimits(this.#config)),
+      queries: new Lru<string, PlannedQuery>(queryLimit),
+    }
+    schemas.set(key, made)
+    return made
+  }
+}
+
+/** One operation of a request, and who sent it. */
+interface OperationCall {
+  readonly catalog: Catalog
+  readonly caller: Caller
+  readonly request: GraphqlRequest
+  readonly prepared: PreparedDocument
+  readonly document: DocumentNode
+  readonly operation: OperationDefinitionNode
+}
+
+function schemaReaderOf({ scope }: Caller): Omit<SchemaReader, 'hasAggregates'> {
+  const grant = scope.kind === 'caller' ? scope.grant : undefined
+  return { reader: scope.kind, mayWrite: grant?.mayWrite !== false, tables: grant?.tables }
+}
+
+function operationLimits(config: GraphqlConfig): OperationLimits {
+  return {
+    depth: config.max_depth,
+    rootFields: config.max_root_fields,
+    aliases: config.max_aliases,
+    cost: config.max_cost,
+  }
+}
+
+/** Returns the error of the document. The catalog is read once more for names that the schema lacks. */
+function refuse({ errors, isSchemaFault }: PreparedDocument): Error {
+  const cause = new RequestErrors(errors)
+  return isSchemaFault ? new AppError(invalidDocument, 400, cause.message, { cause }) : cause
+}
+
+/** @throws RequestErrors for variables that cannot be coerced */
+function fieldContext(schema: GraphQLSchema, { document, operation, request }: OperationCall): FieldContext {
+  const { coerced, errors } = getVariableValues(
+    schema,
+    operation.variableDefinitions ?? [],
+    request.variables,
+    { maxErrors: 20 },
+  )
+  if (errors !== undefined) throw new RequestErrors(errors)
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
+  }
+  return { schema, fragments, variables: coerced, sentVariables: request.variables }
+}
+
+function rootFields(fields: FieldContext, { operation, selectionSet }: OperationDefinitionNode) {
+  const type = fields.schema.getRootType(operation)
+  if (type == null) throw new TypeError(`the schema has no ${operation}`)
+  return requesting(() => collectFields(fields, type, [selectionSet]))
+}
+
+/** Runs the work; a GraphQL error in it is one of the request. */
+function requesting<Result>(work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof GraphQLError ? new RequestErrors([error]) : error
+  }
+}
+
+/** Runs the work; errors in it get the path of the field. */
+function locating<Result>(field: SelectedField, work: () => Result): Result {
+  try {
+    return requesting(work)
+  } catch (error) {
+    throw error instanceof AppError ? locate(error, field) : error
+  }
+}
+
+/** Adds the path and the location of a field to an error. */
+function locate(error: AppError, { key, nodes }: SelectedField): AppError {
+  const locations = nodes.flatMap(({ loc }) =>
+    loc === undefined ? [] : [getLocation(loc.source, loc.start)],
+  )
+  return error.with({ members: { path: [key], locations } })
+}
+
+function formatData(
+  roots: readonly SelectedField[],
+  format: (field: SelectedField, index: number) => string,
+): string {
+  const members = roots.map((field, index) => `${JSON.stringify(field.key)}:${format(field, index)}`)
+  return `{${members.join()}}`
+}
+
+/** Formats the response of a write. With several `returning`, each record holds one member for each of them. */
+function formatWrite({ selected, typeName }: PlannedWrite, { count, records }: WriteResult): string {
+  const returning = selected.filter(({ meaning }) => meaning?.kind === 'returning')
+  const parts = `[${records.join()}]`
+  const rows = returning.length > 1 ? sliceArray(parts).map(sliceObject) : []
+  const members = selected.map(({ key, meaning }) => {
+    const name = JSON.stringify(key)
+    if (meaning?.kind === 'affectedRows') return `${name}:${count}`
+    if (meaning?.kind !== 'returning') return `${name}:${JSON.stringify(typeName)}`
+    return `${name}:${returning.length > 1 ? `[${rows.map((row) => row.get(key) ?? 'null').join()}]` : parts}`
+  })
+  return `{${members.join()}}`
+}

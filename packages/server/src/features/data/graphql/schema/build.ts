@@ -1,0 +1,451 @@
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  type GraphQLFieldConfig,
+  type GraphQLFieldConfigArgumentMap,
+  type GraphQLFieldConfigMap,
+  type GraphQLInputFieldConfigMap,
+  GraphQLInputObjectType,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLSchema,
+  GraphQLString,
+} from 'graphql'
+import type { Catalog, Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import { mayFollow, maySelect, privilegesOf, type Reader } from '../../collections/index.ts'
+import { ColumnTypes } from './column-types.ts'
+import { conflictConstraints } from './conflict-constraints.ts'
+import { figureTypeOf, isFigureOf } from './figures.ts'
+import { createSharedInputs } from './inputs.ts'
+import type { FieldMeaning, FigureFunction } from './meaning.ts'
+import { builtInScalars, Namespace, nameTables, type TableNames, toGraphqlName } from './names.ts'
+import { scalars } from './scalars.ts'
+
+/** Caller, as far as the schema depends on it. */
+export interface SchemaReader {
+  readonly reader: Reader
+  /** True if the caller may write at all. */
+  readonly mayWrite: boolean
+  /** Collections that a program may use; undefined: all. */
+  readonly tables: ReadonlySet<string> | undefined
+  /** True if figures over records are served. */
+  readonly hasAggregates: boolean
+}
+
+/** Schema of what one kind of caller may use, and the names in it. */
+export interface TableSchema {
+  readonly schema: GraphQLSchema
+  readonly names: ReadonlyMap<Relation, TableNames>
+}
+
+type Fields = GraphQLFieldConfigMap<unknown, unknown>
+type Field = GraphQLFieldConfig<unknown, unknown>
+
+/** Types of one table. */
+interface TableTypes {
+  readonly record: GraphQLObjectType
+  readonly where: GraphQLInputObjectType
+  readonly orderBy: GraphQLInputObjectType | undefined
+  readonly columns: GraphQLEnumType | undefined
+  readonly aggregate: GraphQLObjectType | undefined
+}
+
+/** Builds the schema of the tables that the caller may use. */
+export function buildSchema(catalog: Catalog, caller: SchemaReader): TableSchema {
+  return new SchemaBuilder(catalog, caller).build()
+}
+
+class SchemaBuilder {
+  readonly #catalog: Catalog
+  readonly #caller: SchemaReader
+  readonly #names: ReadonlyMap<Relation, TableNames>
+  readonly #types: Namespace
+  readonly #columns: ColumnTypes
+  readonly #shared: ReturnType<typeof createSharedInputs>
+  readonly #tables = new Map<Relation, TableTypes>()
+
+  constructor(catalog: Catalog, caller: SchemaReader) {
+    const { reader } = caller
+    this.#catalog = catalog
+    this.#caller = caller
+    this.#names = nameTables(
+      catalog,
+      (relation) => this.#isShown(relation),
+      (column) => maySelect(column, reader),
+      (relation, relationship) => this.#targetOf(relation, relationship) !== undefined,
+    )
+    const tableNames = [...this.#names.values()].map(({ table }) => table)
+    this.#types = new Namespace([...tableNames, ...builtInScalars])
+    for (const { name } of scalars) this.#types.claim(name)
+    this.#columns = new ColumnTypes(this.#types)
+    this.#shared = createSharedInputs(this.#types)
+  }
+
+  build(): TableSchema {
+    const queries: Fields = {}
+    const mutations: Fields = {}
+    const roots = new Namespace([...this.#names.values()].map(({ table }) => table))
+    const mutationNames = new Namespace()
+    for (const [relation, names] of this.#names) {
+      if (!this.#mayRead(relation)) continue
+      queries[names.table] = this.#listField(relation, { kind: 'list', relation }, names)
+      const byKey = this.#byKeyField(relation)
+      if (byKey !== undefined) queries[roots.claim(`${names.table}_by_pk`)] = byKey
+      const aggregate = this.#aggregateField(relation, { kind: 'aggregate', relation })
+      if (aggregate !== undefined) queries[roots.claim(`${names.table}_aggregate`)] = aggregate
+    }
+    if (this.#caller.mayWrite) {
+      for (const [relation, names] of this.#names)
+        this.#addMutations(mutations, mutationNames, relation, names)
+    }
+    if (Object.keys(queries).length === 0) {
+      queries._empty = { type: GraphQLString, extensions: { meaning: { kind: 'nothing' } } }
+    }
+    const query = new GraphQLObjectType({ name: this.#types.claim('Query'), fields: queries })
+    const mutation =
+      Object.keys(mutations).length === 0
+        ? null
+        : new GraphQLObjectType({ name: this.#types.claim('Mutation'), fields: mutations })
+    return { schema: new GraphQLSchema({ query, mutation }), names: this.#names }
+  }
+
+  #isShown({ collection, rlsGap, ...relation }: Relation): boolean {
+    const { reader, tables } = this.#caller
+    if (tables?.has(collection) === false) return false
+    if (reader !== 'unrestricted' && rlsGap !== undefined) return false
+    const {
+      select,
+      insert,
+      update,
+      delete: remove,
+    } = privilegesOf({ collection, rlsGap, ...relation }, reader)
+    return select || insert || update || remove
+  }
+
+  #mayRead(relation: Relation): boolean {
+    return privilegesOf(relation, this.#caller.reader).select && this.#columnsOf(relation).size > 0
+  }
+
+  #columnsOf(relation: Relation): ReadonlyMap<string, Column> {
+    return this.#names.get(relation)?.columns ?? new Map()
+  }
+
+  #targetOf(relation: Relation, relationship: Relationship): Relation | undefined {
+    const target = this.#catalog.relations.get(relationship.target)
+    if (target === undefined || !this.#isShown(target)) return undefined
+    return mayFollow(relation, relationship, target, this.#caller.reader) ? target : undefined
+  }
+
+  /** Returns the types of a table; their fields are made when the schema reads them, as tables refer to each other. */
+  #typesOf(relation: Relation, names: TableNames): TableTypes {
+    const known = this.#tables.get(relation)
+    if (known !== undefined) return known
+    const name = (suffix: string) => this.#types.claim(`${names.pascal}${suffix}`)
+    const sortable = [...names.columns].filter(([, { type }]) => type.hasOrder)
+    const types: TableTypes = {
+      record: new GraphQLObjectType({
+        name: names.table,
+        description: relation.comment,
+        fields: () => this.#recordFields(relation, names),
+      }),
+      where: this.#whereInput(name('WhereInput'), relation, names),
+      orderBy:
+        sortable.length === 0
+          ? undefined
+          : new GraphQLInputObjectType({
+              name: name('OrderByInput'),
+              fields: Object.fromEntries(sortable.map(([each]) => [each, { type: this.#shared.orderBy }])),
+            }),
+      columns:
+        sortable.length === 0
+          ? undefined
+          : new GraphQLEnumType({
+              name: name('ColumnEnum'),
+              values: Object.fromEntries(sortable.map(([each]) => [each, {}])),
+            }),
+      aggregate: this.#caller.hasAggregates ? this.#aggregateType(name('Aggregate'), names, name) : undefined,
+    }
+    this.#tables.set(relation, types)
+    return types
+  }
+
+  #recordFields(relation: Relation, names: TableNames): Fields {
+    const fields: Fields = {}
+    for (const [name, column] of names.columns) {
+      const { type, isText, renamed } = this.#columns.find(column.type)
+      fields[name] = {
+        type: column.nullable ? type : new GraphQLNonNull(type),
+        description: column.comment,
+        extensions: { meaning: { kind: 'column', column, isText, renamed } },
+      }
+    }
+    for (const [name, relationship] of names.relationships) {
+      const field = this.#relatedField(relation, relationship)
+      if (field !== undefined) fields[name] = field
+    }
+    for (const [name, relationship] of names.aggregates) {
+      const target = this.#targetOf(relation, relationship)
+      const field =
+        target &&
+        this.#aggregateField(target, { kind: 'relatedAggregate', relationship, from: relation, target })
+      if (field !== undefined) fields[name] = field
+    }
+    return fields
+  }
+
+  #relatedField(from: Relation, relationship: Relationship): Field | undefined {
+    const target = this.#targetOf(from, relationship)
+    const names = target && this.#names.get(target)
+    if (target === undefined || names === undefined) return undefined
+    const description = relationship.comment
+    if (relationship.kind === 'one-to-many') {
+      const meaning = { kind: 'records', relationship, from, target } as const
+      return { ...this.#listField(target, meaning, names), description }
+    }
+    const { record } = this.#typesOf(target, names)
+    // A policy may hide the related record.
+    const isCertain =
+      !target.rlsEnabled &&
+      target.kind === 'table' &&
+      relationship.pairs.every(({ from: name }) => from.column.get(name)?.nullable === false)
+    return {
+      type: isCertain ? new GraphQLNonNull(record) : record,
+      description,
+      extensions: { meaning: { kind: 'record', relationship, from, target } },
+    }
+  }
+
+  /** Creates the field of a list: at the root, or of related records. */
+  #listField(relation: Relation, meaning: FieldMeaning, names: TableNames): Field {
+    const { record, where, orderBy, columns } = this.#typesOf(relation, names)
+    const args: GraphQLFieldConfigArgumentMap = { where: { type: where } }
+    if (orderBy !== undefined && columns !== undefined) {
+      args.order_by = { type: new GraphQLList(new GraphQLNonNull(orderBy)) }
+      args.distinct_on = {
+        type: new GraphQLList(new GraphQLNonNull(columns)),
+        description: 'Columns of which each combination of values appears once: the first record in order.',
+      }
+    }
+    args.limit = { type: GraphQLInt }
+    args.offset = { type: GraphQLInt }
+    if (meaning.kind === 'list') {
+      if (relation.columns.some(({ type }) => type.spatialSchema !== undefined)) {
+        args.near = { type: this.#shared.near }
+        args.within = { type: this.#shared.within }
+        args.bbox = { type: this.#shared.bbox }
+      }
+      args.search = { type: GraphQLString, description: 'Words to search for; see the guide "Search".' }
+      args.fuzzy = { type: GraphQLBoolean, description: 'Tolerates typos in `search`.' }
+    }
+    return {
+      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(record))),
+      description: meaning.kind === 'list' ? relation.comment : undefined,
+      args,
+      extensions: { meaning },
+    }
+  }
+
+  #byKeyField(relation: Relation): Field | undefined {
+    const names = this.#names.get(relation)
+    const { primaryKey } = relation
+    if (names === undefined || primaryKey.length === 0) return undefined
+    const named = new Map([...names.columns].map(([name, column]) => [column, name]))
+    const args: GraphQLFieldConfigArgumentMap = {}
+    for (const column of primaryKey) {
+      const name = named.get(column)
+      if (name === undefined) return undefined
+      args[name] = { type: new GraphQLNonNull(this.#columns.find(column.type).type) }
+    }
+    return {
+      type: this.#typesOf(relation, names).record,
+      args,
+      extensions: { meaning: { kind: 'byKey', relation } },
+    }
+  }
+
+  #aggregateField(relation: Relation, meaning: FieldMeaning): Field | undefined {
+    const names = this.#names.get(relation)
+    const { aggregate, where } = names === undefined ? {} : this.#typesOf(relation, names)
+    if (aggregate === undefined || where === undefined) return undefined
+    return { type: aggregate, args: { where: { type: where } }, extensions: { meaning } }
+  }
+
+  #aggregateType(
+    typeName: string,
+    { columns }: TableNames,
+    name: (suffix: string) => string,
+  ): GraphQLObjectType {
+    const figures = (figure: FigureFunction, suffix: string): Field | undefined => {
+      const fitting = [...columns].filter(([, { type }]) => isFigureOf(figure, type))
+      if (fitting.length === 0) return undefined
+      return {
+        type: new GraphQLObjectType({
+          name: name(suffix),
+          fields: Object.fromEntries(
+            fitting.map(([each, column]) => {
+              const { type, isText } = figureTypeOf(figure, column, this.#columns)
+              return [each, { type, extensions: { meaning: { kind: 'figure', column, isText } } }]
+            }),
+          ),
+        }),
+        extensions: { meaning: { kind: 'figures', function: figure } },
+      }
+    }
+    return new GraphQLObjectType({
+      name: typeName,
+      fields: () => {
+        const fields: Fields = {
+          count: { type: new GraphQLNonNull(GraphQLInt), extensions: { meaning: { kind: 'count' } } },
+        }
+        for (const [figure, suffix] of figureSuffixes) {
+          const field = figures(figure, suffix)
+          if (field !== undefined) fields[figure] = field
+        }
+        return fields
+      },
+    })
+  }
+
+  #whereInput(typeName: string, relation: Relation, names: TableNames): GraphQLInputObjectType {
+    const input: GraphQLInputObjectType = new GraphQLInputObjectType({
+      name: typeName,
+      description: 'All conditions must hold.',
+      fields: () => {
+        const fields: GraphQLInputFieldConfigMap = {}
+        for (const [name, { type }] of names.columns) {
+          const { comparison } = this.#columns.find(type)
+          if (comparison !== 'none') fields[name] = { type: this.#shared.comparisonOf(comparison) }
+        }
+        for (const [name, relationship] of names.relationships) {
+          const target = this.#targetOf(relation, relationship)
+          const targetNames = target && this.#names.get(target)
+          if (target === undefined || targetNames === undefined) continue
+          const { where } = this.#typesOf(target, targetNames)
+          fields[name] = { type: where, description: 'A related record that meets the conditions exists.' }
+        }
+        const list = { type: new GraphQLList(new GraphQLNonNull(input)) }
+        return { ...fields, _and: list, _or: list, _not: { type: input } }
+      },
+    })
+    return input
+  }
+
+  #addMutations(mutations: Fields, taken: Namespace, relation: Relation, names: TableNames): void {
+    if ((relation.kind !== 'table' && relation.kind !== 'partitioned_table') || relation.isOfExtension) return
+    const privileges = privilegesOf(relation, this.#caller.reader)
+    const response = this.#mayRead(relation) ? this.#mutationResponse(relation, names) : undefined
+    if (response === undefined) return
+    const type = response
+    const where = { type: new GraphQLNonNull(this.#typesOf(relation, names).where) }
+    if (privileges.insert) {
+      const objects = this.#insertInput(names)
+      if (objects !== undefined) {
+        const conflict = this.#conflictInput(relation, names)
+        mutations[taken.claim(`insert_${names.table}`)] = {
+          type,
+          args: {
+            objects: { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(objects))) },
+            ...(conflict === undefined ? {} : { on_conflict: { type: conflict } }),
+          },
+          extensions: { meaning: { kind: 'insert', relation } },
+        }
+      }
+    }
+    const changes = this.#setInput(names)
+    if (privileges.update && changes !== undefined) {
+      const set = { type: changes }
+      mutations[taken.claim(`update_${names.table}`)] = {
+        type,
+        args: { where, _set: set, _inc: set, _append: set, _prepend: set },
+        extensions: { meaning: { kind: 'update', relation } },
+      }
+    }
+    if (privileges.delete) {
+      mutations[taken.claim(`delete_${names.table}`)] = {
+        type,
+        args: { where },
+        extensions: { meaning: { kind: 'delete', relation } },
+      }
+    }
+  }
+
+  #mutationResponse(relation: Relation, names: TableNames): GraphQLObjectType {
+    const { record } = this.#typesOf(relation, names)
+    return new GraphQLObjectType({
+      name: this.#types.claim(`${names.pascal}MutationResponse`),
+      fields: {
+        affected_rows: {
+          type: new GraphQLNonNull(GraphQLInt),
+          extensions: { meaning: { kind: 'affectedRows' } },
+        },
+        returning: {
+          type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(record))),
+          extensions: { meaning: { kind: 'returning' } },
+        },
+      },
+    })
+  }
+
+  #insertInput({ columns, pascal }: TableNames): GraphQLInputObjectType | undefined {
+    const written = [...columns].filter(
+      ([, { isGenerated, identity }]) => !isGenerated && identity !== 'always',
+    )
+    if (written.length === 0) return undefined
+    return new GraphQLInputObjectType({
+      name: this.#types.claim(`${pascal}InsertInput`),
+      fields: Object.fromEntries(
+        written.map(([name, column]) => {
+          const { type } = this.#columns.find(column.type)
+          const isRequired = !column.nullable && column.default === undefined && column.identity === undefined
+          return [name, { type: isRequired ? new GraphQLNonNull(type) : type, description: column.comment }]
+        }),
+      ),
+    })
+  }
+
+  #setInput({ columns, pascal }: TableNames): GraphQLInputObjectType | undefined {
+    const written = [...columns].filter(
+      ([, { isGenerated, identity }]) => !isGenerated && identity !== 'always',
+    )
+    if (written.length === 0) return undefined
+    return new GraphQLInputObjectType({
+      name: this.#types.claim(`${pascal}SetInput`),
+      fields: Object.fromEntries(
+        written.map(([name, { type, comment }]) => [
+          name,
+          { type: this.#columns.find(type).type, description: comment },
+        ]),
+      ),
+    })
+  }
+
+  #conflictInput(relation: Relation, { pascal }: TableNames): GraphQLInputObjectType | undefined {
+    const constraints = conflictConstraints(relation)
+    if (constraints.size === 0) return undefined
+    const names = new Namespace()
+    const constraint = new GraphQLEnumType({
+      name: this.#types.claim(`${pascal}ConstraintEnum`),
+      values: Object.fromEntries(
+        [...constraints].map(([name, columns]) => [names.claim(toGraphqlName(name)), { value: columns }]),
+      ),
+    })
+    return new GraphQLInputObjectType({
+      name: this.#types.claim(`${pascal}OnConflictInput`),
+      description:
+        'Outcome for a row whose key exists: its `update_columns` are updated; without any, it stays as it is.',
+      fields: {
+        constraint: { type: new GraphQLNonNull(constraint) },
+        update_columns: { type: new GraphQLList(new GraphQLNonNull(GraphQLString)) },
+      },
+    })
+  }
+}
+
+const figureSuffixes: readonly (readonly [FigureFunction, string])[] = [
+  ['min', 'Min'],
+  ['max', 'Max'],
+  ['sum', 'Sum'],
+  ['avg', 'Avg'],
+]

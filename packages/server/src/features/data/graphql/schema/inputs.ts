@@ -1,0 +1,100 @@
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  GraphQLFloat,
+  GraphQLInputObjectType,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLScalarType,
+  GraphQLString,
+} from 'graphql'
+import type { Comparison } from './column-types.ts'
+import type { Namespace } from './names.ts'
+import { bigIntScalar, geoJsonScalar, jsonScalar, numericScalar } from './scalars.ts'
+
+/** Inputs that all tables share. */
+export interface SharedInputs {
+  readonly orderBy: GraphQLEnumType
+  readonly near: GraphQLInputObjectType
+  readonly within: GraphQLInputObjectType
+  readonly bbox: GraphQLInputObjectType
+  comparisonOf(comparison: Exclude<Comparison, 'none'>): GraphQLInputObjectType
+}
+
+const equality = ['_eq', '_neq']
+const order = ['_gt', '_gte', '_lt', '_lte']
+const patterns = ['_like', '_ilike']
+
+const comparisons: Readonly<
+  Record<
+    Exclude<Comparison, 'none'>,
+    { type: GraphQLScalarType; operators: readonly string[]; lists: boolean }
+  >
+> = {
+  Int: { type: GraphQLInt, operators: [...equality, ...order], lists: true },
+  BigInt: { type: bigIntScalar, operators: [...equality, ...order], lists: true },
+  Float: { type: GraphQLFloat, operators: [...equality, ...order], lists: true },
+  Numeric: { type: numericScalar, operators: [...equality, ...order], lists: true },
+  String: { type: GraphQLString, operators: [...equality, ...order, ...patterns], lists: true },
+  Boolean: { type: GraphQLBoolean, operators: equality, lists: false },
+  JSON: { type: jsonScalar, operators: equality, lists: false },
+}
+
+/** @param names names of types that are given already */
+export function createSharedInputs(names: Namespace): SharedInputs {
+  const made = new Map<string, GraphQLInputObjectType>()
+  const required = (type: GraphQLScalarType) => ({ type: new GraphQLNonNull(type) })
+  return {
+    orderBy: new GraphQLEnumType({
+      name: names.claim('OrderByEnum'),
+      values: { ASC: { description: 'NULL last.' }, DESC: { description: 'NULL first.' } },
+    }),
+    near: new GraphQLInputObjectType({
+      name: names.claim('NearInput'),
+      description: 'Places at most `distance` meters from a point.',
+      fields: {
+        column: required(GraphQLString),
+        longitude: required(GraphQLFloat),
+        latitude: required(GraphQLFloat),
+        distance: required(GraphQLFloat),
+      },
+    }),
+    within: new GraphQLInputObjectType({
+      name: names.claim('WithinInput'),
+      description: 'Places within a Polygon or MultiPolygon.',
+      fields: { column: required(GraphQLString), geojson: required(geoJsonScalar) },
+    }),
+    bbox: new GraphQLInputObjectType({
+      name: names.claim('BBoxInput'),
+      description: 'Places within a rectangle.',
+      fields: {
+        column: required(GraphQLString),
+        minLng: required(GraphQLFloat),
+        minLat: required(GraphQLFloat),
+        maxLng: required(GraphQLFloat),
+        maxLat: required(GraphQLFloat),
+      },
+    }),
+    comparisonOf(comparison) {
+      const known = made.get(comparison)
+      if (known !== undefined) return known
+      const { type, operators, lists } = comparisons[comparison]
+      const input = new GraphQLInputObjectType({
+        name: names.claim(`${comparison}ComparisonInput`),
+        fields: {
+          ...Object.fromEntries(operators.map((operator) => [operator, { type }])),
+          ...(lists
+            ? {
+                _in: { type: new GraphQLList(new GraphQLNonNull(type)) },
+                _nin: { type: new GraphQLList(new GraphQLNonNull(type)) },
+              }
+            : {}),
+          _is_null: { type: GraphQLBoolean },
+        },
+      })
+      made.set(comparison, input)
+      return input
+    },
+  }
+}

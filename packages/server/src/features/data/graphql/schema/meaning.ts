@@ -1,0 +1,43 @@
+import type { Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+
+/** Meaning of an output field for the plan of a request. */
+export type FieldMeaning =
+  | { readonly kind: 'list' | 'byKey' | 'aggregate'; readonly relation: Relation }
+  | { readonly kind: 'insert' | 'update' | 'delete'; readonly relation: Relation }
+  | { readonly kind: 'affectedRows' }
+  | { readonly kind: 'returning' }
+  | ColumnMeaning
+  | {
+      readonly kind: 'record' | 'records' | 'relatedAggregate'
+      readonly relationship: Relationship
+      readonly from: Relation
+      readonly target: Relation
+    }
+  | { readonly kind: 'count' }
+  | { readonly kind: 'figures'; readonly function: FigureFunction }
+  | FigureMeaning
+  /** Field of a schema without tables. */
+  | { readonly kind: 'nothing' }
+
+export interface ColumnMeaning {
+  readonly kind: 'column'
+  readonly column: Column
+  /** True for numbers that responses have as strings. */
+  readonly isText: boolean
+  /** Names of enum labels that differ from the labels. */
+  readonly renamed: ReadonlyMap<string, string> | undefined
+}
+
+export interface FigureMeaning {
+  readonly kind: 'figure'
+  readonly column: Column
+  readonly isText: boolean
+}
+
+export type FigureFunction = 'min' | 'max' | 'sum' | 'avg'
+
+declare module 'graphql' {
+  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
+    meaning?: FieldMeaning
+  }
+}
