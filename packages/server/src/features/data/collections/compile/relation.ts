@@ -9,7 +9,10 @@ export function relationName({ oid, schema, name, version, kind, rlsEnabled }: R
   return sql`${sql.version(version)}${sql.reads({ oid, isRestricted })}${sql.id(schema, name)}`
 }
 
-/** Whether the row of `parent`, one of `relation`, and the row of `child`, one of the target, are related. */
+/**
+ * Compiles the condition that the row of `parent`, from `relation`, and the row of `child`, from the target, are
+ * related.
+ */
 export function compileReference(
   relation: Relation,
   { kind, pairs }: Relationship,

@@ -2,16 +2,18 @@ import type { Column, Relation, Relationship } from '../../../../database/catalo
 import { collectionErrors } from '../errors.ts'
 import { maySelect, privilegesOf, type Reader, requireReadable } from './reader.ts'
 
-/** Names of a request as columns and relationships of a relation. */
-
-/** @throws AppError unknown_column, insufficient_permissions */
+/**
+ * Returns the readable column of the name.
+ *
+ * @throws AppError unknown_column, insufficient_permissions
+ */
 export function requireColumn(relation: Relation, name: string, parameter: string, reader: Reader): Column {
   const column = relation.column.get(name)
   if (column === undefined) throw collectionErrors.unknownColumn(name, parameter)
   return requireReadable(column, reader)
 }
 
-/** By its name, or by the column of a many-to-one. */
+/** Finds a relationship by its name, or by the column of a many-to-one. */
 export function findRelationship(relation: Relation, name: string): Relationship | undefined {
   return (
     relation.relationships.get(name) ??
