@@ -127,7 +127,9 @@ function readManifest(body: Readonly<Record<string, unknown>>): readonly string[
       throw graphqlErrors.invalidDocumentManifest(`${name}: expected the text of a document`)
     // A document under the hash of another one would run in its place.
     if (hashDocument(text) !== name.replace(/^sha256:/, '')) {
-      throw graphqlErrors.invalidDocumentManifest(`${name}: expected the SHA-256 of the document, in hexadecimal`)
+      throw graphqlErrors.invalidDocumentManifest(
+        `${name}: expected the SHA-256 of the document, in hexadecimal`,
+      )
     }
     return text
   })
@@ -141,6 +143,8 @@ function requireDocument(
   try {
     parse(text, { maxTokens: 20_000 })
   } catch (error) {
-    throw graphqlErrors.invalidDocumentManifest(error instanceof Error ? error.message : 'expected a document')
+    throw graphqlErrors.invalidDocumentManifest(
+      error instanceof Error ? error.message : 'expected a document',
+    )
   }
 }
