@@ -3,20 +3,20 @@ import type { Queryable } from './system-database.ts'
 
 /** Search through rows in an order that an index serves. */
 export interface BoundedSearch {
-  /** Rows in their order: `select … from … where … order by …`. */
+  /** Query of the rows in their order: `select … from … where … order by …`. */
   readonly read: Sql
-  /** Condition without an index, about the alias `found`; undefined where every row matches. */
+  /** Condition without an index, on the alias `found`; undefined where every row matches. */
   readonly filter: Sql | undefined
-  /** Columns of the result, of the alias `found`. */
+  /** Result columns, of the alias `found`. */
   readonly columns: Sql
-  /** The order of `read`, by the alias `found`. */
+  /** Order of `read`, by the alias `found`. */
   readonly order: Sql
-  /** Rows that a filter is applied to at most. */
+  /** Maximum number of rows that the filter is applied to. */
   readonly bound: number
 }
 
 /**
- * Lists rows. A filter that no index serves is applied to the first rows only, so that no search reads a whole log.
+ * Lists rows. A filter without an index is applied to the first rows only, so that no search reads a whole log.
  *
  * @returns `end`: the last row that was read, where the bound ended the search
  */

@@ -5,18 +5,19 @@ import type { Database } from './open.ts'
 import { sql } from './sql.ts'
 import { inTransaction, type Queryable } from './system-database.ts'
 
-/** Longest time that one index may take to build. */
+/** Maximum build time of one index. */
 const buildTimeoutMs = 6 * 3_600_000
 
 export interface IndexWork<Result> {
-  /** Locks the work for the transaction; false while another session holds the lock. */
+  /** Locks the work for the transaction; returns false while another session holds the lock. */
   readonly tryLock: (transaction: Queryable) => Promise<boolean>
   readonly signal: AbortSignal
   readonly run: (worker: Connection) => Promise<Result>
 }
 
 /**
- * Builds indexes in the background on a connection beside the pools, which gives way to statements that change the tables.
+ * Builds indexes in the background on a connection beside the pools. The build gives way to statements that
+ * change the tables.
  *
  * @returns undefined when another session holds the lock
  * @throws GaveWay, and errors of the work
@@ -26,7 +27,7 @@ export async function buildIndexes<Result>(
   { tryLock, signal, run }: IndexWork<Result>,
 ): Promise<Result | undefined> {
   signal.throwIfAborted()
-  // A concurrent build cannot be part of a transaction: another connection holds the lock meanwhile.
+  // A concurrent build cannot be part of a transaction, so another connection holds the lock meanwhile.
   const holder = await aside.open()
   try {
     return await inTransaction(holder, async (transaction) => {
@@ -34,7 +35,7 @@ export async function buildIndexes<Result>(
       if (!(await tryLock(transaction))) return undefined
       signal.throwIfAborted()
       return await onConnection(aside, await aside.open(), signal, async (worker) => {
-        // A pooler would keep the setting for its other clients, and has another session in the way each time.
+        // A pooler would keep the setting for its other clients, and its session that blocks is another each time.
         if (engine.isPooled) return await run(worker)
         await worker.query(sql`select set_config('statement_timeout', ${String(buildTimeoutMs)}, false)`)
         return await givingWay({ system, aside, to: 'all' }, worker, () => run(worker))

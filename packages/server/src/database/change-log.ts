@@ -7,18 +7,19 @@ import { type Sql, sql } from './sql.ts'
 export type ChangeAction = 'create' | 'update' | 'delete'
 
 /**
- * The one place where writes of the data API are handed on. Where a trigger logs what the table changes, the call that
- * `capture` answers makes sure that it has. Elsewhere a write that has a listener leaves what it changed in a setting of
- * its transaction; the call runs right after it, in the same message and transaction, as the login role, and finds the
- * changes in that setting.
+ * Capture of data API writes for the log of changes. It is the only one. Where a trigger logs the changes of a
+ * table, the call that `capture` returns verifies that it has. Elsewhere a write with a listener leaves its
+ * changes in a setting of its transaction. The call runs right after the write, in the same message and
+ * transaction, as the login role, and reads that setting.
  */
 export interface ChangeLog {
-  /** True if tables get triggers, which log what is written past the API, too. */
+  /** True if tables get triggers, which also log writes that bypass the API. */
   readonly hasTriggers: boolean
   /**
-   * Undefined without a listener: the write then costs nothing extra. Answered from memory.
+   * Returns the capturing call from memory. It is undefined without a listener, and the write then costs
+   * nothing extra.
    *
-   * @param isPartial whether the records lack columns, which the caller may not read
+   * @param isPartial whether the records lack columns, because the caller may not read them
    */
   capture(
     relation: Relation,
@@ -26,30 +27,33 @@ export interface ChangeLog {
     form: ChangeForm,
     isPartial: boolean,
   ): CapturingCall | undefined
-  /** After the commit of a write that was captured. */
+  /** Runs after the commit of a captured write. */
   committed(): void
-  /** A write failed since no trigger has logged it, as {@link isNotCaptured} tells: the next attempt leaves its changes. */
+  /**
+   * Handles a failed write that no trigger has logged (see {@link isNotCaptured}). The next attempt leaves its
+   * changes in the setting.
+   */
   doubt(relation: Relation): void
 }
 
-/** What follows a write for the log of changes. */
+/** Call after a write that captures its changes. */
 export interface CapturingCall {
   readonly call: Call
-  /** True if the write has to leave its changes for it. It then runs as the login role. */
+  /** True if the write has to leave its changes in the setting. It then runs as the login role. */
   readonly takesChanges: boolean
 }
 
-/** What a statement does: `upsert` creates a record or updates the one that has its key. */
+/** Effect of a statement. `upsert` creates a record or updates the one with its key. */
 export type WriteAction = ChangeAction | 'upsert'
 
 /**
- * How a write leaves what it changed: the one record it created, which is the quickest, or a JSON array of any number
- * of changes. Of an update a change is an object of {@link changedRow}, else the record. Of an `upsert` each is such an
- * object, whose `oldRecord` is null when the record was created.
+ * Form in which a write leaves its changes. `record` is the one record that was created, the quickest form.
+ * `array` is a JSON array of any number of changes, each an object of {@link changedRow} for an update, else
+ * the record. `upsert` is an array of such objects, in which `oldRecord` is null for a created record.
  */
 export type ChangeForm = 'record' | 'array' | 'upsert'
 
-/** Without consumers. */
+/** Change log without consumers. */
 export const silentChangeLog: ChangeLog = {
   hasTriggers: false,
   capture: () => undefined,
@@ -59,74 +63,80 @@ export const silentChangeLog: ChangeLog = {
 
 const changesSetting = 'basalt.changed_rows'
 
-/** Begins the names of the triggers that log changes; `insert` and so on follows. */
+/** Prefix of the capture trigger names, before `insert` and so on. */
 export const captureTriggerPrefix = 'basalt_capture_'
 
 const operations = { create: 'insert', update: 'update', delete: 'delete' } as const
 
-/** Returns whether the operator lets the table have triggers: a comment may hold `@events off`. */
+/** Returns true if the operator permits triggers on the table. A comment with `@events off` forbids them. */
 export function mayHaveTriggers({ kind, comment, isOfExtension }: Relation): boolean {
   if (kind !== 'table' && kind !== 'partitioned_table') return false
   return !isOfExtension && !/(?:^|\s)@events off(?:\s|$)/.test(comment ?? '')
 }
 
-/** Name of the trigger that logs an action. */
+/** Returns the name of the trigger that logs an action. */
 export function captureTriggerName(action: ChangeAction | 'truncate'): string {
   return `${captureTriggerPrefix}${action === 'truncate' ? action : operations[action]}`
 }
 
 /**
- * In a write: leaves the changes for the capturing call.
+ * Builds the part of a write that leaves the changes for the capturing call.
  *
  * @param changes JSON of a {@link ChangeForm}
  */
 export function leaveChanges(changes: Sql): Sql {
-  // The answer is short, unlike the rows.
+  // The result is short, unlike the rows.
   return sql`(${leave(changesSetting, sql`${changes}::text`)} is null)`
 }
 
-/** One change as JSON, of expressions for JSON. @param oldRecord the record before an update */
+/** Builds one change as JSON from JSON expressions. @param oldRecord the record before an update */
 export function changedRow(record: Sql, oldRecord?: Sql): Sql {
   return oldRecord === undefined
     ? record
     : sql`json_build_object('record', ${record}, 'oldRecord', ${oldRecord})`
 }
 
-/** Replaces the changes that a write has left. @param changes as in {@link leaveChanges} */
+/** Builds a statement that replaces the captured changes. @param changes as in {@link leaveChanges} */
 export function replaceChanges(changes: Sql): Sql {
   return sql`select ${leave(changesSetting, sql`${changes}::text`)} is null`
 }
 
-/** What the write before has left, as `json` of a {@link ChangeForm}. */
+/** Changes of the preceding write, as `json` of a {@link ChangeForm}. */
 export const takeChanges: Sql = sql`current_setting(${sql.literal(changesSetting)})::json`
 
-/** What follows a write that is captured. */
+/** Steps and callbacks after a captured write. */
 export interface Capture {
   readonly after: readonly Step[]
-  /** True if the write has to leave its changes. */
+  /** True if the write has to leave its changes in the setting. */
   readonly takesChanges: boolean
   readonly committed: () => void
-  /** After a failure as {@link isNotCaptured} tells. */
+  /** Handles a failure that {@link isNotCaptured} recognizes. */
   readonly doubt: () => void
 }
 
-/** What triggers note in a setting of the transaction: `INSERT 16385;` and so on. */
+/** Setting of the transaction in which triggers note their work, such as `INSERT 16385;`. */
 const notedSetting = 'basalt.captured'
 
-/** Unknown outside, so that no value sent by a caller can look like it. */
+/** Random token, so that no value sent by a caller can look like it. */
 const uncapturedToken = `not captured ${randomBytes(9).toString('base64url')} `
 
-/** After a write: fails unless a trigger has noted it; {@link isNotCaptured} recognizes that. */
+/**
+ * Statement after a write that fails unless a trigger has noted the write; {@link isNotCaptured} recognizes the
+ * failure.
+ */
 const requireCaptured = statement(`
   select case when position($1 in coalesce(current_setting('${notedSetting}', true), '')) = 0
     then ('${uncapturedToken}' || coalesce(current_setting('${notedSetting}', true), ''))::int end`)
 
-/** The call of {@link requireCaptured}, by the caller. */
+/** Returns the call of {@link requireCaptured}, by the caller. */
 export function requireCapturedBy({ oid }: Relation, action: ChangeAction): Call {
   return { statement: requireCaptured, values: [`${operations[action].toUpperCase()} ${oid};`] }
 }
 
-/** Returns whether a write failed as no trigger has logged it, against what this node knew. Nothing was changed then. */
+/**
+ * Returns true if a write failed because no trigger has logged it, contrary to this node's knowledge. It then
+ * has changed nothing.
+ */
 export function isNotCaptured(failure: unknown): boolean {
   return (
     failure instanceof StatementFailed &&
@@ -135,7 +145,7 @@ export function isNotCaptured(failure: unknown): boolean {
   )
 }
 
-/** The write and what follows it. */
+/** Returns the write with its capturing steps. */
 export function withCapture(write: Call, capture: Capture | undefined): readonly Step[] {
   if (capture === undefined) return [write]
   return [write, ...capture.after]

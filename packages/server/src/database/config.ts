@@ -3,7 +3,7 @@ import { automatic, flag, integer, list, text } from '../config/keys.ts'
 import type { ConfigRule, RuleViolation } from '../config/rule.ts'
 import { type Static, Type } from '../lib/type.ts'
 
-/** `database`: which PostgreSQL, and how it is used. */
+/** Configuration section `database`: the PostgreSQL server and its limits. */
 export const databaseConfig = Type.Object({
   url: text('', 'PostgreSQL 15 or later to use. Empty: the embedded PostgreSQL in server.data_dir.', {
     secret: true,
@@ -12,7 +12,7 @@ export const databaseConfig = Type.Object({
   }),
   listen_url: text(
     '',
-    'Direct connection for LISTEN when database.url leads to a transaction pooler. Empty: nodes poll there.',
+    'URL of a direct connection for LISTEN, when database.url leads to a transaction pooler. Empty: nodes poll there.',
     {
       secret: true,
       pattern: '^(postgres(ql)?://.+)?$',
@@ -21,29 +21,30 @@ export const databaseConfig = Type.Object({
   ),
   gateway_url: text(
     '',
-    'How requests of callers log in, as basalt_gateway, where the server may not make that role or a pooler stands before it. Empty: as database.url, with a password made of auth.jwt_secret.',
+    'URL for requests of callers, which log in as basalt_gateway. Needed where Basalt may not create that role or a pooler is in front. Empty: database.url, with a password derived from auth.jwt_secret.',
     {
       secret: true,
       pattern: '^(postgres(ql)?://.+)?$',
       expects: 'a URL such as postgresql://basalt_gateway:password@host:5432/database',
     },
   ),
-  branch: text(
-    '',
-    'Name of a copy of the database that `basalt db branch` has made, to work on that instead.',
-    {
-      pattern: '^([a-z0-9][a-z0-9_-]{0,31})?$',
-      expects: 'a name of up to 32 lower-case letters, digits, _ and -',
-    },
+  branch: text('', 'Name of a database copy, made by `basalt db branch`, to use instead.', {
+    pattern: '^([a-z0-9][a-z0-9_-]{0,31})?$',
+    expects: 'a name of up to 32 lower-case letters, digits, _ and -',
+  }),
+  max_conns: integer(
+    20,
+    'Maximum number of database connections per node, besides the listening one.',
+    4,
+    1000,
   ),
-  max_conns: integer(20, 'Connections to the database, per node, beside the one that listens.', 4, 1000),
   acquire_timeout_ms: integer(
     5000,
-    'Milliseconds a request waits for a free connection. One that is expected to wait longer is refused at once.',
+    'Milliseconds a request waits for a free connection. A request that is expected to wait longer is rejected at once.',
     50,
     600_000,
   ),
-  statement_timeout_ms: integer(30_000, 'Milliseconds a statement may run.', 100, 3_600_000),
+  statement_timeout_ms: integer(30_000, 'Maximum run time of a statement, in milliseconds.', 100, 3_600_000),
   schemas: list(['public'], 'Schemas whose tables become collections.', {
     minItems: 1,
     pattern: '^[^\\u0000]{1,63}$',
@@ -51,16 +52,16 @@ export const databaseConfig = Type.Object({
   }),
   embedded_port: integer(
     0,
-    'Port on loopback where psql and GUI clients reach the embedded PostgreSQL, with a password; 0 opens none.',
+    'Loopback port of the embedded PostgreSQL for psql and GUI clients, with a password. 0 opens none.',
     0,
     65535,
   ),
   expose_partitions: flag(
     false,
-    'Whether partitions are collections of their own. Otherwise they are served through their table alone.',
+    'Serves partitions as collections of their own. Otherwise they are served only through their table.',
   ),
   require_rls: automatic(
-    'Whether tables and views without row-level security are kept from everybody but administrators. auto: beside an external database, unless auth.enabled is false.',
+    'Restricts tables and views without row-level security to administrators. auto: true for an external database, unless auth.enabled is false.',
   ),
 })
 
@@ -89,7 +90,10 @@ function databaseUrlIsUrl(name: 'url' | 'listen_url', { database }: Sections): R
   }
 }
 
-/** As the driver reads it, which knows more forms than the URL standard: `postgresql://user@/database`. */
+/**
+ * Returns true if the driver can parse the URL. It accepts more forms than the URL standard, such as
+ * `postgresql://user@/database`.
+ */
 function isConnectionUrl(text: string): boolean {
   try {
     parseIntoClientConfig(text)
@@ -99,7 +103,7 @@ function isConnectionUrl(text: string): boolean {
   }
 }
 
-/** Without auth no request is subject to policies: an installation that requires them would have none. */
+/** Rejects required policies without auth: no request would be subject to any. */
 function requiredPoliciesNeedAuth({ auth, database }: Sections): RuleViolation | undefined {
   if (auth.enabled || database.require_rls !== true) return undefined
   return {

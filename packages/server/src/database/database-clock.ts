@@ -2,12 +2,15 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { sql } from './sql.ts'
 import type { Queryable } from './system-database.ts'
 
-/** Closer than this the machine's clock is taken as it is: what is measured contains the way to the database and back. */
+/**
+ * Difference below which the machine's clock is used. The measurement includes the network to the database and
+ * back.
+ */
 const toleratedMs = 1000
 
 /**
- * The clock of the database, which all nodes share, by the machine's own and the difference that was measured last. What a
- * node dates or judges is then right on a machine whose clock is wrong.
+ * Clock of the database, which all nodes share. It adds the last measured difference to the machine's own
+ * clock. Dates and decisions of a node are then right on a machine with a wrong clock.
  */
 export class DatabaseClock implements Clock {
   #differenceMs = 0
@@ -17,8 +20,10 @@ export class DatabaseClock implements Clock {
   }
 
   /**
-   * @param readMs what the database's clock said, in milliseconds since 1970
-   * @param tookMs how long the answer took that has just arrived
+   * Adjusts the clock by a measurement.
+   *
+   * @param readMs time of the database's clock, in milliseconds since 1970
+   * @param tookMs duration of the query that has just returned
    */
   adjust(readMs: number, tookMs: number): void {
     const measuredMs = readMs - (systemClock.now().getTime() - tookMs / 2)
@@ -27,16 +32,16 @@ export class DatabaseClock implements Clock {
   }
 }
 
-/** A clock that is right from the start. */
+/** Opens a clock that is right from its first use. */
 export async function openDatabaseClock(database: Pick<Queryable, 'one'>): Promise<DatabaseClock> {
   const clock = new DatabaseClock()
-  const askedAt = performance.now()
+  const startedAt = performance.now()
   const read = await readDatabaseTime(database)
-  clock.adjust(read.getTime(), performance.now() - askedAt)
+  clock.adjust(read.getTime(), performance.now() - startedAt)
   return clock
 }
 
-/** What the clock of the database says. */
+/** Reads the clock of the database. */
 export async function readDatabaseTime(database: Pick<Queryable, 'one'>): Promise<Date> {
   return (await database.one<{ now: Date }>(sql`select clock_timestamp() as now`)).now
 }

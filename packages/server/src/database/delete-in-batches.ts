@@ -1,15 +1,15 @@
 import { type Sql, sql } from './sql.ts'
 import type { Queryable } from './system-database.ts'
 
-/** Rows that one statement deletes, so that none takes long or holds its locks for long. */
+/** Number of rows that one statement deletes, so that none runs or holds its locks for long. */
 const batchSize = 10_000
 
 /**
- * Deletes the rows of a table in the schema `basalt` that meet a condition, in statements of a bounded number of rows. A row
- * that is changed at the same time is left.
+ * Deletes the rows of a table in the schema `basalt` that meet a condition, in statements of bounded size. It
+ * skips a row that is changed at the same time.
  *
  * @param database outside of a transaction, which would hold the locks of all batches
- * @returns how many rows
+ * @returns the number of deleted rows
  */
 export async function deleteInBatches(
   database: Queryable,

@@ -1,13 +1,13 @@
 import { type Sql, sql } from './sql.ts'
 import type { Queryable } from './system-database.ts'
 
-/** Rows up to which a total is counted. */
+/** Number of rows up to which a total is counted. */
 const mostCounted = 100_000
 
-/** Total of a list, as answers have it. */
+/** Total of a list in responses. */
 export interface Total {
   readonly totalItems: number
-  /** Absent of one that is exact. */
+  /** Absent for an exact total. */
   readonly isTotalEstimated?: true
 }
 
@@ -19,7 +19,7 @@ export async function countOrEstimate(database: Queryable, rows: Sql): Promise<T
   return { totalItems: Math.max(count, await estimateRows(database, rows)), isTotalEstimated: true }
 }
 
-/** Rows that the planner expects, from its statistics. @param rows `from … where …` */
+/** Returns the planner's estimate of the number of rows. @param rows `from … where …` */
 export async function estimateRows(database: Queryable, rows: Sql): Promise<number> {
   const row = await database.one<{ 'QUERY PLAN': readonly { Plan: { 'Plan Rows': number } }[] }>(
     sql`explain (format json) select ${rows}`,

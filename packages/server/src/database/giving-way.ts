@@ -4,10 +4,13 @@ import type { Database } from './open.ts'
 import { sql } from './sql.ts'
 import type { SystemDatabase } from './system-database.ts'
 
-/** Shorter than `deadlock_timeout`, after which PostgreSQL fails one of the two statements, whichever it is. */
-const lookMs = 200
+/**
+ * Pause between two checks. It is shorter than `deadlock_timeout`, after which PostgreSQL fails either of the
+ * two statements.
+ */
+const checkMs = 200
 
-/** Work of our own was cancelled, since a statement of others waited for it. */
+/** Thrown when our own work was cancelled because another statement waited for it. */
 export class GaveWay extends Error {
   constructor(options?: ErrorOptions) {
     super('gave way to a statement that changes the table', options)
@@ -17,15 +20,15 @@ export class GaveWay extends Error {
 export interface GivingWay {
   readonly system: SystemDatabase
   readonly aside: Pick<Database['aside'], 'cancel'>
-  /** Which statements the work makes room for: all that wait for it, or those that it waits for as well. */
+  /** Statements that the work gives way to: all that wait for it, or only those in a deadlock with it. */
   readonly to: 'all' | 'deadlocked'
 }
 
 /**
- * Runs long work in the background on a connection beside the pools, and cancels it as soon as another session waits for it
- * to change a table. Reads and writes of rows are no reason.
+ * Runs long work in the background on a connection beside the pools. It cancels the work as soon as another
+ * session waits to change the table. Reads and writes of rows do not cancel it.
  *
- * @throws GaveWay, what the work throws
+ * @throws GaveWay, and errors of the work
  */
 export async function givingWay<Result>(
   { system, aside, to }: GivingWay,
@@ -34,14 +37,14 @@ export async function givingWay<Result>(
 ): Promise<Result> {
   const { rows } = await connection.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
   const pid = rows[0]?.pid
-  // Behind a pooler statements need not be run where the connection leads.
+  // A pooler may run the statements on another server.
   if (pid !== connection.backendPid) return await work()
   const ended = new AbortController()
   let hasGivenWay = false
   const watch = async () => {
     while (!ended.signal.aborted) {
-      await delay(lookMs, undefined, { signal: ended.signal, ref: false })
-      // A look that fails is followed by the next.
+      await delay(checkMs, undefined, { signal: ended.signal, ref: false })
+      // A failed check is followed by the next one.
       const blocks = await isInTheWay(system, pid, to).catch(() => false)
       if (!blocks || ended.signal.aborted) continue
       hasGivenWay = true
@@ -55,7 +58,7 @@ export async function givingWay<Result>(
     throw hasGivenWay ? new GaveWay({ cause: error }) : error
   } finally {
     ended.abort()
-    // A cancel that is under way must not reach what the connection does next.
+    // A cancellation in flight must not reach the next statement of the connection.
     await watching
   }
 }

@@ -2,12 +2,15 @@
 /// <reference path="../lib/json-source.d.ts" />
 import pg from 'pg'
 
-/** Reads the text Postgres prints for a value. */
+/** Parser of the text that Postgres prints for a value. */
 export type ReadValue = (text: string) => unknown
 
 const { BOOL, INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8, OID, JSON: PLAIN_JSON, JSONB } = pg.types.builtins
 
-/** How values of a type look in JSON, by object id. Types that JSON has no form for stay texts. */
+/**
+ * Returns the function that converts values of a type to JSON, by object id. Types without a JSON form stay
+ * texts.
+ */
 export function jsonReader(oid: number): ReadValue {
   const element = elementTypes.get(oid)
   if (element !== undefined) return (text) => readArray(text, jsonReader(element))
@@ -29,7 +32,10 @@ export function jsonReader(oid: number): ReadValue {
   }
 }
 
-/** Object ids of the array types whose elements JSON has a form for, and of the common texts (pg_type.dat). */
+/**
+ * Element types of the array types whose elements have a JSON form, and of the common texts, by object id
+ * (pg_type.dat).
+ */
 const elementTypes: ReadonlyMap<number, number> = new Map<number, number>([
   [1000, BOOL],
   [1005, INT2],
@@ -51,7 +57,7 @@ const elementTypes: ReadonlyMap<number, number> = new Map<number, number>([
   [1185, pg.types.builtins.TIMESTAMPTZ],
 ])
 
-/** `NaN` and `Infinity` are no JSON. */
+/** Returns a number as it is written; `NaN` and `Infinity` are no JSON numbers and stay texts. */
 function rawNumber(text: string): unknown {
   return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(text) ? JSON.rawJSON(text) : text
 }
@@ -60,7 +66,10 @@ function keepDigits(_key: string, value: unknown, context: { readonly source?: s
   return typeof value === 'number' && context.source !== undefined ? JSON.rawJSON(context.source) : value
 }
 
-/** `{1,NULL,"a \"b\""}`, nested, or with bounds: `[0:1]={1,2}` (PostgreSQL, Array Output Syntax). */
+/**
+ * Parses an array such as `{1,NULL,"a \"b\""}`, nested, or with bounds as in `[0:1]={1,2}` (PostgreSQL, Array
+ * Output Syntax).
+ */
 function readArray(text: string, readElement: ReadValue): unknown[] {
   let position = text.indexOf('{')
   const readQuoted = () => {

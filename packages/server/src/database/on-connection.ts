@@ -1,7 +1,10 @@
 import type { Connection } from './connection/connection.ts'
 import type { Database } from './open.ts'
 
-/** Runs work on a connection beside the pools, and closes the connection. An abort cancels the statement in flight. */
+/**
+ * Runs work on a connection beside the pools, and closes the connection. An abort cancels the statement in
+ * flight.
+ */
 export async function onConnection<Result>(
   aside: Pick<Database['aside'], 'cancel'>,
   connection: Connection,

@@ -39,77 +39,91 @@ import { inTransaction, type Queryable, SystemDatabase } from './system-database
 import { type Rehearsal, UserDatabase, type UserDatabaseOptions } from './user-database.ts'
 
 export interface OpenOptions {
-  /** What this process is: `basalt start`. Shown in `pg_stat_activity`. */
+  /** Purpose of this process for `pg_stat_activity`, such as `basalt start`. */
   readonly purpose: string
-  /** Whether to be the one server of the embedded data directory; false for commands beside it. */
+  /** True for the one server of the embedded data directory; false for commands beside it. */
   readonly asServer?: boolean
   readonly log: (message: string, detail?: object) => void
   /** Settings of the embedded cluster; for tests, whose clusters need no durability. */
   readonly embeddedSettings?: ClusterSettings
-  /** Of the embedded database's port; a server sets it. */
+  /** Password of the embedded database's port; a server sets it. */
   readonly embeddedPassword?: TcpPassword
-  /** Another database of the server than the configured one. */
+  /** Database of the server, other than the configured one. */
   readonly databaseName?: string
-  /** Has no request of a caller change anything; for tests of policies. */
+  /** Rehearsal in which no request of a caller changes anything; for tests of policies. */
   readonly rehearsal?: Rehearsal | undefined
-  /** Stops the opening, which then rejects with the signal's reason and leaves no Postgres that it has started. */
+  /**
+   * Signal that stops the opening. It then rejects with the signal's reason and leaves no Postgres running that
+   * it has started.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
-/** The database of a running server. */
+/** Database of a running server. */
 export interface Database {
   readonly mode: 'embedded' | 'external'
-  /** For people: where the data is. Never a password. */
+  /** Location of the data, for people. It never contains a password. */
   readonly location: string
-  /** For PostgreSQL's own programs, with the password if there is one. */
+  /** URL for PostgreSQL's own programs, with the password if there is one. */
   readonly connectionString: string
   /** Command lines that reach an embedded database. */
   readonly psql: readonly string[]
   readonly engine: EngineProbe
-  /** Migrations applied by this start. */
+  /** Names of the migrations that this start has applied. */
   readonly migrated: readonly string[]
   readonly system: SystemDatabase
   readonly user: UserDatabase
-  /** What keeps the sessions of the pools as new ones. */
+  /** Resets of the pools' sessions. */
   readonly sessions: Pick<SessionGuard, 'trust'>
-  /** Returns whether this node is known to be the only one on the database. Behind a pooler none is. */
+  /**
+   * Returns true if this node is known to be the only one on the database. Behind a pooler it returns false.
+   */
   readonly isOnlyNode: () => Promise<boolean>
   /** Opens a connection to listen on; undefined behind a pooler without `database.listen_url`. */
   readonly openListener: (() => Promise<Connection>) | undefined
-  /** Connections beside the pools, for work that takes longer than a request may. The caller that opens one closes it. */
+  /** Connections beside the pools, for work that outlasts a request. The caller that opens one closes it. */
   readonly aside: {
-    /** One of the login role, for work of the server itself. @throws ConnectionLost when the database is unavailable */
+    /**
+     * Opens one of the login role, for work of the server itself.
+     *
+     * @throws ConnectionLost when the database is unavailable
+     */
     open(): Promise<Connection>
-    /** One for statements of a request. @throws ConnectionLost when the database is unavailable */
+    /** Opens one for statements of a request. @throws ConnectionLost when the database is unavailable */
     openFor(scope: CallerScope): Promise<Connection>
     /**
-     * One of the role that reads only.
+     * Opens one of the read-only role.
      *
      * @throws ReaderUnavailable where there can be none; ConnectionLost when the database is unavailable
      */
     openReader(): Promise<Connection>
-    /** Runs the work on one in a transaction as the login role, which leaves nothing in the session of a pooler. */
+    /**
+     * Runs the work on one in a transaction as the login role, and leaves no state in the session of a pooler.
+     */
     transaction<Result>(
       connection: Connection,
       work: (transaction: Queryable) => Promise<Result>,
     ): Promise<Result>
-    /** Stops the statement that runs on one; never rejects. */
+    /** Cancels the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
-  /** Fails all work of the pools at once, and what comes after it: for a stop while the database does not answer. */
+  /**
+   * Fails all work of the pools at once, and all later work. It is for a stop while the database does not
+   * respond.
+   */
   disconnect(): void
-  /** @param isImmediate does not wait for statements that run; for a start that is given up */
+  /** Closes the pools. @param isImmediate does not wait for running statements; for a start that was aborted */
   close(isImmediate?: boolean): Promise<void>
 }
 
-/** Settings every session works with: what JSON carries must not depend on the server's configuration. */
+/** Returns the settings of every session. JSON values must not depend on the server's configuration. */
 function sessionSettings(config: DatabaseConfig): Record<string, string> {
   return {
     timezone: 'UTC',
     datestyle: 'ISO, MDY',
     intervalstyle: 'iso_8601',
     bytea_output: 'hex',
-    // Our own texts are read, and names and types printed, in one way, whatever the operator has set for the database.
+    // Our own texts are parsed, and names and types printed, in one way, whatever settings the database has.
     standard_conforming_strings: 'on',
     transform_null_equals: 'off',
     quote_all_identifiers: 'off',
@@ -122,11 +136,11 @@ function sessionSettings(config: DatabaseConfig): Record<string, string> {
   }
 }
 
-/** Time a transaction of several statements has beyond the longest single statement. */
+/** Time that a transaction of several statements has beyond the longest single statement. */
 const transactionSlackMs = 5000
 const connectTimeoutMs = 3000
 
-/** Sections of the configuration that opening the database reads. */
+/** Configuration sections that opening the database reads. */
 export interface DatabaseSections {
   readonly database: DatabaseConfig
   readonly auth: { readonly jwt_secret: string }
@@ -134,10 +148,10 @@ export interface DatabaseSections {
 }
 
 /**
- * Opens the configured database for a server: starts the embedded Postgres if that is the one, migrates, opens
- * the exposed schemas to callers, and makes the pools.
+ * Opens the configured database for a server. It starts the embedded Postgres if that is configured, migrates,
+ * exposes the configured schemas to callers, and creates the pools.
  *
- * @throws OperatorError in one line when the database is unreachable, too old or not to be prepared
+ * @throws OperatorError in one line when the database is unreachable, too old or cannot be prepared
  */
 export async function openDatabase(config: DatabaseSections, options: OpenOptions): Promise<Database> {
   const embedded =
@@ -173,7 +187,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     const direct = directTarget(config.database, target, engine)
     const reader = new SqlReader(system, createLogin(readerRole), direct && { ...direct, settings })
     const repairGrants = () => system.transaction(grantToAdministrator)
-    /** A pooler makes up the process ids of the others. */
+    /** Connections whose process ids are known. A pooler invents those of the others. */
     const knownBackends = new WeakSet<Connection>()
     const open = async (login: RequestLogin | undefined) => {
       const connection = await (login ?? { open: openOwner }).open()
@@ -221,7 +235,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
         for (const pool of pools.all) pool.disconnect()
       },
       async close(isImmediate = false) {
-        // In this order: statements of callers that have disconnected are cancelled through the other pool.
+        // The order matters: statements of callers that have disconnected are cancelled through the other pool.
         const requests = pools.all.filter((pool) => pool !== pools.system).map((pool) => pool.close())
         const closing = Promise.all(requests).then(() => pools.system.close())
         if (!isImmediate) await closing
@@ -234,7 +248,10 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
   }
 }
 
-/** A way to PostgreSQL past a pooler, if one is known. A URL of its own may lead to a pooler, too, which would refuse settings. */
+/**
+ * Returns a target that reaches PostgreSQL without a pooler, if one is known. A URL of its own may lead to a
+ * pooler, too, which would reject settings.
+ */
 function directTarget(
   config: DatabaseConfig,
   target: ConnectionTarget,
@@ -251,7 +268,11 @@ function directTarget(
   return isPooled ? undefined : target
 }
 
-/** @throws OperatorError when the database is gone, or `database.gateway_url` does not serve */
+/**
+ * Opens the logins of requests.
+ *
+ * @throws OperatorError when the database is unavailable, or `database.gateway_url` does not work
+ */
 async function openLogins(
   config: DatabaseSections,
   {
@@ -281,7 +302,7 @@ async function openLogins(
   }
 }
 
-/** Makes the database fit to serve, and closes the connection. */
+/** Prepares the database for serving, and closes the connection. */
 async function prepare(
   connection: Connection,
   config: DatabaseSections,
@@ -299,7 +320,7 @@ async function prepare(
     const missing = asServer ? await findMissingGrants(connection, config.database.schemas) : undefined
     return { engine, migrated, missing, roleSettings: await readRoleSettings(connection) }
   } catch (error) {
-    // What the database says no to is the operator's to mend: rights, space.
+    // The operator has to fix what the database rejects, such as missing privileges or disk space.
     const refusal = error instanceof ConnectionLost ? error.cause : error
     if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) throw error
     const remedy = await findRemedyBy(connection, error)
@@ -310,14 +331,17 @@ async function prepare(
   }
 }
 
-/** What `alter role … set` gives to the sessions of the login role: functions may rely on its `search_path`. */
+/**
+ * Reads the settings that `alter role … set` gives to the login role's sessions. Functions may rely on its
+ * `search_path`.
+ */
 async function readRoleSettings(connection: Connection): Promise<Record<string, string>> {
   const { rows } = await connection.query<{ name: string; setting: string }>(sql`
     select name, setting from pg_settings where source in ('user', 'database user') and context = 'user'`)
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
 }
 
-/** One connection to the configured database, for commands that work beside a server or without one. */
+/** Opens one connection to the configured database, for commands that run with or without a server. */
 export async function openConnection(
   config: DatabaseSections,
   options: OpenOptions,
@@ -386,7 +410,9 @@ async function openFirst(target: ConnectionTarget, config: DatabaseSections): Pr
   }
 }
 
-/** Node reports several attempts (IPv6, IPv4) as one error without a message. */
+/**
+ * Returns the reason of a failure. Node reports several attempts (IPv6, IPv4) as one error without a message.
+ */
 function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError) return messageOf(cause.errors[0])
   return messageOf(cause)
@@ -398,15 +424,18 @@ function locate({ database }: DatabaseSections): string {
     : describeUrl(branchUrl(database.url, database.branch))
 }
 
-/** Connections kept apart for sign-in, health and housekeeping, whatever the data requests do. */
+/** Returns the number of connections reserved for sign-in, health and housekeeping. */
 function systemPoolSize(maxConns: number): number {
   return Math.max(2, Math.floor(maxConns / 5))
 }
 
-/** Statements of ours are conditional by themselves; a stricter default of the database would only make them fail. */
+/**
+ * Settings of the system pool. Our statements are conditional by themselves; a stricter default of the database
+ * would only make them fail.
+ */
 const systemSettings = { default_transaction_isolation: 'read committed' }
 
-/** Processors of the database's machine when it is this one; a pooler may stand before another. */
+/** Returns the processors of the database's machine if that is this one. A pooler may front another machine. */
 function knownCores(url: string, { isPooled }: EngineProbe): number | undefined {
   if (isPooled) return undefined
   const host = url === '' ? '/' : (parseIntoClientConfig(url).host ?? '')
@@ -415,7 +444,7 @@ function knownCores(url: string, { isPooled }: EngineProbe): number | undefined 
 
 interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
   readonly system: Pool
-  /** Of the system's pool. */
+  /** Guard of the system pool. */
   readonly sessions: SessionGuard
   readonly guards: readonly SessionGuard[]
   readonly all: readonly Pool[]
@@ -460,7 +489,8 @@ function createPools(
       size,
       shared,
       async cancel(connection) {
-        // A pooler makes up the process id, and it could be that of any client; the statement timeout ends the work.
+        // A pooler invents the process id, which could be that of any client. The statement timeout ends the
+        // work.
         if (!login.isPooled) await cancelStatement(systemDatabase, connection)
       },
     })
@@ -474,7 +504,10 @@ function createPools(
   return { callers, administrators, system, sessions, guards, all }
 }
 
-/** Asks PostgreSQL; a login role that may not cancel those of others has the session's own role ask. Never rejects. */
+/**
+ * Cancels the statement by PostgreSQL. A login role that may not cancel statements of others does so as the
+ * session's own role. Never rejects.
+ */
 async function cancelStatement(database: SystemDatabase, connection: Connection): Promise<void> {
   const cancel = sql`select pg_cancel_backend(${connection.backendPid}::int)`
   try {
@@ -484,6 +517,6 @@ async function cancelStatement(database: SystemDatabase, connection: Connection)
       await twin.query(cancel).finally(() => twin.close())
     })
   } catch {
-    // It ends by its timeout.
+    // The statement ends by its timeout.
   }
 }

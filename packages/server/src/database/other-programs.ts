@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from './sql.ts'
 import type { SystemDatabase } from './system-database.ts'
 
-/** A session of this process that has just begun or ended is known after so long. */
+/** Time after which a session of this process that has just begun or ended is known. */
 const settleMs = 25
 const attempts = 3
 
 /**
- * Returns whether no session of the database is one of another Basalt: a second node, or a command.
+ * Returns true if no session of the database belongs to another Basalt: a second node, or a command.
  *
  * @param own process ids of the sessions of this process
  */
 export async function isOnlyProgram(database: SystemDatabase, own: ReadonlySet<number>): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
-    // Every role is shown the names of all sessions (PostgreSQL, pg_stat_activity), though not the kind of each.
+    // Every role can see the names of all sessions (PostgreSQL, pg_stat_activity), but not the kind of each.
     const others = await database.many<{ pid: number }>(sql`
       select pid from pg_stat_activity
       where datname = current_database() and starts_with(application_name, 'basalt ')

@@ -2,10 +2,10 @@ import { whenLate } from '../lib/timer.ts'
 import { sql } from './sql.ts'
 import type { Queryable } from './system-database.ts'
 
-/** Longest time a database that is well takes to answer anything. */
+/** Maximum response time of a healthy database. */
 const answerMs = 2000
 
-/** Whether the database answers within two seconds. */
+/** Returns true if the database responds within two seconds. */
 export async function ping(database: Pick<Queryable, 'count'>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const cancel = whenLate(answerMs, () => resolve(false))

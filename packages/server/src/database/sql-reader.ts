@@ -7,13 +7,13 @@ import { readerRole } from './logins/roles.ts'
 import { sql } from './sql.ts'
 import type { SystemDatabase } from './system-database.ts'
 
-/** There can be no session that only reads; the message says what makes one possible. */
+/** Thrown when no read-only session is possible; the message names the remedy. */
 export class ReaderUnavailable extends Error {}
 
 /**
- * Opens sessions that read and do nothing else. They log in as a role of their own: what the session's own user may not do
- * stays forbidden, whatever `set role`, `reset role` or a function with dynamic SQL try (PostgreSQL, SET ROLE). No other
- * role stands in for it.
+ * Opener of read-only sessions. They log in as a role of their own. The limits of the session's own user stay
+ * in force, whatever `set role`, `reset role` or a function with dynamic SQL try (PostgreSQL, SET ROLE). No
+ * other role replaces it.
  */
 export class SqlReader {
   readonly #database: SystemDatabase
@@ -27,7 +27,7 @@ export class SqlReader {
     this.#target = target
   }
 
-  /** @throws ReaderUnavailable; ConnectionLost when the database is unavailable */
+  /** Opens a session. @throws ReaderUnavailable; ConnectionLost when the database is unavailable */
   async open(): Promise<Connection> {
     if (this.#target === undefined) {
       throw new ReaderUnavailable(

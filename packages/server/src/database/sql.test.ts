@@ -12,8 +12,8 @@ import {
   type TypeName,
 } from './sql.ts'
 
-describe('a fragment', () => {
-  test('makes every value a parameter', () => {
+describe('SQL fragment', () => {
+  test('turns every value into a parameter', () => {
     const hostile = `'; drop table x; --`
     const slot = new Slot('id')
     expect(render(sql`select ${1}, ${hostile}, ${null}, ${undefined}, ${['a']}, ${slot}`)).toEqual({
@@ -43,7 +43,7 @@ describe('a fragment', () => {
     expect(render(sql`select ${forged}`)).toEqual({ text: 'select $1', values: [forged] })
   })
 
-  test('has as many parameters as values, whatever it is made of', () => {
+  test('has as many parameters as values, however it is nested', () => {
     const { fragment } = fc.letrec<{ fragment: { sql: Sql; values: unknown[] } }>((tie) => ({
       fragment: fc.oneof(
         { maxDepth: 4 },
@@ -70,7 +70,7 @@ describe('a fragment', () => {
   })
 })
 
-describe('names and constants', () => {
+describe('SQL names and constants', () => {
   test('are quoted', () => {
     const parts = [sql.id('public', 'Odd "table"'), sql.literal("it's"), sql.integer(-5), sql.empty]
     expect(render(sql.join(parts, sql` | `))).toEqual({
@@ -81,7 +81,7 @@ describe('names and constants', () => {
       text: 'operator("Odd ""schema""".#<=#)',
       values: [],
     })
-    // As the catalog would print it.
+    // The catalog prints it like this.
     expect(render(sql.type('shop."Odd type"[]' as TypeName)).text).toBe('shop."Odd type"[]')
   })
 
@@ -92,7 +92,7 @@ describe('names and constants', () => {
     ['back\\slash', ` E'back\\\\slash'`],
     ["\\'", ` E'\\\\'''`],
     ['$1', `'$1'`],
-  ])('as a literal: %j', (text, literal) => {
+  ])('are quoted as a literal: %j', (text, literal) => {
     expect(quoteLiteral(text)).toBe(literal)
   })
 
@@ -108,17 +108,17 @@ describe('names and constants', () => {
     )
   })
 
-  test('cannot hold NUL', () => {
+  test('reject NUL', () => {
     expect(() => sql.id('a\0b')).toThrow(TypeError)
     expect(() => sql.literal('a\0b')).toThrow(TypeError)
   })
 
-  test.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('are no integer: %d', (value) => {
+  test.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('reject %d as an integer', (value) => {
     expect(() => sql.integer(value)).toThrow(`not an integer: ${value}`)
   })
 
   test.each(['', 'x', '= ', '=)', '"="', '--', '=--', '/*', '@/*', "'", '$1', ';'])(
-    'are no operator: %j',
+    'reject %j as an operator',
     (name) => {
       expect(() => sql.operator('public', name)).toThrow(`not an operator: ${name}`)
     },
@@ -130,15 +130,15 @@ describe('names and constants', () => {
   })
 })
 
-describe('a statement with constants in place of parameters', () => {
-  test('has values quoted, whatever they hold', () => {
+describe('statement with constants in place of parameters', () => {
+  test('quotes its values, whatever they contain', () => {
     const nested = sql`a = ${"it's"} and ${sql.id('b')} = any (${'{1,2}'})`
     expect(
       renderConstants(sql`copy (select ${sql.version('v1')}${nested}) to ${'back\\slash'}, ${null}`),
     ).toBe(`copy (select a = 'it''s' and "b" = any ('{1,2}')) to  E'back\\\\slash', null`)
   })
 
-  test.each([[1], [undefined], [{}], [new Slot('x')], ['a\0b']])('refuses %j', (value) => {
+  test.each([[1], [undefined], [{}], [new Slot('x')], ['a\0b']])('rejects %j', (value) => {
     expect(() => renderConstants(sql`select ${value}`)).toThrow(TypeError)
   })
 })

@@ -1,30 +1,25 @@
-/**
- * SQL as fragments. An interpolated value always becomes a parameter; only names, constants and other fragments
- * enter the text.
- */
-
 const fragmentBrand: unique symbol = Symbol('sql')
 
-/** A piece of SQL with its values. */
+/** SQL fragment with its values. */
 export interface Sql {
   readonly [fragmentBrand]: true
   readonly strings: readonly string[]
   readonly parts: readonly unknown[]
-  /** Whether a connection keeps the statement prepared. */
+  /** True if a connection keeps the statement prepared. */
   readonly isPrepared?: boolean
 }
 
 declare const typeNameBrand: unique symbol
 
-/** Printed by Postgres' `format_type`, never taken from a caller. */
+/** Name of a type as Postgres' `format_type` prints it. It never originates from a caller. */
 export type TypeName = string & { readonly [typeNameBrand]: true }
 
 declare const expressionBrand: unique symbol
 
-/** Printed by Postgres' `pg_get_expr`, never taken from a caller. */
+/** Expression as Postgres' `pg_get_expr` prints it. It never originates from a caller. */
 export type Expression = string & { readonly [expressionBrand]: true }
 
-/** A parameter whose value differs from call to call of the same statement. */
+/** Parameter whose value differs from call to call of the same statement. */
 export class Slot {
   readonly name: string
 
@@ -37,17 +32,17 @@ export class Slot {
 export interface RenderedSql {
   readonly text: string
   readonly values: readonly unknown[]
-  /** As of {@link Sql}. */
+  /** True if a connection keeps the statement prepared, as in {@link Sql}. */
   readonly isPrepared?: boolean | undefined
 }
 
-/** A rendered fragment, with the versions of the definitions and the relations that it names. */
+/** Rendered fragment, with the versions of the definitions and the relations that it names. */
 export interface VersionedSql extends RenderedSql {
   readonly version: string | undefined
   readonly relations: readonly ReadRelation[] | undefined
 }
 
-/** Belongs to a fragment without being part of its text. */
+/** Part of a fragment that adds nothing to its text. */
 class Version {
   readonly value: string
 
@@ -63,7 +58,7 @@ export interface ReadRelation {
   readonly isRestricted: boolean
 }
 
-/** Belongs to a fragment without being part of its text. */
+/** Part of a fragment that adds nothing to its text. */
 class Reads {
   readonly relation: ReadRelation
 
@@ -72,26 +67,30 @@ class Reads {
   }
 }
 
-/** `sql\`select * from ${sql.id('public', name)} where id = ${id}\`` */
+/**
+ * Builds a fragment: `sql\`select * from ${sql.id('public', name)} where id = ${id}\``. An interpolated value
+ * always becomes a parameter. Only names, constants and other fragments enter the text.
+ */
 export function sql(strings: TemplateStringsArray, ...parts: readonly unknown[]): Sql {
   return { [fragmentBrand]: true, strings, parts }
 }
 
-/** A quoted identifier: `sql.id('public', 'track')` is `"public"."track"`. */
+/** Quotes an identifier: `sql.id('public', 'track')` is `"public"."track"`. */
 sql.id = (...names: readonly [string, ...string[]]): Sql => verbatim(names.map(quoteIdentifier).join('.'))
 
-/** A quoted string constant, for names that belong to the statement's shape rather than to one call. */
+/** Quotes a string constant, for names that belong to the statement's shape rather than to one call. */
 sql.literal = (value: string): Sql => verbatim(quoteLiteral(value))
 
-/** An integer constant. @throws TypeError when it is not a safe integer. */
+/** Writes an integer constant. @throws TypeError when it is not a safe integer */
 sql.integer = (value: number): Sql => {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`)
   return verbatim(String(value))
 }
 
 /**
- * The version of a definition that the fragment names. A prepared statement keeps the types of its parameters
- * (PostgreSQL, PREPARE), so the same text must be prepared anew when the definition has changed.
+ * Attaches the version of a definition that the fragment names. A prepared statement keeps the types of its
+ * parameters (PostgreSQL, PREPARE). The same text must therefore be prepared anew after a change of the
+ * definition.
  */
 sql.version = (value: string): Sql => ({
   [fragmentBrand]: true,
@@ -99,27 +98,31 @@ sql.version = (value: string): Sql => ({
   parts: [new Version(value)],
 })
 
-/** The relation that the fragment names. */
+/** Attaches a relation that the fragment names. */
 sql.reads = (relation: ReadRelation): Sql => ({
   [fragmentBrand]: true,
   strings: ['', ''],
   parts: [new Reads(relation)],
 })
 
-/** The name of a type as `format_type` prints it, which quotes what needs quoting. */
+/** Writes the name of a type as `format_type` prints it, which quotes where necessary. */
 sql.type = (name: TypeName): Sql => verbatim(name)
 
-/** An expression as Postgres printed it, with its own parentheses. */
+/** Writes an expression as Postgres printed it, in parentheses. */
 sql.expression = (text: Expression): Sql => sql`(${verbatim(text)})`
 
-/** An operator by its schema, whatever the search path: `operator("shop".=)`. @throws TypeError for other names */
+/**
+ * Writes an operator with its schema, for any search path: `operator("shop".=)`.
+ *
+ * @throws TypeError for other names
+ */
 sql.operator = (schema: string, name: string): Sql => {
   if (!/^[-+*/<>=~!@#%^&|`?]+$/.test(name) || /--|\/\*/.test(name))
     throw new TypeError(`not an operator: ${name}`)
   return verbatim(`operator(${quoteIdentifier(schema)}.${name})`)
 }
 
-/** Fragments with a separator, a comma unless given. */
+/** Joins fragments with a separator, by default a comma. */
 sql.join = (fragments: readonly Sql[], separator: Sql = sql`, `): Sql => ({
   [fragmentBrand]: true,
   strings: ['', ...fragments.slice(1).map(() => ''), ''],
@@ -129,12 +132,13 @@ sql.join = (fragments: readonly Sql[], separator: Sql = sql`, `): Sql => ({
 sql.empty = verbatim('')
 
 /**
- * A statement of a hot path that a connection parses and plans once. Its columns are listed: a prepared statement whose
- * result type changes, as that of `select *` does with a new column, fails (PostgreSQL, PREPARE).
+ * Marks a statement of a hot path, which a connection parses and plans once. Its columns must be listed. A
+ * prepared statement whose result type changes fails, as `select *` does after a new column (PostgreSQL,
+ * PREPARE).
  */
 sql.prepared = (statement: Sql): Sql => ({ ...statement, isPrepared: true })
 
-/** Numbers the parameters and collects their values in order. */
+/** Renders a fragment: numbers the parameters and collects their values in order. */
 export function render(fragment: Sql): VersionedSql {
   const values: unknown[] = []
   const versions = new Set<string>()
@@ -162,10 +166,11 @@ export function render(fragment: Sql): VersionedSql {
 }
 
 /**
- * The text with its values as constants, for commands that take no parameters (PostgreSQL, COPY). Until the statement
- * gives it one, a quoted constant has no more of a type than a parameter.
+ * Renders a fragment with its values as constants, for commands without parameters (PostgreSQL, COPY). A quoted
+ * constant has no type of its own until the statement gives it one, like a parameter.
  *
- * @throws TypeError for a value that is neither a text nor null, and for NUL, which no text of PostgreSQL has
+ * @throws TypeError for a value that is neither a text nor null, and for NUL, which PostgreSQL cannot store in
+ * text
  */
 export function renderConstants(fragment: Sql): string {
   const constants: Sql = {
@@ -177,7 +182,7 @@ export function renderConstants(fragment: Sql): string {
   return render(constants).text
 }
 
-/** Returns whether the part adds nothing to the text. */
+/** Returns true if the part adds nothing to the text. */
 function isNote(part: unknown): boolean {
   return part instanceof Version || part instanceof Reads
 }
@@ -192,7 +197,7 @@ export function isSql(value: unknown): value is Sql {
   return typeof value === 'object' && value !== null && fragmentBrand in value
 }
 
-/** Postgres quotes identifiers by doubling `"`; NUL cannot occur in one. */
+/** Quotes an identifier by doubling `"`. An identifier cannot contain NUL. */
 export function quoteIdentifier(name: string): string {
   if (name.includes('\0')) throw new TypeError('an identifier cannot contain NUL')
   return `"${name.replaceAll('"', '""')}"`
@@ -203,7 +208,7 @@ export function quoteName(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteIdentifier(name)
 }
 
-/** Safe whatever `standard_conforming_strings` says: a backslash makes it an `E''` string. */
+/** Quotes a string for any value of `standard_conforming_strings`: a backslash makes it an `E''` string. */
 export function quoteLiteral(value: string): string {
   if (value.includes('\0')) throw new TypeError('a string cannot contain NUL')
   const quoted = `'${value.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`

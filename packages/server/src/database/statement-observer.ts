@@ -1,5 +1,6 @@
 /**
- * Called when statements are sent; what it answers is called when they have ended, with the reason of a failure.
+ * Observer that is called when statements are sent. The function that it returns is called when they have
+ * ended, with the reason of a failure.
  *
  * @param text of the statements, without values
  */

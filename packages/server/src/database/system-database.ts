@@ -9,35 +9,35 @@ import type { SessionGuard } from './session/guard.ts'
 import { isSql, type RenderedSql, render, type Sql, sql } from './sql.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
-/** What runs one statement of our own; rows come parsed by type. */
+/** Runner of single statements of our own; rows are parsed by type. */
 export interface Queryable {
-  /** The only row. @throws Error when there is none or more than one. */
+  /** Returns the only row. @throws Error when there is none or more than one */
   one<Row extends QueryResultRow>(statement: Sql): Promise<Row>
-  /** The row, if there is one. */
+  /** Returns the row, if there is one. */
   maybeOne<Row extends QueryResultRow>(statement: Sql): Promise<Row | undefined>
   many<Row extends QueryResultRow>(statement: Sql): Promise<Row[]>
-  /** The number of rows returned or changed. */
+  /** Returns the number of rows returned or changed. */
   count(statement: Sql): Promise<number>
   /** Runs a statement that a library wrote. */
   execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }>
 }
 
 /**
- * The database as Basalt itself uses it: as the owner, no policies. Never handed to a path that serves a
- * caller's data; that is `UserDatabase`.
+ * Database as Basalt itself uses it: as the owner, without policies. It must never be passed to a path that
+ * serves a caller's data, which uses `UserDatabase`.
  */
 export class SystemDatabase implements Queryable {
   readonly #pool: Pool
   readonly #sessions: SessionGuard | undefined
   #observe: StatementObserver | undefined
 
-  /** @param sessions keeps what triggers of the operator leave in a session from the next statement */
+  /** @param sessions guard against session state that triggers of the operator leave */
   constructor(pool: Pool, sessions?: SessionGuard) {
     this.#pool = pool
     this.#sessions = sessions
   }
 
-  /** Has every statement outside of transactions observed. */
+  /** Sets the observer of every statement outside of transactions. */
   observe(observer: StatementObserver): void {
     this.#observe = observer
   }
@@ -65,7 +65,9 @@ export class SystemDatabase implements Queryable {
     })
   }
 
-  /** Runs the work in one transaction: committed when it returns, rolled back when it throws. */
+  /**
+   * Runs the work in one transaction. It is committed when the work returns, and rolled back when it throws.
+   */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result> {
     return this.#run({ run: (connection) => inTransaction(connection, work, this.#sessions) })
   }
@@ -94,7 +96,7 @@ export class SystemDatabase implements Queryable {
   }
 
   /**
-   * Inserts rows, all or none of them. The connection is in use for as long as the source has more.
+   * Inserts all rows, or none when it fails. The connection is in use for as long as the source has more.
    *
    * @param command a `copy … from stdin (format binary)`
    */
@@ -106,7 +108,7 @@ export class SystemDatabase implements Queryable {
     await (this.#observe === undefined ? copying : observed(this.#observe, () => command, copying))
   }
 
-  /** Work in the background has a quota, as that on one relation has. */
+  /** Runs work on a pool connection. Background work has a quota, as work on one relation has. */
   #run<Result>(work: Pick<Work<Result>, 'run'>): Promise<Result> {
     return this.#pool.use(isInBackground() ? { ...work, subject: 'background' } : work)
   }
@@ -139,7 +141,7 @@ function throwCause(error: unknown): never {
   throw error instanceof StatementFailed ? error.error : error
 }
 
-/** @throws TypeError for a value that is neither a text nor null */
+/** Converts a fragment to a call. @throws TypeError for a value that is neither a text nor null */
 function toCall(fragment: Sql): Call {
   const { text, values } = render(fragment)
   return {
@@ -152,9 +154,9 @@ function toCall(fragment: Sql): Call {
 }
 
 /**
- * The same on one connection, in a transaction.
+ * Runs the work in a transaction on one connection.
  *
- * @param sessions that the connection is given back to
+ * @param sessions guard of the connection's pool
  */
 export async function inTransaction<Result>(
   connection: Connection,
@@ -191,7 +193,10 @@ async function inBlock<Result>(
   }
 }
 
-/** A library's script may begin a transaction of its own; one that fails must not stay open, with its locks. */
+/**
+ * Runs a statement outside of a transaction. A library's script may begin a transaction of its own; a failed
+ * one must not stay open with its locks.
+ */
 async function executeAlone(
   connection: Connection,
   statement: RenderedSql,
@@ -204,7 +209,7 @@ async function executeAlone(
   }
 }
 
-/** @param note called with the text of every statement that runs */
+/** Returns a runner of statements on one connection. @param note called with the text of every statement */
 export function queryableOn(connection: Connection, note?: (text: string) => void): Queryable {
   const query: Connection['query'] = async (statement) => {
     const rendered = note === undefined || !isSql(statement) ? statement : render(statement)
@@ -239,7 +244,10 @@ export function queryableOn(connection: Connection, note?: (text: string) => voi
   }
 }
 
-/** The operator's triggers on our own tables, as one that keeps a profile beside each user, fail in our own statements. */
+/**
+ * Returns the error for a fault in the operator's triggers on our tables. Such a trigger, for example one that
+ * maintains a profile for each user, fails in our own statements.
+ */
 function faultOfTrigger(error: unknown, statement: Sql | RenderedSql): unknown {
   if (!(error instanceof pg.DatabaseError) || originOf(error) !== 'definition') return error
   const { text } = isSql(statement) ? render(statement) : statement

@@ -28,10 +28,10 @@ const refuseWrites: Call = {
 }
 const changeSetting = statement('select set_config($1, $2, true)')
 
-/** A transaction of a caller that takes several messages. */
+/** Transaction of a caller that takes several messages. */
 export interface UserTransaction {
   /**
-   * Runs the steps in one message, as the caller unless they say otherwise.
+   * Runs the steps in one message, as the caller unless a step says otherwise.
    *
    * @throws StatementFailed with the index of the failing step; the transaction continues from a savepoint
    */
@@ -42,17 +42,20 @@ export interface UserTransaction {
 
 export interface TransactionOptions {
   readonly origin?: Origin | undefined
-  /** Of the transaction, such as another `statement_timeout`. */
+  /** Settings of the transaction, such as another `statement_timeout`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Whether all of its statements see the same state of the database. */
+  /** True if all of its statements see the same state of the database. */
   readonly isSnapshot?: boolean
-  /** Exported by a transaction that is still open: its statements see the state that those of the other one see. */
+  /**
+   * Snapshot exported by a transaction that is still open. The statements see the same state as those of that
+   * transaction.
+   */
   readonly snapshot?: string | undefined
 }
 
 const beginSnapshot: Call = { statement: statement('begin isolation level repeatable read'), values: [] }
 
-/** The snapshot's transaction has ended. */
+/** Thrown when the snapshot's transaction has ended. */
 export class SnapshotUnavailable extends Error {}
 
 async function adoptSnapshot(connection: Connection, snapshot: string): Promise<void> {
@@ -66,63 +69,63 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
 }
 
 export interface RunOptions {
-  /** Left in a setting of the transaction; undefined where nothing reads it. */
+  /** Origin for a setting of the transaction; undefined where nothing reads it. */
   readonly origin?: Origin | undefined
-  /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
+  /** True if running the calls twice is harmless. A broken connection may then be followed by one retry. */
   readonly isRead: boolean
-  /** Whether PostgreSQL refuses to write, whatever functions do. */
+  /** True if PostgreSQL rejects writes, even those of functions. */
   readonly isReadOnly?: boolean
-  /** Whether the client has disconnected; its statement is then cancelled. */
+  /** Returns true if the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
   /**
-   * Makes the last steps of what the others have answered. They follow in a second message of the same transaction,
-   * which is undone when this throws.
+   * Returns the last steps, from the results of the others. They follow in a second message of the same
+   * transaction, which is undone when this function throws.
    */
   readonly conclude?: ((answers: readonly Answer[]) => readonly Step[]) | undefined
 }
 
-/** Has every run undone, after the setup that its transaction begins with; for tests of policies. */
+/** Rehearsal that undoes every run, after the setup at the start of its transaction; for tests of policies. */
 export interface Rehearsal {
-  /** Runs in front of each run, by the role that the connection logs in as. */
+  /** Returns the calls before each run, which run as the login role of the connection. */
   readonly setup: () => readonly Call[]
-  /** Secret that the passwords of login roles are made of: other databases of the cluster have the same roles. */
+  /** Secret for the passwords of login roles. Other databases of the cluster have the same roles. */
   readonly loginSecret: string
 }
 
-/** Attempts to use a kept plan; then the statements are planned anew. */
+/** Number of attempts with a cached plan before the statements are planned anew. */
 const planAttempts = 4
 
-/** The calls of a run, and how they are sent. */
+/** Calls of a run, and how they are sent. */
 interface RunMessage extends StepMessage {
-  /** Undefined where no plan is kept. */
+  /** Undefined where no plan is cached. */
   readonly planned: PlannedSteps | undefined
-  /** Index of the first call that classQueries for a class of the caller. */
+  /** Index of the first call that queries the class of the caller. */
   readonly classesAt: number
   /** True if its calls begin and end the transaction themselves. */
   readonly isBlock: boolean
-  /** True if running them may leave something in the session. */
+  /** True if running them may leave state in the session. */
   readonly leavesState: boolean
 }
 
 /** Connections that log in as one role. */
 export interface WayOptions {
   readonly pool: Pool
-  /** Keeps what one run leaves in a session from the next. */
+  /** Guard that keeps state of one run from the next. */
   readonly sessions: SessionGuard
-  /** Settings each transaction makes for itself; empty where the connection carries them. */
+  /** Settings that each transaction sets for itself; empty where the connection has them. */
   readonly transactionSettings: Readonly<Record<string, string>>
-  /** True if a pooler shares their sessions, in which then nothing is prepared. */
+  /** True if a pooler shares their sessions, in which nothing is then prepared. */
   readonly isPooled: boolean
-  /** True if they log in as the owner, for want of a role of their own. */
+  /** True if they log in as the owner, because they have no role of their own. */
   readonly isOwner: boolean
 }
 
 export interface UserDatabaseOptions {
-  /** For callers with and without a token. */
+  /** Connections for callers with and without a token. */
   readonly callers: WayOptions
-  /** For what is under no policies; no connection serves both, unless both are the owner's. */
+  /** Connections for work without policies. No connection serves both, unless both log in as the owner. */
   readonly administrators: WayOptions
-  /** Grants to administrators what was made since. @returns whether anything was missing */
+  /** Grants to administrators the objects that were created since. @returns true if a grant was missing */
   readonly repairGrants: () => Promise<boolean>
 }
 
@@ -139,15 +142,15 @@ function createWay({ pool, isOwner, isPooled, sessions, transactionSettings }: W
   return { pool, isOwner, sessions, reads, contexts, plans: isPooled ? undefined : new PlanCache() }
 }
 
-/** Returns whether PostgreSQL says that a privilege is missing. */
+/** Returns true if PostgreSQL reports a missing privilege. */
 function isDenied(error: unknown): boolean {
   const failure = error instanceof ServerStepFailed ? error.failure : error
   return failure instanceof StatementFailed && failure.error.code === '42501'
 }
 
 /**
- * The database as callers use it: every run is one message and one transaction that begins by taking on the
- * caller's role and claims, so there is no way past the policies and no extra round trip.
+ * Database as callers use it. Every run is one message and one transaction, whose first call sets the caller's
+ * role and claims. So no run can bypass the policies, and no extra round trip is needed.
  */
 export class UserDatabase {
   readonly #callers: Way
@@ -163,7 +166,7 @@ export class UserDatabase {
     this.#rehearsal = rehearsal
   }
 
-  /** Has every run observed. */
+  /** Sets the observer of every run. */
   observe(observer: StatementObserver): void {
     this.#observe = observer
   }
@@ -179,7 +182,8 @@ export class UserDatabase {
   }
 
   /**
-   * Runs the steps as the caller in one transaction and, unless it has to be concluded, one round trip.
+   * Runs the steps as the caller in one transaction. It takes one round trip, unless the run has to be
+   * concluded.
    *
    * @throws StatementFailed with the index of the failing step
    * @throws ServerStepFailed, ConnectionLost, PoolExhausted
@@ -199,7 +203,7 @@ export class UserDatabase {
   }
 
   /**
-   * Runs the steps as the caller would have in the state of a snapshot: what was committed later is not seen.
+   * Runs the steps as the caller in the state of a snapshot, which does not contain later commits.
    *
    * @param snapshot exported by a transaction that is still open
    * @throws SnapshotUnavailable, StatementFailed, ConnectionLost, PoolExhausted
@@ -230,15 +234,15 @@ export class UserDatabase {
   }
 
   /**
-   * Begins a transaction of the caller on a connection beside the pool, for work that takes longer than a request may.
+   * Begins a transaction of the caller on a connection beside the pool, for work that outlasts a request.
    *
-   * @param timeoutMs that each of its statements may take
+   * @param timeoutMs time limit of each of its statements
    * @returns the statements that commit it
    * @throws ConnectionLost
    */
   async begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<string> {
     await connection.script('begin')
-    // In this order: behind a pooler the context has the timeout of requests.
+    // The order matters: behind a pooler the context contains the timeout of requests.
     const timeout = {
       statement: changeSetting,
       values: ['statement_timeout', String(Math.round(timeoutMs))],
@@ -249,10 +253,10 @@ export class UserDatabase {
   }
 
   /**
-   * Runs the work as the caller in a transaction of several messages: committed when it returns, rolled back when it
-   * throws. For what takes longer than a request may, on a connection beside the pools.
+   * Runs the work as the caller in a transaction of several messages. It is committed when the work returns,
+   * and rolled back when it throws. It is for work that outlasts a request, on a connection beside the pools.
    *
-   * @throws what the work throws, StatementFailed, SnapshotUnavailable, ConnectionLost
+   * @throws StatementFailed, SnapshotUnavailable, ConnectionLost, and errors of the work
    */
   async transaction<Result>(
     connection: Connection,
@@ -298,7 +302,7 @@ export class UserDatabase {
     return kind === 'unrestricted' ? this.#administrators : this.#callers
   }
 
-  /** Runs the steps by kept plans, and again where PostgreSQL says that one does not fit. */
+  /** Runs the steps with cached plans, and again where PostgreSQL reports that a plan does not fit. */
   #runPlanned(
     scope: CallerScope,
     steps: readonly Step[],
@@ -373,7 +377,7 @@ export class UserDatabase {
       leavesState ||= sessions.mayLeaveState(last)
       const ending = sessions.ending(leavesState)
       await connection.send([...buildMessage(scope, last).calls, ...ending]).catch((error) => {
-        // Of none of the steps, as a deferred constraint is that fails at the commit.
+        // The failure belongs to none of the steps, as that of a deferred constraint at the commit.
         throw error instanceof StatementFailed ? new StatementFailed(error.error, calls.length) : error
       })
       return answers
@@ -390,7 +394,7 @@ export class UserDatabase {
     })
   }
 
-  /** Puts the context before the steps, and what the transaction needs around both. */
+  /** Adds the context before the steps, and the statements of the transaction around both. */
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
@@ -423,7 +427,7 @@ export class UserDatabase {
   }
 }
 
-/** Of a transaction whose statements are not known yet. */
+/** Returns true: the statements of the transaction are not known yet. */
 function isAnything(): boolean {
   return true
 }

@@ -25,7 +25,7 @@ function refusal(): DatabaseError {
   return Object.assign(new DatabaseError('invalid input', 0, 'error'), { code: '22P02' })
 }
 
-describe('write-behind › a queue', () => {
+describe('write-behind › queue', () => {
   test('is written in batches, in order', async () => {
     const { queue, written } = open()
     for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
@@ -33,7 +33,7 @@ describe('write-behind › a queue', () => {
     expect(written).toEqual([['a', 'b', 'c'], ['d']])
   })
 
-  test('is written when a batch is full, and the rest when it is time', async () => {
+  test('is written when a batch is full, and the rest when it is due', async () => {
     const { queue, written } = open({ capacity: 100 })
     for (const entry of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) queue.add(entry)
     await vi.waitFor(() =>
@@ -66,7 +66,7 @@ describe('write-behind › a queue', () => {
     expect(kept).toEqual(entries)
   })
 
-  test('is bounded: what exceeds it is dropped and counted, while nothing can be written', async () => {
+  test('is bounded: while nothing can be written, excess entries are dropped and counted', async () => {
     let isAvailable = false
     const kept: string[] = []
     const { queue, failures } = open({
@@ -86,7 +86,7 @@ describe('write-behind › a queue', () => {
     expect(kept).toEqual(['0', '1', '2', '3', '4'])
   })
 
-  test('gathers what comes while nothing can be written in full batches', async () => {
+  test('collects entries in full batches while nothing can be written', async () => {
     let isAvailable = false
     const kept: (readonly string[])[] = []
     const { queue } = open({
@@ -106,7 +106,7 @@ describe('write-behind › a queue', () => {
     expect(queue.dropped).toBe(0)
   })
 
-  test('drops an entry that the database refuses, and no other', async () => {
+  test('drops an entry that the database rejects, and no other', async () => {
     const kept: string[] = []
     const { queue, failures } = open({
       batchSize: 5,
@@ -121,7 +121,7 @@ describe('write-behind › a queue', () => {
     expect([queue.dropped, failures.length]).toEqual([1, 0])
   })
 
-  test('fills a batch again once it is written, not while it is still to be', async () => {
+  test('refills a batch once it is written, not before', async () => {
     let isAvailable = false
     let created = 0
     const kept: string[] = []
@@ -151,7 +151,7 @@ describe('write-behind › a queue', () => {
     expect(created).toBe(4)
   })
 
-  test('is written when it stops; what cannot be written then is counted as dropped', async () => {
+  test('is written when it stops; entries that cannot be written then are counted as dropped', async () => {
     const good = open()
     good.queue.add('a')
     await good.queue.stop()
@@ -164,8 +164,8 @@ describe('write-behind › a queue', () => {
   })
 })
 
-describe('write-behind › a statement that stays open', () => {
-  /** Writes as one statement does: all of it or nothing. */
+describe('write-behind › open statement', () => {
+  /** Opens a queue whose statements write all of their entries or nothing. */
   function openFollowing(options: Partial<WriteBehindOptions<string>> = {}) {
     const statements: string[][] = []
     const ended: string[][] = []
@@ -184,7 +184,7 @@ describe('write-behind › a statement that stays open', () => {
     return { ...queue, statements, ended }
   }
 
-  test('takes entries as they come, and ends when few do', async () => {
+  test('takes entries as they arrive, and ends when few do', async () => {
     const { queue, statements, ended } = openFollowing()
     for (const entry of ['a', 'b']) queue.add(entry)
     await vi.waitFor(() => expect(statements).toEqual([['a', 'b']]))
@@ -194,7 +194,7 @@ describe('write-behind › a statement that stays open', () => {
     expect(statements).toEqual([['a', 'b', 'c', 'd', 'e', 'f'], ['g']])
   })
 
-  test('takes at most half of what may wait, as all of it waits until it is committed', async () => {
+  test('takes at most half of the capacity, as all of it stays queued until it is committed', async () => {
     const { queue, statements } = openFollowing({ capacity: 12 })
     for (let count = 0; count < 12; count += 1) queue.add(String(count))
     await queue.flush()
@@ -202,7 +202,7 @@ describe('write-behind › a statement that stays open', () => {
     expect(queue.dropped).toBe(0)
   })
 
-  test('ends when it is time', async () => {
+  test('ends when its time is up', async () => {
     const { queue, statements } = openFollowing({ followMs: 0 })
     for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
     await queue.flush()
@@ -212,7 +212,7 @@ describe('write-behind › a statement that stays open', () => {
     ])
   })
 
-  test('ends when another work waits for the lane', async () => {
+  test('ends when other work waits for the lane', async () => {
     const lane = new TaskQueue()
     const { queue, statements } = openFollowing({ lane })
     for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
@@ -228,7 +228,7 @@ describe('write-behind › a statement that stays open', () => {
     expect(order).toEqual(['other work after 1 statement'])
   })
 
-  test('is written again whole after a failure, by a statement of its own', async () => {
+  test('is written again as a whole after a failure, by a statement of its own', async () => {
     let attempts = 0
     const kept: string[][] = []
     const { queue } = openFollowing({
@@ -250,7 +250,7 @@ describe('write-behind › a statement that stays open', () => {
     ])
   })
 
-  test('drops only the entry that the database refuses, also one that followed', async () => {
+  test('drops only the entry that the database rejects, even one of a later batch', async () => {
     const kept: string[] = []
     const { queue } = openFollowing({
       write: async (entries, more) => {
@@ -275,7 +275,7 @@ describe('write-behind › a statement that stays open', () => {
   })
 })
 
-describe('write-behind › a lane', () => {
+describe('write-behind › lane', () => {
   test('runs one work at a time, also after one that failed', async () => {
     const lane = new TaskQueue()
     const events: string[] = []

@@ -2,15 +2,15 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseError } from 'pg'
 import type { TaskQueue } from '../lib/task-queue.ts'
 
-/** How long a statement waits for another batch to become full. */
+/** Time that a statement waits for another batch to become full. */
 const nextBatchMs = 100
 
-/** Entries that are written together: an array, or what encodes each as it comes. */
+/** Entries that are written together: an array, or an encoder of each entry. */
 export interface Batch<Entry, Same> {
   readonly length: number
   push(entry: Entry): unknown
   slice(start: number, end?: number): Same
-  /** Where there is one, the batch is filled again after it has been written: what it holds is not allocated anew. */
+  /** Empties the batch for reuse after it has been written, so that its memory is not allocated again. */
   clear?(): void
 }
 
@@ -19,40 +19,43 @@ export interface WriteBehindOptions<Entry, Entries extends Batch<Entry, Entries>
   /**
    * Writes a batch in one statement.
    *
-   * @param following further batches as they become full: those that are taken belong to the same statement
+   * @param following further batches as they become full; those that are read belong to the same statement
    */
   readonly write: (batch: Entries, following: AsyncIterable<Entries>) => Promise<void>
-  /** What is written in the background takes one connection, however much there is. */
+  /** Queue of background writes, which use one connection in total. */
   readonly lane: TaskQueue
-  /** Longest time an entry waits while the database is available. */
+  /** Maximum wait of an entry while the database is available. */
   readonly everyMs: number
   /**
-   * Entries written at once, and as soon as so many wait: a burst every few seconds would hold up the requests that it
-   * meets.
+   * Size of a batch, which is written as soon as it is full. A burst every few seconds would delay the requests
+   * that it meets.
    */
   readonly batchSize: number
-  /** Longest time that a statement stays open for batches as they become full; 0 by default, it has one batch. */
+  /**
+   * Maximum time that a statement stays open for batches as they become full. With 0, the default, it has one
+   * batch.
+   */
   readonly followMs?: number | undefined
-  /** Entries that may wait; further ones are dropped. */
+  /** Maximum number of waiting entries; further ones are dropped. */
   readonly capacity: number
   /** Called with the first failure of an outage. */
   readonly onFailure: (error: unknown) => void
 }
 
 /**
- * A bounded queue of entries that are written in batches. Adding never waits and never fails: while the database is
- * unavailable entries wait, and those beyond the capacity are dropped and counted.
+ * Bounded queue of entries that are written in batches. Adding never waits and never fails. While the database
+ * is unavailable entries wait, and those beyond the capacity are dropped and counted.
  */
 export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]> {
   readonly #options: WriteBehindOptions<Entry, Entries>
-  /** What is written belongs to no request, nor to its trace. */
+  /** Snapshot outside of requests: the writes belong to no request, nor to its trace. */
   readonly #outsideRequests = AsyncLocalStorage.snapshot()
   #filling: Entries
-  /** Those that are full or whose time has come, in the order they are written. */
+  /** Batches that are full or due, in the order in which they are written. */
   #due: Entries[] = []
-  /** Empty ones, to be filled again. */
+  /** Empty batches, to be filled again. */
   readonly #cleared: Entries[] = []
-  /** Entries in all of them. */
+  /** Number of entries in all batches. */
   #length = 0
   #dropped = 0
   #timer: NodeJS.Timeout | undefined
@@ -67,7 +70,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     this.#filling = options.createBatch()
   }
 
-  /** Entries lost so far. */
+  /** Number of entries lost so far. */
   get dropped(): number {
     return this.#dropped
   }
@@ -89,9 +92,10 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     this.#timer = setInterval(() => void this.flush(), this.#options.everyMs).unref()
   }
 
-  /** Writes what waits, as far as the database allows. */
+  /** Writes the waiting entries, as far as the database allows. */
   async flush(): Promise<void> {
-    // While the database is unavailable the last batch keeps filling: else there would be another each time.
+    // While the database is unavailable the last batch keeps filling. Otherwise each flush would add another
+    // one.
     const wasFailing = this.#isFailing
     if (!wasFailing) this.#makeDue()
     await this.#writeDue()
@@ -147,7 +151,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     }
   }
 
-  /** @returns how many batches were written, from the first */
+  /** Writes the first batches. @returns their number */
   async #writeFirst(): Promise<number> {
     const first = this.#due[0]
     if (first === undefined) return 0
@@ -161,7 +165,10 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     return taken.length
   }
 
-  /** An entry that the database refuses is dropped alone: it must not hold up or take along the others. */
+  /**
+   * Writes each entry by itself. An entry that the database rejects is dropped, and must not delay or affect
+   * the others.
+   */
   async #writeApart(batch: Entries): Promise<void> {
     try {
       await this.#options.write(batch, none())
@@ -178,8 +185,9 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
   }
 
   /**
-   * What a statement takes beyond its first batch. All of it stays in the queue until the statement has ended. Ends with
-   * a batch that is not full, when none becomes due for a while, when it is time, or when something else is to be written.
+   * Yields further batches for a statement. All of them stay in the queue until the statement has ended. The
+   * last one is a batch that is not full. The generator also ends when none becomes due for a while, when its
+   * time is up, or when other work waits.
    */
   async *#follow(taken: Entries[]): AsyncGenerator<Entries> {
     const { followMs = 0, batchSize, capacity, lane } = this.#options
@@ -196,7 +204,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     }
   }
 
-  /** Resolves when that many batches and one are due, or are not for a while. */
+  /** Resolves when one more batch than that is due, or none becomes due for a while. */
   async #dueAt(position: number): Promise<void> {
     if (position < this.#due.length) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -210,7 +218,10 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
 
 async function* none(): AsyncGenerator<never> {}
 
-/** Classes 22 and 23 (PostgreSQL, Error Codes): the values are to blame, and will be the next time. */
+/**
+ * Returns true for errors of classes 22 and 23 (PostgreSQL, Error Codes): the values are at fault, and would
+ * fail again.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof DatabaseError && /^2[23]/.test(error.code ?? '')
 }

@@ -13,7 +13,7 @@ test.each([
   ["((a = ' OR '::text) OR (b = 2))", ["a = ' OR '::text", 'b = 2'], true],
   ['(((a = 1) OR b) AND (c OR d))', ['a = 1', 'b', 'c', 'd'], true],
   ['(a BETWEEN 1 AND 2)', ['a BETWEEN 1 AND 2'], false],
-])('%s has the conditions %j', (expression, conditions, isAlternative) => {
+])('policy expressions › split %s into the conditions %j', (expression, conditions, isAlternative) => {
   expect(conditionsOf(expression)).toEqual(conditions)
   expect(hasAlternatives(expression)).toBe(isAlternative)
 })
@@ -26,11 +26,11 @@ test.each([
   ['(lower(owner) = lower(basalt.user_email()))', false],
   ['(EXISTS ( SELECT FROM m WHERE (m.owner = note.owner)))', false],
   ['(owner > 1)', false],
-])('%s compares owner: %s', (expression, isCompared) => {
+])('policy expressions › find out whether %s compares owner: %s', (expression, isCompared) => {
   expect(comparedColumns(expression, { columns: ['owner'] })).toEqual(isCompared ? ['owner'] : [])
 })
 
-test('a subquery is masked with what is in it, and a name is mentioned outside of it alone', () => {
+test('policy expressions › mask a subquery with its content, and find a name only outside of it', () => {
   const expression = "((a = ( SELECT f('(') AS f)) AND (EXISTS ( SELECT FROM m WHERE (m.b = t.b))))"
   const masked = maskSubqueries(expression)
   expect(masked.replace(/\s+/g, ' ')).toBe('((a = ) AND (EXISTS ))')

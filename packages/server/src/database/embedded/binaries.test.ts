@@ -8,14 +8,15 @@ import { completeInstall } from './binaries.ts'
 const directory = mkdtempSync(join(tmpdir(), 'basalt-binaries-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test('embedded PostgreSQL › an installation without install scripts › gets its links, or the command that makes them', () => {
+test('embedded PostgreSQL › gets its links in an installation without install scripts, or names the command that makes them', () => {
   const native = join(directory, 'native')
   mkdirSync(join(native, 'bin'), { recursive: true })
   for (const name of ['initdb', 'pg_ctl', 'postgres']) writeFileSync(join(native, 'bin', name), '')
   const links = [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]
   writeFileSync(join(native, 'pg-symlinks.json'), JSON.stringify(links))
 
-  // Without the folder of the link, as without the right to write there, which root always has.
+  // The folder of the link is missing. A missing privilege to write there has the same effect, but root always
+  // has it.
   expect(() => completeInstall(native)).toThrow(OperatorError)
   expect(() => completeInstall(native)).toThrow(`cd '${directory}' && node scripts/hydrate-symlinks.js`)
 

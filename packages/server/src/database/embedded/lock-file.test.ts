@@ -22,23 +22,23 @@ function read(): string {
   return readFileSync(join(directory, 'postmaster.pid'), 'utf8')
 }
 
-/** The id of a process that has ended. */
+/** Returns the id of a process that has ended. */
 function deadPid(): number {
   return spawnSync('true').pid
 }
 
-test('without a lock file no process serves the directory', () => {
+test('lock file › names no process when it is missing', () => {
   expect(postmasterPid(directory)).toBeUndefined()
   expect(isServed(directory)).toBe(false)
   releaseStaleLockFile(directory)
 })
 
-test('a lock file that is still being written names no process', () => {
+test('lock file › names no process while it is still being written', () => {
   writeFileSync(join(directory, 'postmaster.pid'), '')
   expect(postmasterPid(directory)).toBeUndefined()
 })
 
-test('a process that has ended serves nothing; Postgres knows what to do with its file', () => {
+test('lock file › names no process that has ended; Postgres itself handles its file', () => {
   const pid = deadPid()
   write(pid)
   expect(isProcessAlive(pid)).toBe(false)
@@ -47,10 +47,10 @@ test('a process that has ended serves nothing; Postgres knows what to do with it
   expect(read()).toBe(`${pid}\n${rest}`)
 })
 
-test('a process that works elsewhere is none of Postgres: its file becomes ours', () => {
+test('lock file › is replaced when its process works in another directory and is no Postgres', () => {
   write(process.ppid)
   expect(isProcessAlive(process.ppid)).toBe(true)
-  // Only Linux shows where a process works.
+  // Only Linux shows the directory of a process.
   if (process.platform !== 'linux') return
   expect(isServed(directory)).toBe(false)
   releaseStaleLockFile(directory)

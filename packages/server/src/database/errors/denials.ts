@@ -5,16 +5,16 @@ import { type Sql, sql } from '../sql.ts'
 import { databaseErrorOf } from './error-translation.ts'
 import { databaseErrors } from './errors.ts'
 
-/** A right that the login role lacks, as PostgreSQL names it. */
+/** Privilege that the login role lacks, as PostgreSQL names it. */
 export interface Denial {
   readonly lacks: 'ownership' | 'privilege' | 'policies'
-  /** The kind of object as PostgreSQL says it: `table`, `materialized view`, `database`. */
+  /** Kind of object in PostgreSQL's words: `table`, `materialized view`, `database`. */
   readonly kind: string
-  /** Without its schema: PostgreSQL names none. */
+  /** Name without its schema, because PostgreSQL reports none. */
   readonly name: string
 }
 
-/** Names are printed as they are and may hold spaces, too. */
+/** Kinds of objects in messages. Names are printed as they are, and may contain spaces, too. */
 const kinds =
   'database|schema|table|view|materialized view|foreign table|sequence|index|relation|function|procedure|routine|' +
   'aggregate|type|domain'
@@ -25,7 +25,9 @@ const patterns = [
   ['policies', /^query would be affected by row-level security policy for (table) "(.+)"$/s],
 ] as const
 
-/** Returns undefined for other failures, and where messages of the database are in another language than English. */
+/**
+ * Parses a denial. Returns undefined for other failures, and where the database's messages are not in English.
+ */
 export function denialOf({ code, message }: pg.DatabaseError): Denial | undefined {
   if (code !== '42501') return undefined
   for (const [lacks, pattern] of patterns) {
@@ -36,8 +38,8 @@ export function denialOf({ code, message }: pg.DatabaseError): Denial | undefine
 }
 
 /**
- * Selects, as `statement`, the one that gives the session's role the right it lacks, and as `runner` who may run it. No
- * row where the object is not found.
+ * Builds a query for the statement that gives the session's role the missing privilege, as `statement`, and for
+ * the role that may run it, as `runner`. It returns no row when the object is not found.
  */
 export function remedyQuery({ lacks, kind, name }: Denial): Sql {
   if (kind === 'database') {
@@ -97,43 +99,52 @@ export interface RemedyRow extends Record<string, unknown> {
 
 export interface Remedy {
   readonly statement: string
-  /** With who may run it. */
+  /** Text with the role that may run the statement. */
   readonly text: string
 }
 
-/** Runs the query, with the rights of the session that was refused. */
-type Ask = (query: Sql) => Promise<readonly RemedyRow[]>
+/** Function that runs the query with the privileges of the denied session. */
+type RunQuery = (query: Sql) => Promise<readonly RemedyRow[]>
 
 /**
- * Names the one statement that gives the login role the right it lacked, for an operator. Undefined for other failures
- * and where the statement is not known. Never rejects.
+ * Finds the statement that gives the login role the missing privilege, for an operator. Returns undefined for
+ * other failures and where the statement is unknown. Never rejects.
  */
-export async function findRemedy(failure: unknown, ask: Ask): Promise<Remedy | undefined> {
+export async function findRemedy(failure: unknown, runQuery: RunQuery): Promise<Remedy | undefined> {
   const denial = failure instanceof pg.DatabaseError ? denialOf(failure) : undefined
   if (denial === undefined) return undefined
-  const [row] = await ask(remedyQuery(denial)).catch(() => [])
+  const [row] = await runQuery(remedyQuery(denial)).catch(() => [])
   if (row === undefined) return undefined
   const { statement, runner } = row
   const whom = `${isOwners(row, denial) ? `"${runner}" or ` : ''}a superuser`
   return { statement, text: `have ${whom} run: ${statement}` }
 }
 
-/** A role grants what belongs to it, not what it is, nor an attribute. */
+/**
+ * Returns true if the owner can run the statement. A role can grant its own objects, but neither itself nor an
+ * attribute.
+ */
 function isOwners({ statement }: RemedyRow, { lacks }: Denial): boolean {
   return lacks === 'privilege' && statement.startsWith('grant ')
 }
 
-/** Makes of a refusal for want of a right, of the login role, what an administrator can act on. */
-export async function explainMissingRight(failure: unknown, ask: Ask): Promise<AppError | undefined> {
+/** Converts a denied privilege of the login role to an error that an administrator can act on. */
+export async function explainMissingRight(
+  failure: unknown,
+  runQuery: RunQuery,
+): Promise<AppError | undefined> {
   const error = databaseErrorOf(failure)
-  const remedy = await findRemedy(error, ask)
+  const remedy = await findRemedy(error, runQuery)
   if (error === undefined || remedy === undefined) return undefined
   return databaseErrors
     .insufficientPermissions(`${error.message}; ${remedy.text}`)
     .with({ data: { statement: remedy.statement }, cause: error })
 }
 
-/** Names the statement as {@link findRemedy} does, by a connection of the login role whose transaction has ended. */
+/**
+ * Finds the statement as {@link findRemedy} does, on a connection of the login role whose transaction has
+ * ended.
+ */
 export async function findRemedyBy(connection: Connection, failure: unknown): Promise<string | undefined> {
   const remedy = await findRemedy(failure, async (query) => (await connection.query<RemedyRow>(query)).rows)
   return remedy?.text

@@ -10,8 +10,8 @@ function databaseError(fields: Partial<pg.DatabaseError>): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError(fields.message ?? 'said Postgres', 0, 'error'), fields)
 }
 
-describe('what the database layer throws', () => {
-  test('is 503 while there is no connection', () => {
+describe('error translation', () => {
+  test('returns 503 while there is no connection', () => {
     const error = translateDatabaseFailure(new ConnectionLost('connect ECONNREFUSED /run/secret'))
     expect(error).toMatchObject({
       kind: 'database_unavailable',
@@ -21,7 +21,7 @@ describe('what the database layer throws', () => {
     })
   })
 
-  test('is 503 while every connection is busy', () => {
+  test('returns 503 while every connection is in use', () => {
     const error = translateDatabaseFailure(new PoolExhausted('200 wait'))
     expect(error).toMatchObject({
       kind: 'database_busy',
@@ -29,12 +29,12 @@ describe('what the database layer throws', () => {
       message: 'the database is busy',
       extras: { headers: { 'retry-after': '1' } },
     })
-    // Those that wait are served in the meantime.
+    // Waiting requests are served in the meantime.
     const measured = translateDatabaseFailure(new PoolExhausted('200 wait', 3100))
     expect(measured?.extras.headers).toEqual({ 'retry-after': '4' })
   })
 
-  test('keeps its cause for the log', () => {
+  test('keeps the cause for the log', () => {
     const cause = databaseError({ code: '23505' })
     expect(translateDatabaseFailure(new StatementFailed(cause, 0))?.extras.cause).toBe(cause)
     expect(translateDatabaseFailure(cause)?.extras.cause).toBe(cause)
@@ -51,11 +51,11 @@ describe('what the database layer throws', () => {
     ['a function that does not exist', databaseError({ code: '42883', routine: 'ParseFuncOrColumn' })],
     ['a plan that has expired', databaseError({ code: '0A000', routine: 'RevalidateCachedQuery' })],
     ['no code', databaseError({})],
-  ])('is not for the client to know: %s', (_what, failure) => {
+  ])('hides from the client: %s', (_what, failure) => {
     expect(translateDatabaseFailure(failure)).toBeUndefined()
   })
 
-  test('is an invalid value where an hstore cannot be read before PostgreSQL 16', () => {
+  test('returns an invalid value for an unreadable hstore before PostgreSQL 16', () => {
     const fault = { code: 'XX000', file: 'hstore_io.c', message: 'Unexpected end of string' }
     expect(translateDatabaseFailure(databaseError(fault))).toMatchObject({
       kind: 'invalid_value',
@@ -69,7 +69,7 @@ describe('what the database layer throws', () => {
     ['an operator that is missing', { code: '42883', where: 'SQL function "f" statement 1' }],
     ['a value', { code: '22P02', message: 'invalid: "secret"', where: 'PL/pgSQL function f()' }],
     ['a lack of rights', { code: '42501', routine: 'aclcheck_error', where: 'SQL function "f"' }],
-  ])('is a fault of a definition where a function of the operator fails for %s', (_what, fields) => {
+  ])('returns a definition fault when a function of the operator fails for %s', (_what, fields) => {
     const error = translateDatabaseFailure(databaseError(fields))
     expect(error).toMatchObject({ kind: 'database_definition_error', status: 500 })
     expect(error?.extras.data).toEqual({ sqlState: fields.code, relation: expect.stringMatching(/^f/) })
@@ -82,11 +82,11 @@ describe('what the database layer throws', () => {
     ['a lock', '55P03', 'PL/pgSQL function f() line 3', 409],
     ['a constraint', '23505', 'SQL statement "insert …"\nPL/pgSQL function f() line 3', 409],
     ['a policy that refuses a row', '42501', 'PL/pgSQL function f() line 3', 403],
-  ])('is no fault of a definition for %s', (_what, code, where, status) => {
+  ])('returns no definition fault for %s', (_what, code, where, status) => {
     expect(translateDatabaseFailure(databaseError({ code, where }))?.status).toBe(status)
   })
 
-  test('is named like its row of the table', () => {
+  test('names the error like its row of the table', () => {
     for (const [key, { status }] of Object.entries(databaseErrorTable)) {
       expect(errorKind(key)).toMatch(/^[a-z]+(_[a-z]+)*$/)
       expect([400, 403, 409, 500, 503, 504]).toContain(status)

@@ -7,15 +7,15 @@ import { ConnectionLost, PoolExhausted } from './failures.ts'
 import { isOfPostGis } from './postgis.ts'
 
 /**
- * Turns what the database layer throws into an error of the API; anything else is answered undefined. No client
- * mistake ends as a 500, and no SQL leaves the server.
+ * Translates a failure of the database layer into an API error; returns undefined for any other failure. No
+ * client mistake becomes a 500, and no SQL leaves the server.
  */
 export function translateDatabaseFailure(failure: unknown): AppError | undefined {
   if (failure instanceof ConnectionLost)
     return databaseErrors.databaseUnavailable().retryAfter(1).with({ cause: failure })
   if (failure instanceof PoolExhausted) {
     const seconds = Math.max(1, Math.ceil((failure.waitMs ?? 0) / 1000))
-    // An overload refuses thousands a second: a line for each would take more time than an answer.
+    // An overload rejects thousands a second. A log line for each would take more time than a response.
     const { message: detail } = failure
     return databaseErrors.databaseBusy().with({
       headers: { 'retry-after': String(seconds) },
@@ -29,7 +29,7 @@ export function translateDatabaseFailure(failure: unknown): AppError | undefined
   return undefined
 }
 
-/** The error of PostgreSQL that a failure is or has, if any. */
+/** Returns the PostgreSQL error that a failure is or contains, if any. */
 export function databaseErrorOf(failure: unknown): pg.DatabaseError | undefined {
   const error = failure instanceof StatementFailed ? failure.error : failure
   return error instanceof pg.DatabaseError ? error : undefined
@@ -37,7 +37,7 @@ export function databaseErrorOf(failure: unknown): pg.DatabaseError | undefined 
 
 function translate(error: pg.DatabaseError): AppError | undefined {
   if (isRaised(error)) return translateRaised(error)
-  // Where more is known, the one who does has named the relation.
+  // A caller that knows the relation has named it already.
   if (originOf(error) === 'definition') return definitionError(error, calledIn(error), false)
   if (isOfPostGis(error)) return invalidGeometry(error)
   return translationOf(error)?.(error)
@@ -47,15 +47,15 @@ function translationOf({ code = '' }: pg.DatabaseError): Translation | undefined
   return bySqlState[code] ?? byClass[code.slice(0, 2)]
 }
 
-/** The outermost function that failed, or the relation that the error names. */
+/** Returns the outermost function that failed, or the relation in the error. */
 function calledIn({ where = '', table }: pg.DatabaseError): string {
   const names = [...where.matchAll(/^(?:SQL|PL\/\w+) function "?([^\s"]+)/gm)].map(([, name]) => name)
   return names.at(-1) ?? table ?? 'the database'
 }
 
 /**
- * What RAISE says reaches the client: the message of P0001, of PTxyz and of codes that mean nothing else, and with any code
- * HINT and DETAIL.
+ * Translates an error of RAISE, whose text reaches the client. That is the message of P0001, of PTxyz and of
+ * codes with no other meaning, and with any code HINT and DETAIL.
  */
 function translateRaised(error: pg.DatabaseError): AppError {
   const status = statusOf(error)
@@ -73,23 +73,28 @@ function translateRaised(error: pg.DatabaseError): AppError {
   return Object.keys(data).length === 0 ? answer : answer.with({ data })
 }
 
-/** The convention of PostgREST: `PT402` is the status 402. */
+/** Returns the status by PostgREST's convention: `PT402` is the status 402. */
 function statusOf({ code = '' }: pg.DatabaseError): number | undefined {
   const [, status] = /^PT([45]\d\d)$/.exec(code) ?? []
   return status === undefined ? undefined : Number(status)
 }
 
-/** Undefined: not for the client to know. */
+/** Translation of an error; undefined hides it from the client. */
 type Translation = (error: pg.DatabaseError) => AppError | undefined
 
 const raised = (error: pg.DatabaseError): AppError => databaseErrors.raised(error.message)
 const busy: Translation = () => databaseErrors.databaseBusy().retryAfter(1)
 const unavailable: Translation = () => databaseErrors.databaseUnavailable().retryAfter(1)
 
-/** What Postgres adds to a failure in reading a value; anything else is of a function or a trigger. */
+/**
+ * Pattern of the context that Postgres adds to a failure in parsing a value. Any other context is that of a
+ * function or a trigger.
+ */
 const valueContext = /^(unnamed portal|portal "|invalid type name)/
 
-/** Of the request itself; the same inside a function or a trigger is a fault of that. */
+/**
+ * Translates an error of the request itself. The same error inside a function or a trigger is a fault of that.
+ */
 function outsideFunctions(translation: Translation): Translation {
   return (error) =>
     error.where === undefined || valueContext.test(error.where) || isRaised(error)
@@ -104,21 +109,24 @@ const invalidGeometry = outsideFunctions((error) =>
 )
 
 /**
- * A name that is a value, as a `regclass` has them: it is malformed, ambiguous or of nothing. Where the name stands
- * in a statement, Postgres tells the position.
+ * Translation of an invalid name in a value, such as a `regclass`: it is malformed, ambiguous or unknown.
+ * Postgres reports a position for a name in a statement.
  */
 const nameAsValue: Translation = (error) => {
   const isValue = error.where === undefined ? error.position === undefined : valueContext.test(error.where)
   return isValue ? databaseErrors.invalidValue(describeInvalidValue(error)) : undefined
 }
 
-/** What is no hstore, which before PostgreSQL 16 is an internal error: only the source file tells it from one. */
+/**
+ * Translation of an invalid hstore, which before PostgreSQL 16 is an internal error. Only the source file
+ * distinguishes it.
+ */
 const hstoreFault = outsideFunctions((error) =>
   error.file === 'hstore_io.c' ? databaseErrors.invalidValue(describeInvalidValue(error)) : undefined,
 )
 
 const bySqlState: Readonly<Record<string, Translation>> = {
-  // LIKE with some collations, a type that takes no values. A plan that has expired says the same.
+  // LIKE with some collations, or a type that accepts no values. An expired plan has the same code.
   '0A000': outsideFunctions((error) =>
     error.routine === 'RevalidateCachedQuery'
       ? undefined
@@ -145,11 +153,12 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '42P02': nameAsValue,
   '428C9': (error) => databaseErrors.readOnlyColumn(error.message),
   '42501': () => databaseErrors.insufficientPermissions(),
-  // No such operator for the type, say for a row with a json in it. A missing function would be ours.
+  // The type has no such operator, for example a row that contains a json. A missing function would be our
+  // fault.
   '42883': outsideFunctions((error) =>
     error.routine === 'ParseFuncOrColumn' ? undefined : databaseErrors.unsupportedOperation(error.message),
   ),
-  // A view's condition, and the row a trigger sent to another partition.
+  // The condition of a view, and a row that a trigger sent to another partition.
   '44000': () => databaseErrors.checkViolation(),
   '40001': () => databaseErrors.conflict(),
   '40P01': () => databaseErrors.conflict(),
@@ -157,7 +166,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '55P03': () => databaseErrors.conflict(),
   '53200': busy,
   '53300': busy,
-  // An index entry, an array, a text search vector.
+  // An index entry, an array, or a text search vector.
   '54000': () => databaseErrors.valueTooLarge(),
   '54001': () => databaseErrors.requestTooComplex(),
   '54011': () => databaseErrors.requestTooComplex(),
@@ -178,7 +187,7 @@ const byClass: Readonly<Record<string, Translation>> = {
   '23': constraintError('integrity_constraint_violation', databaseErrors.integrityViolation),
   '53': () => databaseErrors.databaseFull().retryAfter(5),
   '58': unavailable,
-  // RAISE, and what PL/pgSQL raises by itself: a missing row, a failed assertion.
+  // RAISE, and errors that PL/pgSQL itself raises: a missing row, a failed assertion.
   P0: raised,
 }
 
@@ -191,22 +200,28 @@ function constraintError(code: string, create: () => AppError): Translation {
     })
 }
 
-/** What PostgreSQL says of the character that its texts cannot hold, as a parameter and as `\u0000` in JSON. */
+/**
+ * Messages of PostgreSQL about the character that it cannot store in text, as a parameter and as `\u0000` in
+ * JSON.
+ */
 const nulInText = 'invalid byte sequence for encoding "UTF8": 0x00'
 const nulInJson = 'unsupported Unicode escape sequence'
 
-/** What it says, in DETAIL, of one of `\ud83d\ude00` without the other. */
+/** Pattern of its DETAIL for one of `\ud83d\ude00` without the other. */
 const loneSurrogate = /^Unicode (high|low) surrogate /
 
-/** Whether JSON has a character, wherever in it, that the texts of the database cannot hold. */
+/** Returns true if JSON contains a character, at any position, that the database cannot store in text. */
 export function hasUnstorableCharacter({ code, detail = '' }: pg.DatabaseError): boolean {
   return code === '22P05' || loneSurrogate.test(detail)
 }
 
-/** `invalid input syntax for type integer: "abc"` → `invalid integer value "abc" — expected a whole number, …` */
+/**
+ * Describes an invalid value: `invalid input syntax for type integer: "abc"` → `invalid integer value "abc" —
+ * expected a whole number, …`
+ */
 function describeInvalidValue({ message, detail = '' }: pg.DatabaseError): string {
   const found = /^invalid input syntax for type ([^:]+)(: .*)?$/s.exec(message)
-  // Postgres names the function it reads JSON with.
+  // Postgres names the function by which it reads JSON.
   const mismatch = /^cannot call \w+ on (an? \w+)$/.exec(message)
   if (mismatch !== null) return `invalid value: expected a JSON object, not ${mismatch[1]}`
   if (message === nulInText || message === nulInJson)
@@ -219,7 +234,7 @@ function describeInvalidValue({ message, detail = '' }: pg.DatabaseError): strin
   return hint === undefined ? what : `${what} — ${hint}`
 }
 
-/** Postgres repeats the value, which can be as long as the request. */
+/** Maximum length of a quotation. Postgres repeats the value, which can be as long as the request. */
 const quoteLimit = 500
 
 function shorten(text: string): string {
@@ -244,17 +259,20 @@ const valueHints: Readonly<Record<string, string>> = {
 }
 
 /**
- * Whether a statement made for definitions of before a change can fail so: an object was dropped, has another type or went
- * while the statement was looked at, or a value does not fit the type that its column had.
+ * Returns true if outdated definitions can explain a failure. An object was dropped, has another type or
+ * disappeared during the statement. Or a value does not fit the type that its column had.
  */
 export function mayBlameOldDefinitions(failure: unknown): boolean {
   const error = failure instanceof StatementFailed ? failure.error : failure
   if (!(error instanceof pg.DatabaseError)) return false
   const { code = '', dataType } = error
   if (code === '42501') return false
-  // Of the constraints only those of a domain come with the type.
+  // Only the constraints of a domain belong to the type.
   return definitionClasses.has(code.slice(0, 2)) || code === '55000' || (code.startsWith('23') && !!dataType)
 }
 
-/** Feature not supported, data exceptions, invalid statement, schema and access rule, internal error. */
+/**
+ * SQLSTATE classes: feature not supported, data exceptions, invalid statement, schema and access rule, internal
+ * error.
+ */
 const definitionClasses = new Set(['0A', '22', '26', '3F', '42', 'XX'])

@@ -1,25 +1,25 @@
 import { missingStatement, StatementFailed } from '../connection/message.ts'
 import { ConnectionLost } from './failures.ts'
 
-/** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
+/** SQLSTATEs of a serialization failure and a deadlock. Nothing happened, and another attempt may succeed. */
 export const conflictCodes = new Set(['40001', '40P01'])
 const conflictAttempts = 4
-/** The backend is ending: administrator's command, crash of a sibling, start-up. */
+/** SQLSTATEs of a backend that ends: administrator's command, crash of a sibling, start-up. */
 const endingCodes = new Set(['57P01', '57P02', '57P03'])
 
-/** What is attempted. */
-interface Attempted {
-  /** Whether running it twice is harmless. */
+/** Attempt that may be repeated. */
+interface Attempt {
+  /** True if running it twice is harmless. */
   readonly isRead: boolean
-  /** Whether the client has disconnected. */
+  /** Returns true if the client has disconnected. */
   readonly isAbandoned?: () => boolean
 }
 
-/** @param attempt the number of the one that failed, from 1 */
+/** Returns true if another attempt may succeed. @param attempt number of the failed one, from 1 */
 export function isWorthAnotherAttempt(
   error: unknown,
   attempt: number,
-  { isRead, isAbandoned }: Attempted,
+  { isRead, isAbandoned }: Attempt,
 ): boolean {
   if (isAbandoned?.() === true) return false
   if (error instanceof ConnectionLost) return isRead && attempt === 1
@@ -27,6 +27,6 @@ export function isWorthAnotherAttempt(
   const code = error.error.code ?? ''
   if (conflictCodes.has(code)) return attempt < conflictAttempts
   if (endingCodes.has(code)) return isRead && attempt === 1
-  // The calls of a message share a statement: when its Parse fails for the first, the others find none.
+  // The calls of a message share a statement. When its Parse fails for the first, it is missing for the others.
   return code === missingStatement && attempt < conflictAttempts
 }

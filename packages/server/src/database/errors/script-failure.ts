@@ -3,12 +3,12 @@ import type { SqlStatement } from '../../lib/sql-statements.ts'
 import type { Connection } from '../connection/connection.ts'
 import { findRemedyBy } from './denials.ts'
 
-/** A statement of a script that PostgreSQL refused. */
+/** Statement of a script that PostgreSQL rejected. */
 export class ScriptFailure extends Error {
   override readonly name = 'ScriptFailure'
   /** SQLSTATE. */
   readonly code: string | undefined
-  /** Of the script, from 1. */
+  /** Line of the script, from 1. */
   readonly line: number
   readonly statement: SqlStatement
 
@@ -22,22 +22,24 @@ export class ScriptFailure extends Error {
   }
 }
 
-/** Adds the statement that gives the login role a right it lacked. The transaction of the script has ended. */
+/**
+ * Adds the statement that gives the login role a missing privilege. The transaction of the script has ended.
+ */
 export async function withRemedy(connection: Connection, failure: unknown): Promise<unknown> {
   if (!(failure instanceof ScriptFailure && failure.cause instanceof pg.DatabaseError)) return failure
   const remedy = await findRemedyBy(connection, failure.cause)
   return remedy === undefined ? failure : new ScriptFailure(failure.cause, failure.statement, remedy)
 }
 
-/** The line, from 1, of a position that PostgreSQL names. */
+/** Returns the line, from 1, of a position that PostgreSQL reports. */
 export function lineAt(text: string, position: number): number {
   return text.slice(0, offsetAt(text, position)).split('\n').length
 }
 
 /**
- * UTF-16 units before a position that PostgreSQL names: it counts code points.
+ * Returns the number of UTF-16 units before a position that PostgreSQL reports. It counts code points.
  *
- * @param position from 1, of the part of the text that begins at `start`
+ * @param position from 1, in the part of the text that begins at `start`
  */
 export function offsetAt(text: string, position: number, start = 0): number {
   let offset = start
@@ -47,7 +49,7 @@ export function offsetAt(text: string, position: number, start = 0): number {
   return offset
 }
 
-/** @throws ScriptFailure, ConnectionLost */
+/** Runs a statement of a script. @throws ScriptFailure, ConnectionLost */
 export async function runStatement(connection: Connection, statement: SqlStatement): Promise<void> {
   try {
     await connection.statement(statement.text)

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 
-/** Runs a statement that may fail without failing the transaction; answers why it failed. */
+/** Runs a statement that may fail without failing the transaction; returns the error. */
 export async function attempt(transaction: Queryable, statement: Sql): Promise<pg.DatabaseError | undefined> {
   await transaction.count(sql`savepoint attempt`)
   try {

@@ -7,10 +7,10 @@ import { attempt } from './attempt.ts'
 import { administratorRole, gatewayRole, readerRole } from './roles.ts'
 
 /**
- * Makes the roles that requests log in as where the login role may, and grants them what they lack. Where it may not,
- * nothing happens: whether they can log in is tried afterwards.
+ * Creates the roles that requests log in as, and grants their missing privileges, where the login role may.
+ * Otherwise it does nothing. Their logins are tried afterwards.
  *
- * @throws OperatorError where a role can do more than it is for
+ * @throws OperatorError where a role has more privileges than it needs
  */
 export async function ensureLogins(transaction: Queryable): Promise<void> {
   const isGateway = await ensureRole(transaction, gatewayRole, sql`login noinherit`)
@@ -26,18 +26,19 @@ export async function ensureLogins(transaction: Queryable): Promise<void> {
   }
 }
 
-/** Makes the role of read-only runs. @returns whether there is one */
+/** Creates the role of read-only runs. @returns true if it exists */
 export async function ensureReader(transaction: Queryable): Promise<boolean> {
   const isReady = await ensureRole(transaction, readerRole, sql`login noinherit bypassrls`)
   if (!isReady) return false
-  // To read as they do; not inherited, so that their right to write is not the reader's own.
+  // It reads as callers do. The membership is not inherited, so that the reader does not get their privilege to
+  // write.
   await grantMembership(transaction, readerRole)
   await grantConnect(transaction, readerRole)
   await requireBounded(transaction, readerRole, [callerRole, anonymousRole])
   return true
 }
 
-/** @returns whether the role exists */
+/** Creates a role where it is missing. @returns true if it exists */
 async function ensureRole(transaction: Queryable, name: string, attributes: Sql): Promise<boolean> {
   const find = () => transaction.maybeOne(sql`select from pg_roles where rolname = ${name}`)
   if ((await find()) !== undefined) return true
@@ -60,12 +61,16 @@ async function grantMembership(transaction: Queryable, name: string): Promise<vo
       order by 1)::text[] as lacking`)
   for (const role of lacking) {
     const grant = sql`grant ${sql.id(role)} to ${sql.id(name)}`
-    // Before PostgreSQL 16 what a member inherits is an attribute of the member.
+    // Before PostgreSQL 16, inheritance is an attribute of the member.
     await attempt(transaction, options ? sql`${grant} with inherit false, set true` : grant)
   }
 }
 
-/** @throws OperatorError where the role is more than a login that becomes one of the roles */
+/**
+ * Rejects an unsafe role.
+ *
+ * @throws OperatorError where the role is more than a login that becomes one of the roles
+ */
 async function requireBounded(transaction: Queryable, name: string, roles: readonly string[]): Promise<void> {
   const bypasses = sql.literal(name === gatewayRole ? ' nobypassrls' : '')
   const { repair } = await transaction.one<{ repair: string | null }>(sql`
@@ -93,7 +98,7 @@ async function grantConnect(transaction: Queryable, role: string): Promise<void>
   await attempt(transaction, sql`grant connect on database ${sql.id(lacking.database)} to ${sql.id(role)}`)
 }
 
-/** A grant is a change of the catalogue: only where it is missing. */
+/** Grants the missing steps only, because a grant changes the catalog. */
 async function grantSteps(transaction: Queryable, role: string): Promise<void> {
   const lacking = await transaction.many<{ grant: string }>(sql`
     select format('grant execute on function %s to %I', step, rolname) as grant
@@ -103,9 +108,9 @@ async function grantSteps(transaction: Queryable, role: string): Promise<void> {
 }
 
 /**
- * What an administrator has to run where the login role may not.
+ * Returns the statements that an administrator has to run where the login role may not.
  *
- * @param verifier stands for the password, which it does not tell
+ * @param verifier of the password, which it does not disclose
  */
 export function statementsFor(role: string, verifier: string): string {
   const bypasses = role === gatewayRole ? '' : ' bypassrls'

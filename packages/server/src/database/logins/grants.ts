@@ -2,10 +2,13 @@ import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { administratorRole, readerRole } from './roles.ts'
 
-/** A table that a transaction is changing stays closed until the next attempt: nothing waits for it. */
+/**
+ * Lock timeout of a grant. A table that a transaction is changing stays closed until the next attempt, and
+ * nothing waits for it.
+ */
 const grantWait = '100ms'
 
-/** Schemas of the operator, exposed or not: what functions and triggers work on is there, too. */
+/** Schemas of the operator, exposed or not, because functions and triggers use objects in all of them. */
 const ownSchemas = sql`
   select oid, nspname, nspowner from pg_namespace
   where nspname not in ('basalt', 'information_schema') and nspname !~ '^pg_'`
@@ -31,12 +34,12 @@ function lackingOn(role: string, tables: string, sequences: string): Sql {
         else not (select bool_and(has_table_privilege(${name}, c.oid, p)) from unnest(array[${each(tables)}]) p) end`
 }
 
-/** What the reader lacks where the login role may grant it, as statements. */
+/** Query for the grants that the reader lacks and the login role may make, as statements. */
 const lackingOfReader = sql`with own as (${ownSchemas}) ${lackingOn(readerRole, 'select', 'select')}`
 
 /**
- * What the administrators' data API lacks: it works on what the login role may work on, and makes nothing. Tables that the
- * login role creates later are granted to it as they are made.
+ * Query for the grants that the administrators' data API lacks. It has the login role's access to rows, and
+ * creates nothing. Tables that the login role creates later are granted to it on creation.
  */
 const lackingOfAdministrator = sql`
   with own as (${ownSchemas})
@@ -71,12 +74,13 @@ const lackingOfAdministrator = sql`
 
 export const grantToReader = (transaction: Queryable) => grant(transaction, lackingOfReader)
 
-/** @returns whether anything was missing */
+/** Grants missing privileges to administrators. @returns true if any was missing */
 export const grantToAdministrator = (transaction: Queryable) => grant(transaction, lackingOfAdministrator)
 
 /**
- * Serialized: of two grants on one table the second fails ("tuple concurrently updated"). So would a statement of the operator
- * that changes the table, unless it waits for the grant: GRANT locks no table itself. One that fails leaves the others.
+ * Grants the missing privileges, one session at a time. The second of two concurrent grants on one table fails
+ * ("tuple concurrently updated"). So would a statement of the operator that changes the table, unless it waits
+ * for the grant, because GRANT locks no table. A failed grant does not affect the others.
  */
 async function grant(transaction: Queryable, lacking: Sql): Promise<boolean> {
   if ((await transaction.maybeOne(sql`select from (${lacking}) missing limit 1`)) === undefined) return false

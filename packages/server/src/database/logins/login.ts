@@ -8,22 +8,22 @@ import { ConnectionLost } from '../errors/failures.ts'
 import { sql } from '../sql.ts'
 
 /**
- * The password of a role of ours, the same on every node: made of the secret that they share. Without one each process has
- * its own, and sets it when another has set another.
+ * Derives the password of one of our roles from the secret that all nodes share. Without a secret each process
+ * has its own password, and sets it when another process has set another.
  */
 export function loginPassword(secret: string, role: string): string {
   const key = secret === '' ? randomBytes(32) : secret
   return Buffer.from(hkdfSync('sha256', key, '', `basalt login of ${role}`, 24)).toString('base64url')
 }
 
-/** The server does not let the role in. */
+/** Thrown when the server rejects the role's login. */
 export class LoginRefused extends ConnectionLost {}
 
-/** Attempts after another server of the cluster, with another secret, has set its own password. */
+/** Number of attempts after another server of the cluster, with another secret, has set its own password. */
 const attempts = 6
 const retryMs = 20
 
-/** Opens sessions of a role of ours. */
+/** Login of one of our roles. */
 export class Login {
   readonly role: string
   readonly #target: ConnectionTarget
@@ -45,20 +45,20 @@ export class Login {
   }
 
   /**
-   * Stands for the password in a statement (PostgreSQL, CREATE ROLE) and in the list of a pooler, which has to stay right: the same
-   * salt for the same password, which is random.
+   * Verifier that replaces the password in a statement (PostgreSQL, CREATE ROLE) and in the list of a pooler.
+   * It must stay valid, so the salt is the same for the same password, which is random.
    */
   get verifier(): string {
     const salt = hkdfSync('sha256', this.#password, '', `basalt salt of ${this.role}`, 16)
     return scramVerifier(this.#password, Buffer.from(salt))
   }
 
-  /** Returns whether the password has been set by this process. */
+  /** True if this process has set the password. */
   get isSet(): boolean {
     return this.#isSet
   }
 
-  /** @throws LoginRefused, ConnectionLost */
+  /** Opens a session. @throws LoginRefused, ConnectionLost */
   async open(target = this.#target): Promise<Connection> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -67,17 +67,17 @@ export class Login {
         const cause = refusalOf(error)
         if (cause === undefined) throw error
         const refused = new LoginRefused(`${this.role} cannot log in`, { cause })
-        // A pooler refuses by its own list of users, which may be that of PostgreSQL.
+        // A pooler rejects by its own list of users, which may be that of PostgreSQL.
         const mostAttempts = codeOf(cause) === '28P01' ? attempts : codeOf(cause) === '08P01' ? 2 : 1
         if (attempt >= mostAttempts) throw refused
         if (!(await this.#setPassword())) throw refused
-        // Two servers that set their own by turns must not go on in step.
+        // Two servers that alternately set their own password must not stay in step.
         if (attempt > 1) await delay(Math.random() * retryMs * attempt)
       }
     }
   }
 
-  /** Once for all that wait. @returns false where the login role may not */
+  /** Sets the password once for all waiting logins. @returns false where the login role may not */
   #setPassword(): Promise<boolean> {
     this.#setting ??= this.#alterRole().finally(() => {
       this.#setting = undefined
@@ -92,7 +92,7 @@ export class Login {
       this.#isSet = true
       return true
     } catch (error) {
-      // Another node sets it at the same time ("tuple concurrently updated"): the login is tried again.
+      // Another node sets it at the same time ("tuple concurrently updated"), so the login is tried again.
       if (codeOf(error) === 'XX000') return true
       if (error instanceof pg.DatabaseError) return false
       throw error
@@ -102,7 +102,10 @@ export class Login {
   }
 }
 
-/** Why a role is not let in, by PostgreSQL or by a pooler, which knows its own users; undefined for any other failure. */
+/**
+ * Returns the error of a rejected login, by PostgreSQL or by a pooler with its own users; undefined for any
+ * other failure.
+ */
 function refusalOf(error: unknown): Error | undefined {
   if (!(error instanceof ConnectionLost) || !(error.cause instanceof pg.DatabaseError)) return undefined
   const code = error.cause.code ?? ''

@@ -8,38 +8,42 @@ import { statementsFor } from './ensure-logins.ts'
 import { type Login, LoginRefused } from './login.ts'
 import { administratorRole, gatewayRole } from './roles.ts'
 
-/** How connections are opened that statements of requests run on. */
+/** Login for the statements of requests. */
 export interface RequestLogin {
-  /** @throws ConnectionLost */
+  /** Opens a connection. @throws ConnectionLost */
   readonly open: () => Promise<Connection>
-  /** Settings that each transaction makes for itself; empty where the connections carry them. */
+  /** Settings that each transaction sets for itself; empty where the connections have them. */
   readonly transactionSettings: Readonly<Record<string, string>>
   readonly isPooled: boolean
   readonly transactions: TransactionMode
-  /** There is no role of its own: it works as the owner. */
+  /** True if the login has no role of its own and works as the owner. */
   readonly isOwner: boolean
 }
 
-/** Who serves requests: those of callers, and those that policies do not apply to. */
+/** Logins of requests: one for callers, and one for requests without policies. */
 export interface RequestLogins {
   readonly callers: RequestLogin
   readonly administrators: RequestLogin
 }
 
 export interface LoginOptions {
-  /** Without settings, as a pooler takes it. */
+  /** Target without settings, which a pooler accepts. */
   readonly bare: ConnectionTarget
   readonly engine: EngineProbe
   readonly sessionSettings: Readonly<Record<string, string>>
-  /** What `alter role … set` gives to sessions of the owner. */
+  /** Settings that `alter role … set` gives to sessions of the owner. */
   readonly roleSettings: Readonly<Record<string, string>>
-  /** `database.gateway_url`; empty where the role's password is made of the secret. */
+  /** `database.gateway_url`; empty where the role's password is derived from the secret. */
   readonly gatewayUrl: string
   readonly createLogin: (role: string) => Login
   readonly warn: (message: string, detail: object) => void
 }
 
-/** Tries the logins of requests, and says plainly which of them have to work as the owner. @throws ConnectionLost */
+/**
+ * Tries the logins of requests, and warns about those that have to work as the owner.
+ *
+ * @throws ConnectionLost
+ */
 export async function openRequestLogins(options: LoginOptions): Promise<RequestLogins> {
   const { engine, warn, gatewayUrl } = options
   const owner = ownerLogin(options)
@@ -72,7 +76,10 @@ export async function openRequestLogins(options: LoginOptions): Promise<RequestL
   }
 }
 
-/** Remedy that lets the role in: a statement, or a line for the list of users of a pooler, where PostgreSQL knows the role. */
+/**
+ * Returns the remedy for a rejected role: a statement, or a line for a pooler's list of users where PostgreSQL
+ * knows the role.
+ */
 function explainRefusal(reason: string, login: Login, isPooled: boolean): object {
   const { role, verifier, isSet } = login
   return isPooled && isSet
@@ -99,7 +106,7 @@ function ownerLogin(options: LoginOptions): RequestLogin {
 
 type Open = (target: ConnectionTarget) => Promise<Connection>
 
-/** A login that works, or the reason why it does not. */
+/** Returns a working login, or the reason of its failure. */
 async function tryLogin(
   options: LoginOptions,
   bare: ConnectionTarget,

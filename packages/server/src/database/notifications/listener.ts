@@ -8,54 +8,56 @@ import { ConnectionLost } from '../errors/failures.ts'
 import { type Sql, sql } from '../sql.ts'
 import { type Queryable, queryableOn } from '../system-database.ts'
 
-/** The channel of `NOTIFY`; the payload is a topic. */
+/** Channel of `NOTIFY`; the payload is a topic. */
 export const notificationChannel = 'basalt'
 
-/** Longest time that connecting, a statement or a notification takes on a connection that works. */
+/** Maximum time of a connect, a statement or a notification on a working connection. */
 const answerMs = 2000
-/** After so long a statement is sent by the pool, too: a node sees every change within a second. */
+/** Time after which a statement is sent by the pool, too, so that a node sees every change within a second. */
 export const slowMs = 300
-/** Between attempts to connect: doubled each time, up to the second. */
+/** Delay between attempts to connect, which doubles each time up to the longest. */
 const firstRetryMs = 250
 const longestRetryMs = 5000
-/** Between attempts while the connection works but brings no notifications: that takes an operator. */
+/**
+ * Delay between attempts while the connection works but delivers no notifications. An operator has to fix that.
+ */
 const undeliveredRetryMs = 60_000
 
 export interface NotificationListenerOptions {
   /** Opens a connection that no pooler shares. */
   readonly open: () => Promise<Connection>
-  /** Reaches the same database by another connection. */
+  /** Access to the same database by another connection. */
   readonly database: Pick<Queryable, 'one'>
   readonly onNotification: (topic: string) => void
-  /** Notifications arrive from now on; those of before are lost. */
+  /** Runs when notifications arrive from now on; earlier ones are lost. */
   readonly onConnect: () => void
-  /** Called at least once when a connection breaks or does not answer. */
+  /** Runs at least once when a connection breaks or does not respond. */
   readonly onLoss: () => void
   readonly log: Logger
   readonly timer: Timer
 }
 
 /**
- * The connection of a node that notifications arrive on. Whether they do is tried on every new connection: a pooler in
+ * Connection of a node for notifications. Their arrival is tested on every new connection. A pooler in
  * transaction mode accepts `LISTEN` and delivers nothing, and a URL may lead to another database.
  */
 export class NotificationListener {
   readonly #options: NotificationListenerOptions
   #connection: Connection | undefined
-  /** Those that have yet to answer. */
+  /** Connections with an overdue result. */
   readonly #slow = new WeakSet<Connection>()
   #attempt: Promise<void> | undefined
   #retryMs = firstRetryMs
   #cancelRetry: (() => void) | undefined
   #isStopped = false
-  /** Once per outage. */
+  /** True once the outage has been logged. */
   #hasWarned = false
 
   constructor(options: NotificationListenerOptions) {
     this.#options = options
   }
 
-  /** Open, and notifications arrive on it. */
+  /** Open connection on which notifications arrive. */
   get connection(): Connection | undefined {
     return this.#connection
   }
@@ -73,7 +75,10 @@ export class NotificationListener {
     await this.#connection?.close()
   }
 
-  /** Runs the statement on this connection, where it costs the pool nothing; if that fails or takes long, by the pool. */
+  /**
+   * Runs the statement on this connection, which costs the pool nothing. If that fails or takes long, it uses
+   * the pool.
+   */
   async one<Row extends pg.QueryResultRow>(statement: Sql): Promise<Row> {
     const { database, timer } = this.#options
     const connection = this.#connection
@@ -94,7 +99,7 @@ export class NotificationListener {
     try {
       return await answerOf(queryableOn(connection).one<Row>(statement), 'no answer', timer)
     } catch (error) {
-      // The statement's own fault; anything else is that of the connection, or of a backend that ends.
+      // The statement is at fault. Any other failure is that of the connection, or of a backend that ends.
       if (error instanceof pg.DatabaseError && error.code?.startsWith('57P') !== true) throw error
       onLoss()
       connection.destroy()
@@ -157,7 +162,7 @@ export class NotificationListener {
 
 class Unanswered extends Error {}
 
-/** @throws Unanswered when it takes too long */
+/** Returns the result of the work. @throws Unanswered when it takes too long */
 async function answerOf<Value>(work: Promise<Value>, what: string, timer: Timer): Promise<Value> {
   const late = Promise.withResolvers<never>()
   const cancel = whenLate(answerMs, () => late.reject(new Unanswered(what)), timer)

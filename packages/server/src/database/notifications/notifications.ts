@@ -14,45 +14,46 @@ import { type Watch, WatchedTopic } from './topic.ts'
 export type { Watch }
 
 export interface WatchHandle {
-  /** What was committed before this moment of {@link Timer.now} is in force here. */
+  /** Moment of {@link Timer.now} whose earlier commits are in force here. */
   readonly currentAt: number
-  /** Looks at once. Resolves when what was committed before the call is in force. */
-  look(): Promise<void>
+  /** Polls at once. Resolves when all commits before the call are in force. */
+  poll(): Promise<void>
 }
 
-/** How often all versions are looked at while notifications arrive: what plain SQL changes notifies no node. */
+/** Poll interval of all versions while notifications arrive. Changes by plain SQL notify no node. */
 export const listeningMs = 450
-/** The same without notifications. */
+/** Poll interval without notifications. */
 const pollingMs = 125
-/** Between two looks at an announced topic: what comes meanwhile shares the next. */
-const lookAgainMs = 10
+/** Pause between two polls of an announced topic. Changes in the pause share the next poll. */
+const pollAgainMs = 10
 
 export interface NotificationsOptions {
   readonly database: Pick<Queryable, 'one'>
   /** Opens a connection that no pooler shares; undefined where there is none. */
   readonly openListener: (() => Promise<Connection>) | undefined
-  /** Is adjusted by each look. */
+  /** Clock that each poll adjusts. */
   readonly clock?: DatabaseClock | undefined
   readonly log: Logger
   readonly timer?: Timer
 }
 
 /**
- * The one loop of a node that notices changes of the database: a single statement reads the versions of all that is
- * watched, and what belongs to those that differ is read. A node that has changed something announces it after its commit,
- * by NOTIFY in a transaction of its own: transactions that NOTIFY commit one after the other. Notifications only shorten
- * the wait; what is lost with a connection is found by the next look.
+ * Loop of a node that notices changes of the database. It is the only one. A single statement reads the
+ * versions of all watched topics, and the node then reads the data of those that differ. A node that has made a
+ * change announces it after its commit, by NOTIFY in a transaction of its own, because transactions with NOTIFY
+ * commit one at a time. Notifications only shorten the wait: after a lost connection the next poll finds the
+ * changes.
  */
 export class Notifications {
   readonly #options: NotificationsOptions
   readonly #timer: Timer
-  /** A look belongs neither to the request nor to the job that has announced a change. */
+  /** Snapshot outside of requests and jobs. A poll does not belong to the one that announced a change. */
   readonly #outside = AsyncLocalStorage.snapshot()
   readonly #topics: WatchedTopic[] = []
   readonly #listener: NotificationListener | undefined
   readonly #sender: NotificationSender | undefined
-  #looking: Promise<void> | undefined
-  #cancelLook: (() => void) | undefined
+  #polling: Promise<void> | undefined
+  #cancelPoll: (() => void) | undefined
   #state: 'new' | 'running' | 'stopped' = 'new'
   #hasFailed = false
   #interruptions = 0
@@ -66,7 +67,7 @@ export class Notifications {
       open: openListener,
       database,
       onNotification: (topic) => this.#mark(topic),
-      // What was announced before this connection has to be looked for.
+      // Topics that were announced before this connection have to be polled.
       onConnect: () => this.#markAll(),
       onLoss: () => {
         this.#interruptions += 1
@@ -78,17 +79,20 @@ export class Notifications {
     this.#sender = new NotificationSender(this.#listener, timer)
   }
 
-  /** Whether notifications arrive; else the loop polls. */
+  /** True if notifications arrive; otherwise the loop polls. */
   get isListening(): boolean {
     return this.#listener?.connection !== undefined
   }
 
-  /** How often a connection was lost or a look has failed: in between Postgres may have crashed, with unlogged tables. */
+  /**
+   * Number of lost connections and failed polls. Postgres may have crashed in one of them, and emptied unlogged
+   * tables.
+   */
   get interruptions(): number {
     return this.#interruptions
   }
 
-  /** Before {@link start}. */
+  /** Adds a watch, before {@link start}. */
   watch(watch: Watch): WatchHandle {
     const topic = new WatchedTopic(watch, this.#options.log)
     this.#topics.push(topic)
@@ -96,7 +100,7 @@ export class Notifications {
       get currentAt() {
         return topic.currentAt
       },
-      look: () => {
+      poll: () => {
         if (this.#state === 'stopped') return Promise.reject(new Error('the notifications have been stopped'))
         const isInForce = topic.wait()
         this.#schedule()
@@ -105,18 +109,21 @@ export class Notifications {
     }
   }
 
-  /** After the commit of a change: this node looks at once, the others are notified. Never waits and never fails. */
+  /**
+   * Announces a committed change. This node polls at once, and the others are notified. Never waits and never
+   * fails.
+   */
   announce(topic: string): void {
     if (this.#state === 'stopped') return
     this.#mark(topic)
-    // Without a way to listen the others, configured alike, would not hear of it.
+    // Without a listener the other nodes, which have the same configuration, would not receive it.
     this.#outside(() => this.#sender?.send(topic))
   }
 
-  /** @throws what the first look or an `onChange` has thrown */
+  /** Starts the loop. @throws errors of the first poll or of an `onChange` */
   async start(): Promise<void> {
     await this.#listener?.start()
-    // All are read now: the connection that has just been made missed nothing.
+    // All topics are read now; the new connection has missed nothing.
     for (const topic of this.#topics) topic.isAnnounced = topic.isAwaited
     const begunAt = this.#timer.now()
     const versions = await this.#read(this.#topics)
@@ -125,11 +132,11 @@ export class Notifications {
     this.#schedule()
   }
 
-  /** Ends with what is in flight. */
+  /** Stops the loop after the work in flight. */
   async stop(): Promise<void> {
     this.#state = 'stopped'
-    this.#cancelLook?.()
-    await this.#looking
+    this.#cancelPoll?.()
+    await this.#polling
     await this.#sender?.stop()
     await Promise.all(this.#topics.map(({ running }) => running))
     for (const topic of this.#topics) topic.reject(new Error('the notifications have been stopped'))
@@ -150,57 +157,57 @@ export class Notifications {
     return watch.everyMs?.() ?? (this.isListening ? listeningMs : pollingMs)
   }
 
-  /** Plans the next look. A topic that is being read waits until that has ended. */
+  /** Schedules the next poll. A topic that is being read waits until that has ended. */
   #schedule(): void {
-    if (this.#state !== 'running' || this.#looking !== undefined) return
-    this.#cancelLook?.()
+    if (this.#state !== 'running' || this.#polling !== undefined) return
+    this.#cancelPoll?.()
     let dueAt = Number.POSITIVE_INFINITY
     for (const topic of this.#topics) {
       if (topic.running !== undefined) continue
-      const delayMs = topic.isAnnounced ? lookAgainMs : this.#intervalOf(topic)
-      dueAt = Math.min(dueAt, topic.lookedAt + delayMs)
+      const delayMs = topic.isAnnounced ? pollAgainMs : this.#intervalOf(topic)
+      dueAt = Math.min(dueAt, topic.polledAt + delayMs)
     }
     if (dueAt === Number.POSITIVE_INFINITY) return
-    this.#cancelLook = this.#timer.after(Math.max(0, dueAt - this.#timer.now()), () => {
-      this.#looking = this.#outside(() => this.#look()).finally(() => {
-        this.#looking = undefined
+    this.#cancelPoll = this.#timer.after(Math.max(0, dueAt - this.#timer.now()), () => {
+      this.#polling = this.#outside(() => this.#poll()).finally(() => {
+        this.#polling = undefined
         this.#schedule()
       })
     })
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const begunAt = this.#timer.now()
-    // Those of which half the time has passed come along: one transaction instead of two.
+    // Topics that have reached half of their interval are polled, too: one transaction instead of two.
     const topics = this.#topics.filter(
       (topic) =>
         topic.running === undefined &&
-        (topic.isAnnounced || begunAt - topic.lookedAt >= this.#intervalOf(topic) / 2),
+        (topic.isAnnounced || begunAt - topic.polledAt >= this.#intervalOf(topic) / 2),
     )
-    const waiting = topics.map((topic) => topic.beginLook(begunAt))
+    const waiting = topics.map((topic) => topic.beginPoll(begunAt))
     try {
       const versions = await this.#read(topics)
-      if (this.#hasFailed) this.#options.log.info('noticing changes of the database again')
+      if (this.#hasFailed) this.#options.log.info('polling the database for changes again')
       this.#hasFailed = false
       for (const [index, topic] of topics.entries())
         topic.compare(versions[index] ?? null, begunAt, waiting[index] ?? [], () => this.#schedule())
     } catch (error) {
       this.#interruptions += 1
       for (const waiter of waiting.flat()) waiter.reject(error)
-      // One expression that fails must not blind the node to the others.
+      // One failing expression must not hide changes of the others.
       if (topics.length > 1 && !(error instanceof ConnectionLost) && codeOf(error)?.startsWith('42') === true)
-        await this.#lookOneByOne(topics, begunAt)
+        await this.#pollOneByOne(topics, begunAt)
       else if (!this.#hasFailed) {
         this.#hasFailed = true
         this.#options.log.warn(
           { reason: messageOf(error) },
-          'failed to look for changes of the database; retrying',
+          'failed to poll the database for changes; retrying',
         )
       }
     }
   }
 
-  async #lookOneByOne(topics: readonly WatchedTopic[], begunAt: number): Promise<void> {
+  async #pollOneByOne(topics: readonly WatchedTopic[], begunAt: number): Promise<void> {
     for (const topic of topics) {
       try {
         const [version] = await this.#read([topic])
@@ -212,8 +219,8 @@ export class Notifications {
   }
 
   /**
-   * By one statement. It is not prepared: PostgreSQL keeps the plan that was best for a queue as small as it was, and would
-   * read all of one that has grown since, until ANALYZE.
+   * Reads the versions by one statement. It is not prepared: PostgreSQL would keep the best plan for a small
+   * queue, and would read all of a grown one until ANALYZE.
    */
   async #read(topics: readonly WatchedTopic[]): Promise<(string | null)[]> {
     if (topics.length === 0) return []
@@ -221,11 +228,11 @@ export class Notifications {
     const versions = topics.map(({ version }, index) => sql`(${version})::text as ${sql.id(`v${index}`)}`)
     const time = sql`(extract(epoch from clock_timestamp()) * 1000)::text as time`
     const database = this.#listener ?? this.#options.database
-    const askedAt = this.#timer.now()
+    const queriedAt = this.#timer.now()
     const row = await database.one<Record<string, string | null>>(
       sql`select ${sql.join([...versions, time])}`,
     )
-    this.#options.clock?.adjust(Number(row.time), this.#timer.now() - askedAt)
+    this.#options.clock?.adjust(Number(row.time), this.#timer.now() - queriedAt)
     return names.map((name) => row[name] ?? null)
   }
 }

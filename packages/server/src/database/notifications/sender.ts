@@ -3,12 +3,12 @@ import { sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { notificationChannel } from './listener.ts'
 
-/** Between two notifications, which every node reads. */
+/** Pause between two notifications, which every node reads. */
 const notifyAgainMs = 20
 
 /**
- * Notifies the other nodes of topics, by NOTIFY in a transaction of its own: transactions that NOTIFY commit one after the
- * other (PostgreSQL, NOTIFY). What comes within 20 ms is sent together.
+ * Sender of topics to the other nodes, by NOTIFY in a transaction of its own. Transactions with NOTIFY commit
+ * one at a time (PostgreSQL, NOTIFY). Topics of 20 ms are sent together.
  */
 export class NotificationSender {
   readonly #database: Pick<Queryable, 'one'>
@@ -23,13 +23,13 @@ export class NotificationSender {
     this.#timer = timer
   }
 
-  /** Never waits and never fails: what is lost is found by the next look of the others. */
+  /** Sends a topic. Never waits and never fails: the next poll of the other nodes finds a lost one. */
   send(topic: string): void {
     this.#unsent.add(topic)
     this.#sendNext()
   }
 
-  /** Ends with what is in flight. */
+  /** Stops after the work in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#sending

@@ -2,39 +2,39 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../lib/errors.ts'
 import type { Sql } from '../sql.ts'
 
-/** Something of the database that nodes keep in memory or wait for, by its version. */
+/** Part of the database that nodes cache or wait for, by its version. */
 export interface Watch {
-  /** What has changed, by the name that is announced and logged: `auth_settings`. Several watches may share one. */
+  /** Name of the topic in announcements and logs, such as `auth_settings`. Several watches may share one. */
   readonly topic: string
   /**
-   * A scalar expression, cast to text, that differs after every change; null is a value. It is evaluated several times a
-   * second: one row, or a look into an index. A function when it depends on what has been read.
+   * Scalar expression, cast to text, that differs after every change; null is a value. It is evaluated several
+   * times a second, so it reads one row, or an index. It is a function when it depends on earlier reads.
    */
   readonly version: Sql | (() => Sql)
-  /** How often to look while nothing is announced, where that differs from the other topics. */
+  /** Returns the poll interval without announcements, where it differs from that of other topics. */
   readonly everyMs?: () => number | undefined
   /**
-   * Reads what changed: once at the start and after each change of the version, one call at a time. What fails is logged
-   * and repeated.
+   * Reads the changes: once at startup and after each change of the version, one call at a time. A failure is
+   * logged, and the call is repeated.
    */
   readonly onChange: (version: string | null) => Promise<void> | void
 }
 
 type Waiter = PromiseWithResolvers<void>
 
-/** What is known of one watch: the version in force, and those who wait for the next one. */
+/** State of one watch: the version in force, and waiters for the next one. */
 export class WatchedTopic {
   readonly watch: Watch
   readonly #log: Logger
-  /** The version in force; undefined before the first, and after a failure. */
+  /** Version in force; undefined before the first, and after a failure. */
   #known: { readonly version: string | null } | undefined
   #waiting: Waiter[] = []
-  /** The call of `onChange` in flight. */
+  /** Call of `onChange` in flight. */
   #running: Promise<void> | undefined
   #hasFailed = false
-  /** When the last look has begun, in milliseconds of the timer, as all moments here. */
-  lookedAt = Number.NEGATIVE_INFINITY
-  /** What was committed before it is in force. */
+  /** Start of the last poll, in milliseconds of the timer, like all times here. */
+  polledAt = Number.NEGATIVE_INFINITY
+  /** Time whose earlier commits are in force. */
   currentAt = Number.NEGATIVE_INFINITY
   isAnnounced = false
 
@@ -48,7 +48,7 @@ export class WatchedTopic {
     return typeof version === 'function' ? version() : version
   }
 
-  /** The call of `onChange` in flight; it does not fail. */
+  /** Call of `onChange` in flight; it does not fail. */
   get running(): Promise<void> | undefined {
     return this.#running
   }
@@ -57,7 +57,7 @@ export class WatchedTopic {
     return this.#waiting.length > 0
   }
 
-  /** Resolves when what was committed before the call is in force. */
+  /** Resolves when all commits before the call are in force. */
   wait(): Promise<void> {
     const waiter = Promise.withResolvers<void>()
     this.#waiting.push(waiter)
@@ -65,22 +65,22 @@ export class WatchedTopic {
     return waiter.promise
   }
 
-  /** @returns those for whom this look is the answer */
-  beginLook(begunAt: number): readonly Waiter[] {
-    this.lookedAt = begunAt
+  /** Starts a poll. @returns the waiters for its result */
+  beginPoll(begunAt: number): readonly Waiter[] {
+    this.polledAt = begunAt
     this.isAnnounced = false
     const waiters = this.#waiting
     this.#waiting = []
     return waiters
   }
 
-  /** The version as of the start. @throws what `onChange` throws */
+  /** Reads the version at startup. @throws errors of `onChange` */
   async begin(version: string | null, begunAt: number): Promise<void> {
-    this.lookedAt = begunAt
+    this.polledAt = begunAt
     await this.#change(version, begunAt)
   }
 
-  /** Compares the version that a look has found and reads what has changed; calls `onEnd` after that. */
+  /** Compares the version of a poll and reads the changes; calls `onEnd` after that. */
   compare(version: string | null, begunAt: number, waiters: readonly Waiter[], onEnd: () => void): void {
     if (this.#known !== undefined && this.#known.version === version) {
       this.currentAt = begunAt
@@ -104,7 +104,7 @@ export class WatchedTopic {
       })
   }
 
-  /** Logs a failure, once until it succeeds. */
+  /** Logs a failure, once until a success. */
   warn(error: unknown): void {
     if (!this.#hasFailed) {
       const detail = { topic: this.watch.topic, reason: messageOf(error) }
@@ -113,7 +113,7 @@ export class WatchedTopic {
     this.#hasFailed = true
   }
 
-  /** All who wait fail. */
+  /** Rejects all waiters. */
   reject(error: Error): void {
     for (const waiter of this.#waiting) waiter.reject(error)
     this.#waiting = []

@@ -7,33 +7,38 @@ import { expectedRows, PlanClasses, type RelationClasses, smallSize } from './pl
 
 const findClass = statement('select basalt.plan_class($1)')
 
-/** Class of a relation's callers for a statement; undefined where it is not known. */
+/** Class of a relation's callers for a statement; undefined where it is unknown. */
 interface ChosenClass {
   readonly relation: RelationClasses
-  /** Empty where the plan depends on nothing. */
+  /** Empty where the plan does not depend on the caller. */
   readonly name: string | undefined
   /** True if PostgreSQL has to compare it when it makes a plan. */
   readonly isGuarded: boolean
 }
 
-/** The steps of a run with the statements whose plans fit its caller. */
+/** Steps of a run with the statements whose plans fit its caller. */
 export interface PlannedSteps {
   readonly steps: readonly Step[]
-  /** Comes before the steps, and fails where a kept plan was made for another size. */
+  /** Check before the steps, which fails where a cached plan was made for another size. */
   readonly check: SizeCheck | undefined
-  /** Calls after the steps, whose answers {@link PlanCache.learn} stores. */
+  /** Calls after the steps, whose results {@link PlanCache.learn} stores. */
   readonly classQueries: readonly { readonly relation: RelationClasses; readonly call: Call }[]
 }
 
 /**
- * Chooses for each statement of a caller which kept plan it may use (see docs/decisions/0041-plans-by-class-of-caller.md):
- * plans are kept by class of caller and size of the relations, and a statement is planned anew where the class is not known.
+ * Cache that chooses the cached plan for each statement of a caller (see
+ * docs/decisions/0041-plans-by-class-of-caller.md). Plans are cached by class of caller and size of the
+ * relations. A statement is planned anew where the class is unknown.
  */
 export class PlanCache {
   readonly #classes = new PlanClasses()
   readonly #variants = new WeakMap<Statement, Map<string, Statement>>()
 
-  /** @param mayQueryClasses whether calls may follow the steps; otherwise a caller's class stays unknown */
+  /**
+   * Chooses the statements of the steps.
+   *
+   * @param mayQueryClasses whether calls may follow the steps; otherwise a caller's class stays unknown
+   */
   plan(scope: CallerScope, steps: readonly Step[], mayQueryClasses: boolean): PlannedSteps {
     const checked: RelationClasses[] = []
     const classQueries: { relation: RelationClasses; call: Call }[] = []
@@ -62,7 +67,7 @@ export class PlanCache {
     return { steps: planned, check, classQueries }
   }
 
-  /** The same steps, planned anew: for transactions that cannot be sent again. */
+  /** Returns the same steps, planned anew, for transactions that cannot be sent again. */
   planAnew(scope: CallerScope, steps: readonly Step[]): readonly Step[] {
     return steps.map((step) => {
       const { reads } = step.statement
@@ -78,12 +83,12 @@ export class PlanCache {
     })
   }
 
-  /** Returns whether the failure says that a kept plan does not fit, after which the steps are planned again. */
+  /** Returns true if the failure shows that a cached plan does not fit. The steps are then planned again. */
   learnFrom(scope: CallerScope, error: unknown): boolean {
     return this.#classes.learnFrom(scope, error)
   }
 
-  /** @param look asks for the class of the caller */
+  /** Chooses the class of a caller. @param queryClass called when it is unknown */
   #choose(
     scope: CallerScope,
     relation: RelationClasses,
@@ -96,7 +101,7 @@ export class PlanCache {
     }
     const known = this.#classes.classOf(scope, relation)
     if (known === undefined) queryClass()
-    // Most callers have few rows; one that has many is slow once.
+    // Most callers have few rows; one with many is slow once.
     return { relation, name: known ?? relation.few, isGuarded: true }
   }
 
@@ -104,7 +109,7 @@ export class PlanCache {
     const names = classes.map(({ name }) => name)
     if (names.includes(undefined)) return this.#anew(original)
     const isSmall = names.every((name) => name === '')
-    // PostgreSQL plans anew for another role than the last: each has its own.
+    // PostgreSQL plans anew for another role than the last, so each role has its own statement.
     if (isSmall && kind === 'caller') return original
     return this.#remember(original, `${kind} ${names.join(' ')}`, (key) => {
       const guards = classes
@@ -135,8 +140,9 @@ export class PlanCache {
 }
 
 /**
- * The query with a condition that PostgreSQL evaluates when it makes a plan that is kept. A plan for the values of one
- * execution is not kept: there the parameter is known, and the condition falls away unevaluated.
+ * Returns the query with a condition that PostgreSQL evaluates when it makes a cached plan. A custom plan for
+ * the values of one execution is not cached: there the parameter is known, and the condition is removed
+ * unevaluated.
  */
 function guarded(text: string, guard: string): string {
   const isForValues = /\$1\b/.test(text) ? `case when $1 is not null then true else ${guard} end` : guard

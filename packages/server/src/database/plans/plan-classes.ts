@@ -2,35 +2,35 @@ import { Lru } from '../../lib/lru.ts'
 import type { CallerScope } from '../caller/caller-scope.ts'
 import { StatementFailed } from '../connection/message.ts'
 
-/** SQLSTATE of a plan that would be made for, or was made for, other callers or another size than it is used for. */
+/** SQLSTATE of a plan made for other callers or another size than those of its use. */
 const otherClass = 'BS006'
 
 /** Size class of relations that any plan reads quickly. */
 export const smallSize = '0'
 
-/** Relations that are remembered. */
+/** Number of cached relations. */
 const relationLimit = 10_000
-/** Classes of callers that are remembered, over all relations. */
+/** Number of cached caller classes, over all relations. */
 const callerLimit = 50_000
-/** Milliseconds for which the size of a relation is relied on: few rows can be added in less. */
+/** Milliseconds for which the size of a relation is trusted. Few rows can be added in less. */
 const sizeAgeMs = 250
-/** Rows up to which a caller with an unknown class may be given the plan of a class. */
+/** Number of rows up to which a caller with an unknown class may get the plan of a class. */
 const fewRows = 1024
 
-/** Size and class of few rows of a relation, for callers of one kind. */
+/** Size, and class of few rows, of a relation for callers of one kind. */
 export interface RelationClasses {
   readonly oid: string
   size: string
   sizedAt: number
   /** Class of the callers with the fewest rows, which most callers have; undefined until one is known. */
   few: string | undefined
-  /** Counts what has made the classes of its callers worthless. */
+  /** Number of events that have invalidated the classes of its callers. */
   generation: number
 }
 
 /**
- * Classes of callers by relation, as `basalt.plan_class` names them. They may be out of date: PostgreSQL judges again
- * whenever it makes a plan that is kept.
+ * Classes of callers by relation, as `basalt.plan_class` names them. They may be out of date: PostgreSQL judges
+ * again whenever it makes a cached plan.
  */
 export class PlanClasses {
   readonly #relations = new Lru<string, RelationClasses>(relationLimit)
@@ -46,7 +46,7 @@ export class PlanClasses {
     return known
   }
 
-  /** Returns whether the size has to be checked, which the caller then does. */
+  /** Returns true if the size has to be checked; the caller then checks it. */
   takeSizeCheck(relation: RelationClasses): boolean {
     const now = performance.now()
     if (now - relation.sizedAt < sizeAgeMs) return false
@@ -58,7 +58,7 @@ export class PlanClasses {
     return this.#callers.get(callerKey(scope, relation))
   }
 
-  /** Stores what a look at the relation as the caller has found. */
+  /** Stores the class that a query as the caller has returned. */
   learn(scope: CallerScope, relation: RelationClasses, found: string): void {
     const [size = smallSize] = found.split('.')
     if (size !== relation.size) this.#resize(relation, size)
@@ -67,7 +67,7 @@ export class PlanClasses {
   }
 
   /**
-   * Learns from a failure that a kept plan does not fit.
+   * Learns from a failure that a cached plan does not fit.
    *
    * @returns false for other failures
    */
@@ -79,7 +79,7 @@ export class PlanClasses {
       this.#resize(relation, detail)
       return true
     }
-    // The statistics have changed since the caller's class was found, and that of others as well.
+    // The statistics have changed since the caller's class was found, and those of others as well.
     if (this.classOf(scope, relation) !== undefined) forget(relation)
     this.learn(scope, relation, detail)
     return true
@@ -91,7 +91,10 @@ export class PlanClasses {
   }
 }
 
-/** Returns how many rows callers of the class are expected to see at most, as `basalt.plan_class` names it. */
+/**
+ * Returns the maximum number of rows that callers of the class are expected to see, as `basalt.plan_class`
+ * names it.
+ */
 export function expectedRows(name: string): number {
   const [, rows] = name.split('.')
   return rows === undefined ? Number.POSITIVE_INFINITY : 256 * 2 ** Number(rows)

@@ -10,12 +10,12 @@ import type { Queryable } from '../system-database.ts'
 import { inPreparation } from './preparation.ts'
 
 /**
- * Makes the roles that requests work as, and opens each newly exposed schema to the one of callers with a token: usage,
- * and reading and writing of its present tables and of those the login role creates later. What each caller sees of
- * them is up to the policies. Once per schema: what the operator revokes afterwards stays revoked. The role of requests
- * without a token is granted nothing.
+ * Creates the roles that requests work as, and exposes each new schema to the role of callers with a token.
+ * That role gets usage of the schema, and read and write access to its tables and to those that the login role
+ * creates later. The policies decide which rows each caller sees. A schema is exposed once, so that a later
+ * revoke by the operator stays in force. The role of requests without a token gets no grant.
  *
- * @throws OperatorError with the statements an administrator has to run when the login role may not
+ * @throws OperatorError with the statements that an administrator has to run when the login role may not
  */
 export async function prepareAccess(connection: Connection, schemas: readonly string[]): Promise<void> {
   await inPreparation(connection, async (transaction) => {
@@ -42,8 +42,9 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
 }
 
 /**
- * A login role named `basalt` would find the system schema of that name first (`"$user"` in `search_path`): its
- * `create table` would make system tables. Its sessions in this database search the rest of the path only.
+ * Removes the system schema from the search path of a login role named `basalt`. It would otherwise find that
+ * schema first (`"$user"` in `search_path`), and its `create table` would create system tables. The change is
+ * limited to its sessions in this database.
  */
 async function keepSystemSchemaOffPath(transaction: Queryable): Promise<void> {
   const found = await transaction.maybeOne<{ path: string; database: string }>(sql`
@@ -58,7 +59,8 @@ async function keepSystemSchemaOffPath(transaction: Queryable): Promise<void> {
 }
 
 /**
- * Without the role of requests without a token those are refused, as they are wherever nothing is granted to it.
+ * Creates the roles of requests. Without the role for requests without a token those are rejected, as they are
+ * wherever it has no grant.
  *
  * @throws OperatorError when the login role cannot act as the one of callers
  */
@@ -74,7 +76,7 @@ async function ensureRoles(transaction: Queryable): Promise<void> {
   )
 }
 
-/** Whether the login role can act as the role, which is made where it does not exist. */
+/** Creates a missing role. Returns true if the login role can act as it. */
 async function ensureRole(transaction: Queryable, name: string): Promise<boolean> {
   const role = sql.id(name)
   const found = await transaction.maybeOne<{ rolsuper: boolean; rolbypassrls: boolean }>(
@@ -87,13 +89,14 @@ async function ensureRole(transaction: Queryable, name: string): Promise<boolean
   }
   if (found === undefined) {
     const failure = await attempt(transaction, sql`create role ${role} nologin noinherit`)
-    // 42710, 23505: a node of another database was quicker. 42501: the check below says what to do.
+    // 42710, 23505: a node of another database was quicker. 42501: the check below names the remedy.
     if (failure !== undefined && !['42710', '23505', '42501'].includes(failure.code ?? '')) throw failure
   }
   const become = sql`set local role ${role}`
   let failure = await attempt(transaction, become)
   if (failure !== undefined) {
-    // It may fail because a node of another database grants the same: only whether the role is usable counts.
+    // The grant may fail because a node of another database makes the same one. Only the usability of the role
+    // counts.
     await attempt(transaction, sql`grant ${role} to current_user`)
     failure = await attempt(transaction, become)
   }
@@ -102,8 +105,8 @@ async function ensureRole(transaction: Queryable, name: string): Promise<boolean
 }
 
 /**
- * What searches call. Granted only where it is missing: a grant is a change of the catalogue. Without a token none reads
- * an index past the policies.
+ * Grants the functions of searches, where a grant is missing, because a grant changes the catalog. Requests
+ * without a token must not read an index past the policies.
  */
 async function grantSearch(transaction: Queryable): Promise<void> {
   const withoutToken = await transaction.maybeOne<{ granted: boolean }>(sql`
@@ -126,7 +129,7 @@ async function grantSearch(transaction: Queryable): Promise<void> {
     to ${sql.id(callerRole)}`)
 }
 
-/** Objects of storage: callers work on the columns that are theirs to see, as far as policies let them. */
+/** Grants access to the columns of storage objects that callers may see, as far as policies allow it. */
 async function grantStorage(transaction: Queryable): Promise<void> {
   const { granted } = await transaction.one<{ granted: boolean }>(
     sql`select has_column_privilege(${callerRole}, 'basalt.objects', 'name', 'select') as granted`,
@@ -142,11 +145,11 @@ async function grantStorage(transaction: Queryable): Promise<void> {
 }
 
 /**
- * Has statements that change the table wait for the grant: GRANT locks none, and they would fail ("tuple concurrently
- * updated"). Where one is running already it goes first.
+ * Locks the table for the grant. GRANT takes no lock, so statements that change the table would fail ("tuple
+ * concurrently updated") instead of waiting. A running statement goes first.
  */
 async function lockBriefly(transaction: Queryable, relation: Sql): Promise<void> {
-  // Shorter than `deadlock_timeout`, after which PostgreSQL fails one of the two, whichever it is.
+  // The timeout is shorter than `deadlock_timeout`, after which PostgreSQL fails either of the two.
   await transaction.count(sql`set local lock_timeout = '500ms'`)
   await attempt(transaction, sql`lock table only ${relation} in share update exclusive mode`)
   await transaction.count(sql`set local lock_timeout = default`)
@@ -159,7 +162,7 @@ async function openSchema(transaction: Queryable, schema: string): Promise<void>
     sql`select has_schema_privilege(current_user, ${schema}, 'usage with grant option') as may_open`,
   )
   if (may_open) await transaction.count(sql`grant usage on schema ${namespace} to ${role}`)
-  // Only an owner may grant; tables of other owners are opened by them.
+  // Only an owner may grant, so owners expose their own tables.
   const relations = await transaction.many<{
     name: string
     is_sequence: boolean
@@ -177,7 +180,7 @@ async function openSchema(transaction: Queryable, schema: string): Promise<void>
     const relation = sql.id(schema, name)
     if (is_table) await lockBriefly(transaction, relation)
     if (is_sequence) await transaction.count(sql`grant usage, select on sequence ${relation} to ${role}`)
-    // What an extension works with, such as spatial_ref_sys of PostGIS, is not for callers to change.
+    // Callers must not change the tables of an extension, such as spatial_ref_sys of PostGIS.
     else if (is_extension) await transaction.count(sql`grant select on table ${relation} to ${role}`)
     else await transaction.count(sql`grant select, insert, update, delete on table ${relation} to ${role}`)
   }

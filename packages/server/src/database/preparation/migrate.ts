@@ -17,7 +17,7 @@ interface Migration {
 }
 
 /**
- * Brings the system tables up to date: everything in one transaction, so a crash leaves the old state. Any
+ * Applies pending migrations of the system tables in one transaction, so that a crash leaves the old state. Any
  * number of nodes may do this at once.
  *
  * @returns the names of the migrations that were applied

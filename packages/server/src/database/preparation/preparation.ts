@@ -6,20 +6,21 @@ import { inTransaction, type Queryable } from '../system-database.ts'
 export const preparationLock = 0x6261_736c_0001n // "basl", 1
 
 /**
- * Runs a step of preparing the database in one transaction, one node at a time. Advisory locks are those of one
- * database (PostgreSQL, Advisory Locks): roles, which all databases of a cluster share, need more than this.
+ * Runs a preparation step in one transaction, one node at a time. An advisory lock is limited to one database
+ * (PostgreSQL, Advisory Locks). Roles need more than this lock, because all databases of a cluster share them.
  */
 export function inPreparation<Result>(
   connection: Connection,
   work: (transaction: Queryable) => Promise<Result>,
 ): Promise<Result> {
   return inTransaction(connection, async (transaction) => {
-    // Whatever the database's default: who has waited for the lock must see what its holder did.
+    // The isolation level is fixed whatever the database's default: after the wait for the lock, the
+    // transaction must see the holder's changes.
     await transaction.count(sql`set transaction isolation level read committed, read write`)
     await transaction.count(sql`select pg_advisory_xact_lock(${String(preparationLock)}::bigint)`)
     return await work(transaction)
   })
 }
 
-/** Keeps preparations from beginning until the session ends. */
+/** Query that blocks preparations until the session ends. */
 export const shareLockOfPreparation: Sql = sql`select pg_advisory_lock_shared(${String(preparationLock)}::bigint)`

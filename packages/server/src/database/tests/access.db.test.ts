@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-/** What a starting node does with the database, on connections that are open when the others' are. */
+/** Prepares the databases as starting nodes do, on connections that are open at the same time. */
 async function prepareAtOnce(databases: readonly string[], login: string): Promise<unknown[]> {
   const connections = await Promise.all(
     databases.map((database) =>
@@ -24,7 +24,7 @@ async function prepareAtOnce(databases: readonly string[], login: string): Promi
       }),
     ),
   )
-  // Migrated before, so that none of them comes late because it had to wait for the migrations.
+  // They are migrated before, so that none is late because it had to wait for the migrations.
   await Promise.all(connections.map(migrate))
   const results = await Promise.allSettled(
     connections.map((connection) => prepareAccess(connection, ['public'])),
@@ -36,7 +36,7 @@ async function prepareAtOnce(databases: readonly string[], login: string): Promi
 describe('start on an empty database', () => {
   // The role of this name needs a search path of its own, and gets it by `alter role … in database … set`.
   test.each(['basalt', 'app'])(
-    'succeeds for nodes of two databases at once that sign in as %s',
+    'succeeds for nodes of two databases at once that log in as %s',
     async (login) => {
       for (let round = 0; round < 3; round += 1) {
         await cluster.sql('postgres', `create role ${login} login createrole`)

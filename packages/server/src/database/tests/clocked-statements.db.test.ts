@@ -10,11 +10,14 @@ import { openWebSocket, type WebSocketClient } from '../../../test/websocket-cli
 import type { RenderedSql } from '../sql.ts'
 
 /*
- * What a node sends while no client asks for anything, observed where all statements leave it: a new poller is read
- * with the others. Schedules run at once.
+ * Node without client requests. All its statements are observed, so that a new poller is tested with the
+ * others. Schedules run at once.
  */
 
-/** Tables that do not grow with use: definitions, single rows, a row per node or per table. All others may be large. */
+/**
+ * Tables that do not grow with use: definitions, single rows, a row per node or per table. All others may be
+ * large.
+ */
 const smallTables = new Set([
   'admin',
   'api_key_version',
@@ -22,7 +25,7 @@ const smallTables = new Set([
   'email_templates',
   'embeddings',
   'event_cursors',
-  // Merged after every thousand.
+  // Its rows are merged after every thousand.
   'job_counts',
   'matviews',
   'migrations',
@@ -37,7 +40,7 @@ const smallTables = new Set([
   'schedules',
   'search_settings',
   'settings',
-  // Of each site `sites.kept_deploys` and a few.
+  // It has `sites.kept_deploys` rows per site and a few more.
   'site_deploys',
   'site_version',
   'usage_nodes',
@@ -45,7 +48,7 @@ const smallTables = new Set([
   'webhooks',
 ])
 
-/** One fragment of what each clock sends, so that the observation lasts until the slowest has come round. */
+/** Fragments of each clock's statements. The observation lasts until the slowest clock has run. */
 const clocks = [
   'from basalt.event_interests',
   'from basalt.settings',
@@ -66,7 +69,7 @@ const clocks = [
   'insert into basalt.realtime_tables',
   'delete from basalt.realtime_presence',
   'basalt.realtime_channels',
-  // Jobs of the housekeeping.
+  // These are jobs of the housekeeping.
   'delete from basalt.outbox',
   'delete from "basalt"."attempts"',
   'delete from "basalt"."sessions"',
@@ -76,7 +79,7 @@ const clocks = [
   'delete from "basalt"."users"',
 ]
 
-/** Correction of the counts of jobs, which compares them with all jobs once a day. */
+/** Correction of the job counts, which compares them with all jobs once a day. */
 const wholeTables = ['count(*) as jobs from basalt.jobs group by state']
 
 const rowCount = 30_000
@@ -85,7 +88,7 @@ let app: TestApp
 let client: pg.Client
 let stream: EventStreamClient
 let socket: WebSocketClient
-/** By text; those of the housekeeping apart. */
+/** Statements by text; those of the housekeeping are separate. */
 const frequent = new Map<string, RenderedSql>()
 const rare = new Map<string, RenderedSql>()
 
@@ -112,7 +115,7 @@ beforeAll(async () => {
   socket = await openWebSocket(app.url, { token })
   await socket.ask({ type: 'channel_subscribe', channel: 'room' })
   await socket.ask({ type: 'presence_track', channel: 'room', presence: {} })
-  // From here on nothing happens: the last message has been read.
+  // Nothing happens from here on: the last message has been read.
   await socket.next('presence', 2)
   frequent.clear()
   const isSeen = (clock: string) => [...frequent.keys(), ...rare.keys()].some((text) => text.includes(clock))
@@ -124,21 +127,24 @@ beforeAll(async () => {
   await waitFor(`the slow clocks`, () => missing().length === 0).catch(() => {
     throw new Error(`not sent: ${missing().join()}`)
   })
-  await askForSessions()
+  await sendRequests()
   observed.stop()
   for (const text of frequent.keys()) rare.delete(text)
   client = new pg.Client({ connectionString: app.database.url })
   await client.connect()
 }, 180_000)
 
-/** While a node cannot read what is new, every request asks whether its token is still in force. */
-async function askForSessions(): Promise<void> {
+/**
+ * Sends requests that check their sessions. While a node cannot read changes, every request checks whether its
+ * token is still valid.
+ */
+async function sendRequests(): Promise<void> {
   await using held = await openTransaction(app.database)
   await held.sql('lock table basalt.search_settings')
-  const isAsked = () => [...rare.keys()].some((text) => /select 1\s+from basalt.ended_sessions/.test(text))
+  const isChecked = () => [...rare.keys()].some((text) => /select 1\s+from basalt.ended_sessions/.test(text))
   await waitFor('the token to be looked up', async () => {
     await app.request('GET', '/api/collections/item', { token: userToken({ sub: alice }) })
-    return isAsked()
+    return isChecked()
   })
 }
 
@@ -156,7 +162,7 @@ afterEach(async () => {
 const costs = new Map<string, number>()
 
 describe('statements on a clock', () => {
-  test('need no parallel worker and no JIT while their tables are empty and not analysed', async () => {
+  test('need no parallel worker and no JIT while their tables are empty and not analyzed', async () => {
     for (const statement of [...frequent.values(), ...rare.values()]) {
       const plan = await explain(statement)
       expect.soft(findParallel(plan), statement.text).toEqual([])
@@ -166,7 +172,7 @@ describe('statements on a clock', () => {
 
   test('read no table in proportion to its size when all are large', async () => {
     await fillTables(await namesIn([...frequent.values(), ...rare.values()]))
-    // Even where a parallel plan is cheaper than it usually is.
+    // A parallel plan is made cheaper than usual.
     await client.query('set min_parallel_table_scan_size = 0; set min_parallel_index_scan_size = 0')
     for (const statement of [...frequent.values(), ...rare.values()]) {
       const plan = await explain(statement)
@@ -176,7 +182,7 @@ describe('statements on a clock', () => {
       }
       if (!frequent.has(statement.text)) continue
       const before = costs.get(statement.text) ?? 0
-      // One more level of an index for each look into it: the queue has two looks for each type of job.
+      // Each index scan may read one more level; the queue has two scans per job type.
       expect.soft(plan.blocks, statement.text).toBeLessThan(before + 100)
     }
   }, 180_000)
@@ -237,11 +243,11 @@ function findParallel({ nodes, hasJit }: Plan): string[] {
   return hasJit ? [...parallel, 'JIT'] : parallel
 }
 
-/** Where a value of the type alone would not do. */
+/** Values for columns where a value of the type alone would not work. */
 const fillings: Readonly<Record<string, string>> = {
   'outbox.transaction_id': `'3'::xid8`,
   'realtime_messages.transaction_id': `'3'::xid8`,
-  // Not when it is written: the server removes messages after a minute, and the fill may take longer.
+  // The value is in the future: the server removes messages after a minute, and the fill may take longer.
   'realtime_messages.created_at': `now() + interval '1 day'`,
   'ended_sessions.ended_by': `'3'::xid8`,
   'realtime_sent.events': 'int8range(i, i + 1)',
@@ -270,7 +276,10 @@ const byType: Readonly<Record<string, string>> = {
   inet: `'127.0.0.1'`,
 }
 
-/** Words of statements, and of the functions and views that these name: which tables they can read. */
+/**
+ * Returns the words of statements, and of the functions and views in them, which show the tables that they can
+ * read.
+ */
 async function namesIn(statements: readonly RenderedSql[]): Promise<ReadonlySet<string>> {
   const { rows: definitions } = await client.query<{ name: string; text: string }>(`
     select proname as name, pg_get_functiondef(oid) as text
@@ -293,8 +302,8 @@ async function namesIn(statements: readonly RenderedSql[]): Promise<ReadonlySet<
 }
 
 /**
- * Rows of the future, in the middle of the history: nothing in them is due. Those of other tables would make no
- * statement slower, only this test.
+ * Fills tables with future rows, in the middle of the history, none of which is due. Rows of other tables would
+ * only make this test slower.
  */
 async function fillTables(names: ReadonlySet<string>): Promise<void> {
   const { rows: columns } = await client.query<{
@@ -316,11 +325,11 @@ async function fillTables(names: ReadonlySet<string>): Promise<void> {
     order by c.oid, a.attnum`,
     [Object.keys(fillings)],
   )
-  // Alive, or others would remove their presences.
+  // They are alive, or other nodes would remove their presences.
   await client.query(`
     insert into basalt.realtime_nodes (id, seen_at)
     select md5(i::text)::uuid, now() + interval '1 hour' from generate_series(0, 9) i`)
-  // Rows are made up: no foreign keys, triggers and checks.
+  // The rows are invented, so foreign keys, triggers and checks are off.
   await client.query(`set session_replication_role = 'replica'`)
   const { rows: checks } = await client.query<{ drop: string }>(`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop

@@ -7,7 +7,7 @@ import { waitFor } from '../../../test/wait-for.ts'
 let database: TestDatabase
 let pooler: Awaited<ReturnType<typeof startTransactionPooler>>
 
-/** PostgreSQL's default, where it was built with LLVM. */
+/** Database with PostgreSQL's default, where it was built with LLVM. */
 const setup = `
   do $$ begin execute format('alter database %I set jit to on', current_database()); end $$;
   create table note (id int primary key);
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 test.each(['directly', 'through a transaction pooler'])(
-  'a server that connects %s has no statement compiled, neither of a request nor of the relay',
+  'compilation › never runs for a server that connects %s, neither in requests nor in the relay',
   async (way) => {
     const url = new URL(database.url)
     if (way !== 'directly') url.port = String(pooler.port)

@@ -54,7 +54,7 @@ function urlOf({ port }: ReleasingPooler): string {
   return url.href
 }
 
-describe('behind a pooler that ends the transaction of a message early', () => {
+describe('pooler that ends the transaction of a message early', () => {
   let pooler: ReleasingPooler
   let app: TestApp
   const token = { alice: userToken({ sub: alice }), bob: userToken({ sub: bob }) }
@@ -68,7 +68,7 @@ describe('behind a pooler that ends the transaction of a message early', () => {
     await pooler?.[Symbol.asyncDispose]()
   })
 
-  test('callers read and change their own rows alone', async () => {
+  test('lets callers read and change only their own rows', async () => {
     const created = await app.request('POST', '/api/collections/note', {
       token: token.alice,
       body: { body: 'secret' },
@@ -102,7 +102,7 @@ describe('behind a pooler that ends the transaction of a message early', () => {
     ])
   })
 
-  test('nothing that a function leaves in a session is found by another request', async () => {
+  test('exposes no session state of a function to another request', async () => {
     for (const name of ['leave', 'leave_and_fail']) {
       const left = await app.request('POST', `/api/rpc/${name}`, { token: token.alice, body: {} })
       expect(left.status).toBe(name === 'leave' ? 200 : 409)
@@ -113,7 +113,7 @@ describe('behind a pooler that ends the transaction of a message early', () => {
     }
   })
 
-  test('a session that ends blocks early, too, serves nothing', async () => {
+  test('serves nothing when its sessions end blocks early, too', async () => {
     pooler.keepsBlocks = false
     const closed = await createTestApp({ database, config: { 'database.url': urlOf(pooler) } }).then(
       async (opened) => {
@@ -130,7 +130,7 @@ describe('behind a pooler that ends the transaction of a message early', () => {
   })
 })
 
-test('a pooler that begins to end transactions early while the server runs is noticed on the next connection', async () => {
+test('early transaction ends › are noticed on the next connection when a pooler begins with them at run time', async () => {
   const { port, username, pathname } = new URL(database.url)
   const options = { target: Number(port), user: username, database: pathname.slice(1), sessions: 3 }
   await using before = await startTransactionPooler(options)
@@ -174,7 +174,7 @@ test('a pooler that begins to end transactions early while the server runs is no
   await new Promise((resolve) => way.close(resolve))
 })
 
-test('what a function leaves that is made or replaced while the server runs is found by no later request', async () => {
+test('session state › of a function that is created or replaced at run time reaches no later request', async () => {
   await using app = await createTestApp({
     setup: `
       create table item (id int primary key);
@@ -202,7 +202,7 @@ test('what a function leaves that is made or replaced while the server runs is f
   }
   await app.request('POST', '/api/rpc/quiet', asAlice)
   await app.sql(disturbing('quiet'))
-  // What runs before the change is noticed is undone when it is.
+  // Writes before the change is noticed are undone then.
   await waitFor('the change to be noticed', async () => {
     expect((await app.request('POST', '/api/rpc/quiet', asAlice)).json).toBe('left')
     return (await tenants()).every((tenant) => tenant === '')

@@ -8,7 +8,7 @@ import {
   userToken,
 } from '../../../test/test-app.ts'
 
-/** Every way a statement can fail, as a client sees it. */
+/** Database with every way in which a statement can fail, as a client sees it. */
 
 const setup = `
   create table fault (id int primary key, code text);
@@ -110,7 +110,7 @@ const token = userToken({ sub: alice })
 let app: TestApp
 
 beforeAll(async () => {
-  // No development server: errors carry no text of PostgreSQL.
+  // The server is not in development, so errors carry no text of PostgreSQL.
   app = await createTestApp({ setup, config: { 'server.public_base_url': 'https://api.example.com' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
@@ -119,7 +119,7 @@ function send(method: string, path: string, body?: unknown) {
   return app.request(method, `/api/collections/${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
-/** The envelope, and what must never be in one. */
+/** Returns the envelope, and checks that it discloses nothing. */
 function bodyOf(response: TestResponse): Record<string, unknown> {
   expect(response.text).not.toMatch(
     /json_to_record|returning|plpgsql|pg_catalog|set_config|\$1|\bat .*\.ts|secret/i,
@@ -144,7 +144,7 @@ const privilegeHint =
   'the role of the caller lacks a privilege (grant) on the table, on a column of it, or on what its defaults, triggers and policies use'
 const hint = 'the record must pass a policy for the write, and one that lets the caller read it back'
 
-describe('a code that Postgres or a function raises', () => {
+describe('SQLSTATE of Postgres or of a function', () => {
   const said = 'said the trigger'
   const unavailable = [503, 'database_unavailable', 'the database is unavailable', '1'] as const
   const busy = [503, 'database_busy', 'the database is busy', '1'] as const
@@ -212,7 +212,7 @@ describe('a code that Postgres or a function raises', () => {
     ['XY123', ...raised],
     ['PT404', 404, 'raised', said],
     ['PT302', ...raised],
-  ])('%s is %i %s', async (code, status, error, message, retryAfter?: string) => {
+  ])('%s returns %i %s', async (code, status, error, message, retryAfter?: string) => {
     const response = await send('POST', 'fault', { id: 1, code })
     const isSaid = status >= 500 || message.includes(said)
     expect(bodyOf(response)).toEqual({
@@ -231,7 +231,7 @@ describe('a code that Postgres or a function raises', () => {
     ['23505', 409, 'unique_violation', 'unique constraint violation', 'unique_violation'],
     ['23514', 400, 'check_violation', 'check constraint violation', 'check_violation'],
     ['23P01', 400, 'exclusion_violation', 'exclusion constraint violation', 'exclusion_violation'],
-  ])('%s is %i %s with data', async (code, status, error, message, slug) => {
+  ])('%s returns %i %s with data', async (code, status, error, message, slug) => {
     const response = await send('POST', 'fault', { id: 1, code })
     expect(bodyOf(response)).toEqual({
       code: status,
@@ -241,7 +241,7 @@ describe('a code that Postgres or a function raises', () => {
     })
   })
 
-  test('keeps the hint and the detail that it was raised with', async () => {
+  test('keeps the hint and the detail of RAISE', async () => {
     expect(bodyOf(await send('POST', 'unpaid', { id: 1 }))).toEqual({
       code: 402,
       message: 'pay first',
@@ -251,7 +251,7 @@ describe('a code that Postgres or a function raises', () => {
   })
 })
 
-describe('a value that does not fit', () => {
+describe('value that does not fit', () => {
   test.each([
     ['name', 'abcdef', 'invalid value: value too long for type character varying(5)'],
     ['small', 70_000, 'invalid value: value "70000" is out of range for type smallint'],
@@ -312,7 +312,7 @@ describe('a value that does not fit', () => {
     ['relation', 'nope', 'invalid value: relation "nope" does not exist'],
     ['relation', '"', 'invalid value: invalid name syntax'],
     ['relation', 'a.b.c.d', 'invalid value: improper relation name (too many dotted names): a.b.c.d'],
-  ])('%s: %j', async (column, value, message) => {
+  ])('is described for %s: %j', async (column, value, message) => {
     expect(bodyOf(await send('POST', 'thing', { [column]: value }))).toMatchObject(invalidValue(message))
     expect(bodyOf(await send('PATCH', 'thing/100', { [column]: value }))).toMatchObject(invalidValue(message))
   })
@@ -325,11 +325,11 @@ describe('a value that does not fit', () => {
     ['{"body":"a\\udc00"}', 'invalid value: text cannot hold half of a surrogate pair'],
     ['{"doc":1e200000}', 'invalid value: value overflows numeric format'],
     ['{"real":1e400}', 'invalid value: "1e400" is out of range for type real'],
-  ])('%s', async (body, message) => {
+  ])('is described for %s', async (body, message) => {
     expect(bodyOf(await send('POST', 'thing', body))).toMatchObject(invalidValue(message))
   })
 
-  test('is not repeated when it is long', async () => {
+  test('is shortened when it is long', async () => {
     const { message } = bodyOf(await send('POST', 'thing', { small: '😀'.repeat(50_000) }))
     expect(message).toBe(
       `invalid smallint value "${'😀'.repeat(249)}\ufffd… — expected a whole number, e.g. 42`,
@@ -338,7 +338,7 @@ describe('a value that does not fit', () => {
     expect(other).toBe(`invalid value: malformed array literal: "{${'9'.repeat(473)}…`)
   })
 
-  test('of an index or a type is too large', async () => {
+  test('is reported as too large for an index or a type', async () => {
     const noise = Array.from({ length: 4000 }, (_, index) => Math.sin(index).toString(36)).join('')
     expect(bodyOf(await send('POST', 'thing', { body: noise }))).toEqual({
       code: 400,
@@ -347,7 +347,7 @@ describe('a value that does not fit', () => {
     })
   })
 
-  test('in a list or an id gets the same answer', async () => {
+  test('is described in a list or an id, too', async () => {
     const message = 'invalid integer value "x" — expected a whole number, e.g. 42'
     for (const path of ['thing/x', 'thing?filter=id=%27x%27', 'thing?filter=id+in+(1,%27x%27)']) {
       expect(bodyOf(await send('GET', path))).toEqual(invalidValue(message))
@@ -361,7 +361,7 @@ describe('a value that does not fit', () => {
   })
 })
 
-describe('a rule of the table', () => {
+describe('rule of the table', () => {
   test.each([
     [
       'unique',
@@ -445,7 +445,7 @@ describe('a rule of the table', () => {
     })
   })
 
-  test('shows no value of a row the caller may not see', async () => {
+  test('discloses no value of a row that the caller may not see', async () => {
     await app.sql("insert into ours values (1, 'somebody else')")
     const body = bodyOf(await send('POST', 'ours', { id: 1, owner: 'me' }))
     expect(body).toEqual({
@@ -465,7 +465,7 @@ describe('a rule of the table', () => {
     ['of the table', 'POST', 'closed', { id: 1 }, { hint: privilegeHint }],
     ['to read', 'GET', 'closed', undefined, undefined],
     ['to delete', 'DELETE', 'closed/1', undefined, undefined],
-  ])('or the missing right %s is 403', async (_what, method, path, body, data) => {
+  ])('returns 403 for the missing right %s', async (_what, method, path, body, data) => {
     expect(bodyOf(await send(method, path, body))).toEqual({
       code: 403,
       message: 'insufficient permissions',
@@ -483,12 +483,12 @@ describe('a rule of the table', () => {
   })
 })
 
-describe('a request that the database cannot fulfil', () => {
+describe('request that the database cannot fulfil', () => {
   test.each([
     ['thing?sort=odd', 'could not identify an ordering operator for type with_json'],
     ['thing?sort=odd&cursor=', 'could not identify an ordering operator for type with_json'],
     ["thing?filter=odd='(1,2)'", 'could not identify an equality operator for type json'],
-  ])('is 400: %s', async (path, message) => {
+  ])('returns 400: %s', async (path, message) => {
     await app.sql("update thing set odd = '(1,2)' where id = 100")
     await app.sql("insert into thing (id, name, odd) values (101, 'other', '(1,3)') on conflict do nothing")
     try {
@@ -498,11 +498,11 @@ describe('a request that the database cannot fulfil', () => {
     }
   })
 
-  test('is the fault of a view that divides by nothing', async () => {
+  test('returns a definition fault for a view that divides by zero', async () => {
     expect(bodyOf(await send('GET', 'broken'))).toEqual(definitionError('22012', 'broken'))
   })
 
-  test('is 503 while a materialized view is not filled', async () => {
+  test('returns 503 while a materialized view is not filled', async () => {
     expect(bodyOf(await send('GET', 'unfilled'))).toEqual({
       code: 503,
       message: 'materialized view "unfilled" has not been populated',
@@ -510,7 +510,7 @@ describe('a request that the database cannot fulfil', () => {
     })
   })
 
-  test('is 504 when it takes too long, and the connection serves on', async () => {
+  test('returns 504 when it takes too long, and the connection continues to serve', async () => {
     await using hurried = await createTestApp({
       database: app.database,
       config: { 'database.statement_timeout_ms': '1000' },
@@ -529,7 +529,7 @@ describe('a request that the database cannot fulfil', () => {
   })
 })
 
-describe('a collision', () => {
+describe('collision', () => {
   async function collide(
     id: number,
     failures: number,
@@ -540,13 +540,13 @@ describe('a collision', () => {
     return { response, attempts: row?.attempts ?? 0 }
   }
 
-  test('is tried again, and succeeds once', async () => {
+  test('is retried, and succeeds once', async () => {
     const { response, attempts } = await collide(1, 3)
     expect([response.status, response.json, attempts]).toEqual([201, { id: 1, failures: 3 }, 4])
     expect(await app.sql('select id from unlucky')).toEqual([{ id: 1 }])
   })
 
-  test('that does not end is 409 after four attempts', async () => {
+  test('returns 409 after four attempts', async () => {
     const { response, attempts } = await collide(2, 100)
     expect(bodyOf(response)).toEqual({
       code: 409,
@@ -559,7 +559,7 @@ describe('a collision', () => {
   })
 })
 
-describe('a trigger', () => {
+describe('trigger', () => {
   test.each([
     ['column', '42703'],
     ['table', '42P01'],
@@ -569,7 +569,7 @@ describe('a trigger', () => {
     ['syntax', '42601'],
     ['strict', 'P0002'],
     ['depth', '54001'],
-  ])('with a fault of its own (%s) is 500 with %s and tells the rest in the log', async (what, sqlState) => {
+  ])('with a fault of its own (%s) returns 500 with %s and logs the rest', async (what, sqlState) => {
     expect(bodyOf(await send('POST', 'faulty', { id: 1, what }))).toEqual(definitionError(sqlState, 'faulty'))
     const logged = app.log
       .map((line) => JSON.parse(line))
@@ -580,7 +580,7 @@ describe('a trigger', () => {
     })
   })
 
-  test('that writes in a read-only transaction is 503', async () => {
+  test('returns 503 when it writes in a read-only transaction', async () => {
     const response = await send('POST', 'faulty', { id: 1, what: 'read-only' })
     expect(bodyOf(response)).toEqual({
       code: 503,

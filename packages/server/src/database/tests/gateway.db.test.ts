@@ -4,7 +4,7 @@ import { alice, bob, notes } from '../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 
-/** What runs text that a caller has sent, and what each of its lines came to. */
+/** Functions, policies and triggers that run text of a caller, and the outcome of each of its lines. */
 const setup = `
 ${notes}
 create table attempt (id int generated always as identity, command text, login text, failure text);
@@ -40,7 +40,7 @@ grant select on listed to basalt_anonymous;
 
 const victims = 'select count(*) from'
 
-/** Every way up that text has, and how PostgreSQL refuses it to a session that logged in as the gateway. */
+/** Attempts of text to gain privileges, and PostgreSQL's errors in a session that logged in as the gateway. */
 const attacks = [
   ["set role none; copy (select 1) to program 'true'", /external program/],
   ["set role none; copy attempt from program 'id'", /external program/],
@@ -65,7 +65,7 @@ const attacks = [
   ["select basalt.stored_object('x')", /^permission denied for function stored_object$/],
 ] as const satisfies readonly (readonly [string, RegExp])[]
 
-/** The attacks as one text, told apart by a comment. */
+/** Joins the attacks into one text, with a comment for each. */
 function textFor(path: string): string {
   return attacks.map(([command]) => `/* ${path} */ ${command}`).join('\n')
 }
@@ -77,7 +77,7 @@ beforeAll(async () => {
   await app.sql('insert into note (owner_id, body) values ($1, $2)', [bob, 'secret of bob'])
   await app.sql('grant execute on function run_text to basalt_anonymous')
   await app.sql('insert into basalt.users (id, email) values ($1, $2)', [alice, 'alice@example.com'])
-  // Makes the role of the reader.
+  // This creates the role of the reader.
   const reading = { token: await app.adminToken(), body: { query: 'select 1' } }
   expect((await app.request('POST', '/api/admin/sql', reading)).status).toBe(200)
 })
@@ -103,7 +103,7 @@ async function expectRefused(path: string): Promise<void> {
   }
 }
 
-/** Has the text stand in a row whose policy runs it. */
+/** Stores the text in a row whose policy runs it. */
 async function list(path: string): Promise<void> {
   await app.sql('truncate listed')
   await app.sql('insert into listed values (1, $1)', [textFor(path)])
@@ -111,7 +111,7 @@ async function list(path: string): Promise<void> {
 
 const collection = '/api/collections'
 
-describe('text that reaches execute in a function of the operator', () => {
+describe('gateway › text that reaches execute in a function of the operator', () => {
   const paths: readonly (readonly [string, () => Promise<unknown>])[] = [
     [
       'a procedure',
@@ -186,18 +186,18 @@ describe('text that reaches execute in a function of the operator', () => {
     ],
   ]
 
-  test.each(paths)('stays without rights in %s', async (path, send) => {
+  test.each(paths)('gains no privileges in %s', async (path, send) => {
     const answer = (await send()) as { status: number; text: string }
     expect([200, 201], answer.text).toContain(answer.status)
     if (path === 'an explanation of access') {
-      // It is undone, so that nothing tells of the attempts but that nothing has changed.
+      // The transaction is undone, so only the absence of changes can be checked.
       expect(await attempts(path)).toEqual([])
       return
     }
     await expectRefused(path)
   })
 
-  test('stays without rights where a stream decides who receives an event', async () => {
+  test('gains no privileges where a stream checks who receives an event', async () => {
     await app.sql('truncate listed')
     await using stream = await openEventStream(app.url, 'tables=listed', { token })
     await app.request('POST', `${collection}/listed`, {
@@ -209,7 +209,7 @@ describe('text that reaches execute in a function of the operator', () => {
     await expectRefused('a stream')
   })
 
-  test('is an administrator without superuser rights where an administrator calls the function', async () => {
+  test('runs as an administrator without superuser rights where an administrator calls the function', async () => {
     const commands = [
       "copy (select 1) to program 'true'",
       'select count(*) from basalt.users',
@@ -231,7 +231,7 @@ describe('text that reaches execute in a function of the operator', () => {
     ])
   })
 
-  test('leaves everything as it was', async () => {
+  test('changes nothing', async () => {
     const [state] = await app.sql(`
       select (select relrowsecurity from pg_class where oid = 'note'::regclass) as guarded,
         to_regclass('public.planted') as planted,
@@ -248,7 +248,7 @@ describe('text that reaches execute in a function of the operator', () => {
   })
 })
 
-test('what functions of the server do for the gateway is bounded, whoever calls them', async () => {
+test("gateway › limits the work of the server's functions, whoever calls them", async () => {
   const [{ owner, key } = { owner: '', key: '' }] = [{ owner: `user ${bob}`, key: 'of bob' }]
   await app.sql(
     `insert into basalt.idempotency_keys (owner, key, fingerprint, result) values ($1, $2, '\\x00', '{"result":1}')`,
@@ -275,7 +275,7 @@ test('what functions of the server do for the gateway is bounded, whoever calls 
   expect(kept).toEqual({ result: '{"result":1}' })
 })
 
-test('no function that works as its owner finds a type or a table of the session before those of PostgreSQL', async () => {
+test('gateway › has no owner function that finds a type or table of the session before those of PostgreSQL', async () => {
   const open = await app.sql(`
     select p.oid::regprocedure::text as name, p.proconfig
     from pg_proc p
@@ -284,7 +284,7 @@ test('no function that works as its owner finds a type or a table of the session
   expect(open).toEqual([])
 })
 
-test('a connection serves callers or administrators, never one after the other', async () => {
+test('gateway › uses a connection for callers or administrators, never for both', async () => {
   const admin = await app.adminToken()
   await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
@@ -301,12 +301,12 @@ test('a connection serves callers or administrators, never one after the other',
   expect(count).toBeLessThanOrEqual(8)
 })
 
-test('no change of a table fails beside the grants to administrators', async () => {
+test('gateway › fails no change of a table that runs beside the grants to administrators', async () => {
   await app.sql('create table altered (id int primary key)')
   const admin = await app.adminToken()
   const failures: unknown[] = []
   for (let round = 0; round < 40; round += 1) {
-    // GRANT and REVOKE lock no table: two of them at once cannot be kept apart.
+    // GRANT and REVOKE lock no table, so two at once cannot be serialized.
     await app.sql('revoke all on altered from basalt_administrator')
     const reading = [1, 2].map(() => app.request('GET', `${collection}/altered`, { token: admin }))
     for (let change = 0; change < 8; change += 1) {
@@ -323,7 +323,7 @@ test('no change of a table fails beside the grants to administrators', async () 
   })
 })
 
-test('administrators work on what the owner has made since the start, with what it needs', async () => {
+test('gateway › gives administrators access to objects that the owner has created since startup', async () => {
   await app.sql(`
     create schema ledger;
     create table ledger.entry (id bigint generated always as identity, note_id int, at timestamptz default now());

@@ -55,7 +55,7 @@ test.each([
   [`array['{"a": [1]}'::jsonb]`, '[{"a":[1]}]'],
   [`array['2026-01-02'::date]`, '["2026-01-02"]'],
   [`array['happy'::mood]`, '"{happy}"'],
-])('%s is %s', async (expression, json) => {
+])('JSON values › convert %s to %s', async (expression, json) => {
   const types = { getTypeParser: jsonReader }
   const result = await client.query({ text: `select ${expression}`, rowMode: 'array', types })
   expect(result.rows.map((row) => JSON.stringify(row[0]))).toEqual([json])

@@ -38,7 +38,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-/** @param isAway whether connections cannot be opened just now */
+/** Creates a pool. @param isAway returns true while connections cannot be opened */
 function createPool(url: string, isAway = () => false) {
   const connections: Connection[] = []
   let refusals = 0
@@ -76,7 +76,7 @@ async function fingerprint(): Promise<string> {
   return row.fingerprint
 }
 
-describe('the fingerprint', () => {
+describe('catalog fingerprint', () => {
   beforeAll(() =>
     database.sql(`
       create role reader;
@@ -161,8 +161,8 @@ describe('the fingerprint', () => {
   })
 })
 
-describe('the live catalog', () => {
-  // PostgreSQL compiles what it expects to cost more (jit_above_cost), for longer than the reading takes.
+describe('live catalog', () => {
+  // PostgreSQL compiles statements above an expected cost (jit_above_cost), which takes longer than reading.
   test.each([
     ['columns', columnsQuery],
     ['constraints', constraintsQuery],
@@ -172,7 +172,7 @@ describe('the live catalog', () => {
     ['policies', policiesQuery],
     ['relations', relationsQuery],
     ['types', typesQuery],
-  ] as const)('reads %s by a statement that is not expected to cost much', async (_what, query) => {
+  ] as const)('reads %s by a statement with a low expected cost', async (_what, query) => {
     const { text, values } = render(query(['public']))
     const [plan] = await database.sql<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(
       `explain (format json) ${text}`,
@@ -206,20 +206,20 @@ describe('the live catalog', () => {
     await waitFor('the end of the table', () => !catalog.current.relations.has('noticed'))
   })
 
-  test('tells whether there is something new', async () => {
+  test('returns whether the catalog has changed', async () => {
     const { current } = catalog
     expect(await catalog.refresh(current)).toBe(false)
     await database.sql('create table news (id int)')
     expect(await catalog.refresh(current)).toBe(true)
     expect(catalog.current.relations.has('news')).toBe(true)
     expect(await catalog.refresh(catalog.current)).toBe(false)
-    // Who worked on the first one learns of the second, though it is no news any more.
+    // A caller with the first snapshot learns of the second, even after it has been read.
     expect(await catalog.refresh(current)).toBe(true)
     expect(await catalog.refresh()).toBe(true)
     await database.sql('drop table news')
   })
 
-  test('is not misled by a look that began before the change', async () => {
+  test('is not misled by a poll that began before the change', async () => {
     const target = new URL(database.url)
     await using proxy = await createTcpProxy(Number(target.port))
     target.port = String(proxy.port)
@@ -229,7 +229,7 @@ describe('the live catalog', () => {
     proxy.setDelay(100)
     const [begin] = await database.sql<{ now: Date }>('select clock_timestamp() as now')
     const early = farCatalog.refresh(current)
-    await waitFor('the look to be over in Postgres', async () => {
+    await waitFor('the poll to end in Postgres', async () => {
       const rows = await database.sql(
         `select from pg_stat_activity
          where datname = current_database() and state = 'idle' and query like '%with exposed as%'
@@ -246,7 +246,7 @@ describe('the live catalog', () => {
     await database.sql('drop table hurried')
   })
 
-  test('of many who ask at once asks for all', async () => {
+  test('reads once for many concurrent callers', async () => {
     await database.sql('create table common (id int)')
     const { current } = catalog
     const answers = await Promise.all(Array.from({ length: 50 }, () => catalog.refresh(current)))
@@ -254,7 +254,7 @@ describe('the live catalog', () => {
     await database.sql('drop table common')
   })
 
-  test('reads 20 times in a row without a pause, and then once for all that ask during one', async () => {
+  test('reads 20 times in a row without a pause, and then once for all calls during one', async () => {
     let reads = 0
     class CountingDatabase extends SystemDatabase {
       override one: SystemDatabase['one'] = (statement) => {
@@ -265,7 +265,7 @@ describe('the live catalog', () => {
     const timer = createManualTimer()
     const counted = await openOn(new CountingDatabase(ours.pool), timer)
     for (let count = 1; count <= 20; count += 1) {
-      // No time passes.
+      // The injected clock does not advance.
       expect(await counted.refresh(counted.current)).toBe(false)
       expect(reads).toBe(count)
     }
@@ -297,7 +297,7 @@ describe('the live catalog', () => {
     await database.sql('drop table locked_parts, locked cascade; drop table beside_locked')
   })
 
-  test('keeps the last snapshot while a table with policies is locked, and reads on after that', async () => {
+  test('keeps the last snapshot while a table with policies is locked, and resumes after that', async () => {
     await database.sql(`
       create table guarded (id int primary key);
       alter table guarded enable row level security;

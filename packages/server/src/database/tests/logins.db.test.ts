@@ -10,13 +10,13 @@ import { startThrowAwayCluster, type ThrowAwayCluster } from '../../../test/thro
 import { startTransactionPooler } from '../../../test/transaction-pooler.ts'
 import { packageFolder } from '../../package.ts'
 
-/** A cluster of its own, whose roles log in by passwords, all but its superuser. */
+/** Cluster of its own, whose roles log in by passwords, except for its superuser. */
 let cluster: ThrowAwayCluster
 let directory: string
 
 beforeAll(async () => {
   directory = makeScratchDirectory('basalt-hba-')
-  // Postgres runs as an account of its own, which has to pass.
+  // Postgres runs as an account of its own, which must be able to enter the directory.
   chmodSync(directory, 0o755)
   const file = join(directory, 'hba.conf')
   writeFileSync(
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** An existing database of an owner without superuser rights. */
+/** Creates an existing database of an owner without superuser rights. */
 async function createDatabase(name: string, owner = 'app'): Promise<TestDatabase> {
   await cluster.sql('postgres', `create database ${name} owner ${owner}`)
   await cluster.sql(name, notes)
@@ -61,7 +61,7 @@ async function loginsOf(database: TestDatabase): Promise<string[]> {
   return rows.map(({ login }) => login)
 }
 
-/** Sessions that pools hold end, so that the next request logs in again. */
+/** Ends the sessions of the pools, so that the next request logs in again. */
 async function endSessions(database: TestDatabase): Promise<void> {
   await database.sql(`
     select pg_terminate_backend(pid) from pg_stat_activity
@@ -72,8 +72,8 @@ async function statusOf(app: TestApp, as = token): Promise<number> {
   return (await app.request('GET', list, { token: as })).status
 }
 
-describe('an owner that may make roles and is no superuser', () => {
-  test('serves callers through the gateway, and administrators as itself, which the start says', async () => {
+describe('owner with CREATEROLE and without superuser rights', () => {
+  test('serves callers through the gateway and administrators as itself, and warns about that at startup', async () => {
     await using database = await createDatabase('plain')
     await using app = await createTestApp({ database, config: { 'logging.level': 'warn' } })
     expect(await statusOf(app)).toBe(200)
@@ -100,7 +100,7 @@ describe('an owner that may make roles and is no superuser', () => {
     await database.sql('drop owned by basalt_administrator; drop role basalt_administrator')
   })
 
-  test('cancels the statement of a caller who has left', async () => {
+  test('cancels the statement of a caller that has disconnected', async () => {
     await using database = await createDatabase('cancelled')
     await database.sql(`
       create view slow as select pg_sleep(60)::text as id;
@@ -124,8 +124,8 @@ describe('an owner that may make roles and is no superuser', () => {
   })
 })
 
-describe('the password of the gateway', () => {
-  test('is the same on two nodes, and set again where another secret has replaced it', async () => {
+describe('gateway password', () => {
+  test('is the same on two nodes, and is set again where another secret has replaced it', async () => {
     await using database = await createDatabase('shared', 'postgres')
     await using first = await createTestApp({ database })
     await using second = await createTestApp({ database })
@@ -137,7 +137,7 @@ describe('the password of the gateway', () => {
       const admin = await app.adminToken()
       await expect.poll(() => statusOf(app, admin), { timeout: 20_000 }).toBe(200)
     }
-    // Of two databases of a cluster, whose roles are the same.
+    // Databases of a cluster share their roles.
     await using other = await createDatabase('other', 'postgres')
     await using neighbour = await createTestApp({ database: other, config: { 'auth.jwt_secret': secret } })
     await endSessions(database)
@@ -146,7 +146,7 @@ describe('the password of the gateway', () => {
     ])
   })
 
-  test('is rotated under load: nodes with the secret before and after serve side by side', async () => {
+  test('is rotated under load: nodes with the old and the new secret serve side by side', async () => {
     await using database = await createDatabase('rotating', 'postgres')
     await using before = await createTestApp({ database })
     const secret = 'a-secret-after-rotation-of-thirty-two-characters'
@@ -156,7 +156,7 @@ describe('the password of the gateway', () => {
     )
     for (let round = 0; round < 5; round += 1) {
       await endSessions(database)
-      // What is idle is found dead before it is used, or its request is repeated.
+      // Idle connections are found dead before they are used, or their request is repeated.
       const statuses = await Promise.all(
         admins.flatMap(([app, admin]) => Array.from({ length: 15 }, () => statusOf(app, admin))),
       )
@@ -164,7 +164,7 @@ describe('the password of the gateway', () => {
     }
   })
 
-  test('is that of database.gateway_url where there is one, which has to be of the gateway', async () => {
+  test('is taken from database.gateway_url, whose role must be the gateway', async () => {
     await using database = await createDatabase('configured')
     await cluster.sql('postgres', "alter role basalt_gateway password 'of the operator'")
     const at = `127.0.0.1:${cluster.port}/configured`
@@ -187,7 +187,7 @@ describe('the password of the gateway', () => {
   })
 })
 
-test('a role that may do more than the gateway needs stops the start, with the statement that mends it', async () => {
+test('gateway password › is not used while the role has more privileges than it needs: the start fails and names the remedy', async () => {
   await using database = await createDatabase('bounded', 'postgres')
   await database.sql('create role spare; grant spare to basalt_gateway; alter role basalt_gateway bypassrls')
   await expect(createTestApp({ database })).rejects.toThrow(
@@ -198,14 +198,14 @@ test('a role that may do more than the gateway needs stops the start, with the s
   await database.sql('drop role spare; alter role basalt_gateway nobypassrls')
 })
 
-describe('a read-only run', () => {
+describe('read-only run', () => {
   const hashes = { query: 'select password_hash from basalt.users' }
 
   async function read(app: TestApp, body: object = hashes) {
     return await app.request('POST', '/api/admin/sql', { token: await app.adminToken(), body })
   }
 
-  test('names the statement where the owner cannot make its role, and works once it has been run', async () => {
+  test('names the statement where the owner cannot create its role, and works once it has been run', async () => {
     await using database = await createDatabase('managed')
     await using app = await createTestApp({ database })
     const refused = await read(app)
@@ -221,7 +221,7 @@ describe('a read-only run', () => {
     await database.sql('drop owned by basalt_reader; drop role basalt_reader')
   })
 
-  test('goes around a pooler by database.listen_url, and names it where it is not set', async () => {
+  test('bypasses a pooler by database.listen_url, and names that key where it is not set', async () => {
     await using database = await createDatabase('pooled', 'postgres')
     await using pooler = await startTransactionPooler({
       target: cluster.port,
@@ -249,7 +249,7 @@ describe('a read-only run', () => {
   })
 })
 
-test('a database of the release before is brought to the present one by a start, and serves what it held', async () => {
+test('database of the previous release › is upgraded by a start, and serves its data', async () => {
   await using database = await createDatabase('before', 'postgres')
   const migrations = join(packageFolder, 'migrations')
   const files = readdirSync(migrations)

@@ -29,7 +29,7 @@ test.each([
   ['as usual', 'read committed'],
   ['in a database that serializes by default', 'serializable'],
   ['in a database that is read-only by default', 'read only'],
-])('of many at once one migrates and the others wait, %s', async (_, preference) => {
+])('migrations › run on one of many concurrent nodes while the others wait, %s', async (_, preference) => {
   await using database = await createEmptyDatabase()
   const name = new URL(database.url).pathname.slice(1)
   await database.sql(
@@ -44,7 +44,7 @@ test.each([
   expect(all.slice(0, 2)).toEqual(['core', 'operations'])
 })
 
-test('the system schema is closed to callers, but for the helpers of policies', async () => {
+test('migrations › close the system schema to callers, except for the helpers of policies', async () => {
   await using database = await createEmptyDatabase()
   await migrateOnce(database)
   const relations = await database.sql(
@@ -75,7 +75,7 @@ test('the system schema is closed to callers, but for the helpers of policies', 
   ])
 })
 
-test('a database that a newer version migrated is left alone', async () => {
+test('migrations › leave a database that a newer version migrated unchanged', async () => {
   await using database = await createTestDatabase()
   const before = await ledger(database)
   await database.sql(
@@ -86,7 +86,7 @@ test('a database that a newer version migrated is left alone', async () => {
   )
 })
 
-test('a database with another history is left alone', async () => {
+test('migrations › leave a database with another history unchanged', async () => {
   await using database = await createTestDatabase()
   await database.sql(`update basalt.migrations set checksum = 'x' where version = 2`)
   await expect(migrateOnce(database)).rejects.toEqual(
@@ -94,7 +94,7 @@ test('a database with another history is left alone', async () => {
   )
 })
 
-test('a migration that is cut off leaves nothing, and the next one does it all', async () => {
+test('migrations › leave nothing when they are cut off, and complete on the next run', async () => {
   await using database = await createEmptyDatabase()
   await database.sql(`
     create function cut_off() returns event_trigger language plpgsql

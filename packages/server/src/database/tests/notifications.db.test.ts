@@ -33,16 +33,16 @@ const set = (name: string, value: string) =>
     value,
   ])
 const versionOf = (name: string) => sql`select value from setting where name = ${name}`
-/** So long that only an announcement makes a node look. */
+/** Interval so long that only an announcement makes a node poll. */
 const never = () => 3_600_000
 
 interface NodeOptions {
-  /** Where it listens; nowhere when undefined. */
+  /** Opens the listening connection; undefined for a node that does not listen. */
   readonly listen?: (() => Promise<Connection>) | undefined
   readonly timer?: Timer
 }
 
-/** A node's loop with a pool of its own. */
+/** Creates a node's loop with a pool of its own. */
 function createNode({ listen, timer }: NodeOptions = {}) {
   const log: string[] = []
   const counts = { pooled: 0 }
@@ -92,25 +92,25 @@ function createNode({ listen, timer }: NodeOptions = {}) {
 
 const direct = () => connectTo(database, { prepare: false })
 
-test('a look that a job has announced has all connections, and not the quota of jobs', async () => {
+test('notifications › run a poll that a job has announced on all connections, outside of the job quota', async () => {
   await using node = createNode()
-  const looks: boolean[] = []
+  const polls: boolean[] = []
   const version = () => {
-    looks.push(isInBackground())
+    polls.push(isInBackground())
     return versionOf('colour')
   }
   node.follow('colour', { version, everyMs: never })
   await node.notifications.start()
   await inBackground(async () => {
     node.notifications.announce('colour')
-    await waitFor('the look', () => looks.length === 2)
+    await waitFor('the poll', () => polls.length === 2)
     expect(isInBackground()).toBe(true)
   })
-  expect(looks).toEqual([false, false])
+  expect(polls).toEqual([false, false])
 })
 
-describe('the start', () => {
-  test('reads every topic once, null too', async () => {
+describe('notifications › at startup', () => {
+  test('read every topic once, null too', async () => {
     await set('colour', 'red')
     await using node = createNode()
     const colour = node.follow('colour')
@@ -120,21 +120,21 @@ describe('the start', () => {
     expect(colour.handle.currentAt).toBeGreaterThan(0)
   })
 
-  test('is followed by the first look after the usual time, or at once when one was asked for before', async () => {
+  test('poll first after the usual interval, or at once after an earlier request', async () => {
     const timer = createManualTimer()
     await using node = createNode({ listen: direct, timer })
     node.follow('colour')
     await node.notifications.start()
     expect(await timer.runNext(listeningMs - 1)).toBe(false)
 
-    await using asked = createNode({ listen: direct, timer })
-    const looking = asked.follow('colour').handle.look()
-    await asked.notifications.start()
+    await using early = createNode({ listen: direct, timer })
+    const polling = early.follow('colour').handle.poll()
+    await early.notifications.start()
     expect(await timer.runNext(listeningMs - 1)).toBe(true)
-    await looking
+    await polling
   })
 
-  test('fails with what a topic throws, and with a version that cannot be read', async () => {
+  test('fail with the error of a topic, and with a version that cannot be read', async () => {
     await using refusing = createNode()
     refusing.follow('colour', {
       onChange: () => {
@@ -148,8 +148,8 @@ describe('the start', () => {
   })
 })
 
-describe('a change', () => {
-  test('by plain SQL is found without an announcement, with LISTEN and without', async () => {
+describe('notifications › a change', () => {
+  test('is found without an announcement when plain SQL makes it, with LISTEN and without', async () => {
     for (const listen of [direct, undefined]) {
       await using node = createNode({ listen })
       const { seen } = node.follow('colour')
@@ -175,7 +175,7 @@ describe('a change', () => {
     expect(other.seen).toEqual([null])
   })
 
-  test('is announced once for all that comes within 20 ms', async () => {
+  test('is announced once for all changes within 20 ms', async () => {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     const payloads: string[] = []
@@ -197,18 +197,18 @@ describe('a change', () => {
     await client.end()
   })
 
-  test('is in force when a look that was asked for resolves', async () => {
+  test('is in force when a requested poll resolves', async () => {
     await using node = createNode({ listen: direct })
     const { seen, handle } = node.follow('colour', { everyMs: never })
     await node.notifications.start()
     for (let i = 0; i < 10; i += 1) {
       await set('colour', `shade ${i}`)
-      await handle.look()
+      await handle.poll()
       expect(seen.at(-1)).toBe(`shade ${i}`)
     }
   })
 
-  test('while one is read waits for its end; the last one is in force then', async () => {
+  test('waits for the end of a read; the last change is then in force', async () => {
     await using node = createNode()
     let running = 0
     let most = 0
@@ -236,7 +236,7 @@ describe('a change', () => {
     expect(most).toBe(1)
   })
 
-  test('whose reading fails is read again, and logged once', async () => {
+  test('is read again after a failure, which is logged once', async () => {
     await using node = createNode()
     let failures = 0
     const seen: (string | null)[] = []
@@ -269,7 +269,7 @@ describe('a change', () => {
   })
 })
 
-describe('the connection that listens', () => {
+describe('notifications › the listening connection', () => {
   test('is replaced when its backend is terminated, and no change is missed meanwhile', async () => {
     const pids: number[] = []
     const listen = async () => {
@@ -289,7 +289,7 @@ describe('the connection that listens', () => {
       await set('colour', `shade ${i}`)
       writer.notifications.announce('colour')
       await terminating
-      // Even if the notification was lost: connecting anew is a reason to look.
+      // A lost notification does not matter: the loop polls after a reconnect.
       await waitFor('the change', () => seen.at(-1) === `shade ${i}`)
       await waitFor(
         'both connections',
@@ -298,7 +298,7 @@ describe('the connection that listens', () => {
     }
   })
 
-  test('that was cut or does not answer is given up for the pool, and made anew', async () => {
+  test('is replaced by the pool when it was cut or does not respond, and is then reopened', async () => {
     const target = Number(new URL(database.url).port)
     await using proxy = await createTcpProxy(target)
     const url = new URL(database.url)
@@ -321,7 +321,7 @@ describe('the connection that listens', () => {
     expect(losses()).toBe(2)
   })
 
-  test('that does not answer hides no change for a second', async () => {
+  test('hides no change for a second while it does not respond', async () => {
     const url = new URL(database.url)
     await using proxy = await createTcpProxy(Number(url.port))
     url.port = String(proxy.port)
@@ -338,7 +338,7 @@ describe('the connection that listens', () => {
     proxy.cut()
   })
 
-  test('is not believed behind a transaction pooler, where LISTEN succeeds and brings nothing', async () => {
+  test('is not trusted behind a transaction pooler, where LISTEN succeeds and delivers nothing', async () => {
     const url = new URL(database.url)
     await using pooler = await startTransactionPooler({
       target: Number(url.port),
@@ -357,7 +357,7 @@ describe('the connection that listens', () => {
     await waitFor('the change', () => seen.at(-1) === 'grey')
   })
 
-  test('is not believed when it leads to another database', async () => {
+  test('is not trusted when it leads to another database', async () => {
     await using elsewhere = await createTestDatabase()
     await using node = createNode({ listen: () => connectTo(elsewhere) })
     node.follow('colour')
@@ -366,8 +366,8 @@ describe('the connection that listens', () => {
   })
 })
 
-describe('while nothing happens', () => {
-  test('a node makes 8 transactions a second without LISTEN', async () => {
+describe('notifications › while nothing happens', () => {
+  test('run 8 transactions a second without LISTEN', async () => {
     const timer = createManualTimer()
     await using node = createNode({ timer })
     node.follow('colour')
@@ -378,19 +378,19 @@ describe('while nothing happens', () => {
     expect(node.counts.pooled).toBe(80)
   })
 
-  test('a node makes 2.2 transactions a second with LISTEN, none of them by the pool', async () => {
+  test('run 2.2 transactions a second with LISTEN, none of them in the pool', async () => {
     const timer = createManualTimer()
-    let looks = 0
+    let polls = 0
     const listen = async () => {
       const connection = await direct()
       const query = connection.query.bind(connection)
       connection.query = async (statement) => {
-        looks += 1
+        polls += 1
         return await query(statement)
       }
       return connection
     }
-    // Time passes by hand: no answer is slow.
+    // Time advances by hand, so no result is late.
     const prompt: Timer = {
       now: timer.now,
       after: (delayMs, work) => (delayMs === slowMs ? () => undefined : timer.after(delayMs, work)),
@@ -399,13 +399,13 @@ describe('while nothing happens', () => {
     node.follow('colour')
     node.follow('size', { everyMs: () => 1000 })
     await node.notifications.start()
-    looks = 0
+    polls = 0
     node.counts.pooled = 0
     while (await timer.runNext(9000));
-    expect({ looks, ...node.counts }).toEqual({ looks: 20, pooled: 0 })
+    expect({ polls, ...node.counts }).toEqual({ polls: 20, pooled: 0 })
   })
 
-  test('looks leave no prepared statements behind, as a kept plan knows tables as small as they were', async () => {
+  test('notifications › leave no prepared statements of polls, whose plans would be those for small tables', async () => {
     const timer = createManualTimer()
     await using node = createNode({ listen: () => connectTo(database), timer })
     const { seen } = node.follow('prepared', {

@@ -48,14 +48,14 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-test('a policy that may read relations is distinguished from one about the row and the claims', () => {
+test('policy expressions › distinguish policies that may read relations from those about the row and the claims', () => {
   const found = app.app.catalog.current.relations.get('thing')?.policies ?? []
   const reading = found.filter(({ readsRelations }) => readsRelations).map(({ name }) => name)
   expect(reading.sort()).toEqual([
     'atomic_function',
     'executing_function',
     'itself',
-    // What a function calls is not followed.
+    // Calls inside functions are not followed.
     'nested_settings_function',
     'parent',
     'reading_function',
@@ -64,7 +64,7 @@ test('a policy that may read relations is distinguished from one about the row a
   ])
 })
 
-test('a policy knows which columns of the row it looks at', () => {
+test('policy expressions › know the columns of the row that they read', () => {
   const found = app.app.catalog.current.relations.get('thing')?.policies ?? []
   const columns = Object.fromEntries(found.map((policy) => [policy.name, policy.columns]))
   expect(columns).toMatchObject({ own_column: ['owner'], parent: ['id'], view: ['id'], whole_row: undefined })

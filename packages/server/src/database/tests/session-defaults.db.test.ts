@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestApp, createTestDatabase } from '../../../test/test-app.ts'
 
-test('settings that an operator gives a database change neither our statements nor what they answer', async () => {
+test("session defaults › of an operator's database change neither our statements nor their results", async () => {
   await using database = await createTestDatabase()
   await database.sql(`
     create table item (id int primary key, name text, price numeric, at timestamptz, took interval, bytes bytea, tags text[]);

@@ -13,8 +13,9 @@ import { startTransactionPooler, type TransactionPooler } from '../../../test/tr
 import { sql } from '../sql.ts'
 
 /**
- * `disturb` runs what the table `command` says, wherever the operator's code runs: policies, triggers, defaults, checks,
- * views, procedures. What a request of somebody else then finds must be what a new session answers.
+ * Database in which `disturb` runs the commands of the table `command` wherever the operator's code runs:
+ * policies, triggers, defaults, checks, views, procedures. The next request of another client must see the
+ * session as a new one.
  */
 const setup = `
   create table command (place int, text text);
@@ -123,13 +124,13 @@ const commands = [
   'select setseed(0.5)',
 ]
 
-/** Those after which the transaction goes on, whatever it does. */
+/** Commands after which the transaction continues, whatever they do. */
 const keepable = commands.filter((command) =>
   /tenant|advisory|note|pg_temp\.|prepare|listen|cursor|nextval|seed/.test(command),
 )
 
 const admin = 'admin'
-const paths: Readonly<Record<string, (as: (name: string) => Ask, app: TestApp) => Promise<unknown>>> = {
+const paths: Readonly<Record<string, (as: (name: string) => Send, app: TestApp) => Promise<unknown>>> = {
   'a list behind a policy': (as) => as(alice)('GET', 'collections/guarded'),
   'a record behind a policy': (as) => as(alice)('GET', 'collections/guarded/1'),
   'an expanded record': (as) => as(alice)('GET', 'collections/with_child/1?expand=guarded'),
@@ -182,7 +183,7 @@ const paths: Readonly<Record<string, (as: (name: string) => Ask, app: TestApp) =
     }),
 }
 
-type Ask = (method: string, path: string, body?: unknown) => ReturnType<TestApp['request']>
+type Send = (method: string, path: string, body?: unknown) => ReturnType<TestApp['request']>
 
 const ways = {
   'on a connection of our own': async () => undefined,
@@ -197,7 +198,7 @@ const ways = {
   },
 }
 
-describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
+describe.each(Object.keys(ways) as (keyof typeof ways)[])('session state › %s', (way) => {
   let database: TestDatabase
   let pooler: TransactionPooler | undefined
   let app: TestApp
@@ -210,10 +211,10 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
     pooler = await ways[way](database)
     const url = new URL(database.url)
     if (pooler !== undefined) url.port = String(pooler.port)
-    // Two connections of callers at most, of which one works at a time.
+    // There are at most two connections of callers, of which one works at a time.
     app = await createTestApp({ database, config: { 'database.url': url.href, 'database.max_conns': '4' } })
     adminToken = await app.adminToken()
-    asNew = await look()
+    asNew = await observe()
   })
   afterAll(async () => {
     await app?.[Symbol.asyncDispose]()
@@ -222,20 +223,20 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
   })
 
   const as =
-    (name: string): Ask =>
+    (name: string): Send =>
     (method, path, body) => {
       const token = name === 'nobody' ? undefined : name === admin ? adminToken : userToken({ sub: name })
       return app.request(method, `/api/${path}`, { token, ...(body === undefined ? {} : { body }) })
     }
 
-  /** What requests of others find, and what the statements of the server itself do. */
-  async function look() {
-    // First, since the functions that look have the session reset themselves.
+  /** Returns what requests of other clients see, and what the server's own statements see. */
+  async function observe() {
+    // It goes first, because the functions that observe cause a reset of the session themselves.
     const notes = await as(bob)('GET', 'collections/note?fields=body')
     const [witness, anonymous, system] = await Promise.all([
       as(bob)('POST', 'rpc/witness', {}),
       as('nobody')('POST', 'rpc/witness', {}),
-      // Both connections of the server itself.
+      // The server itself has two connections.
       Promise.all(
         [1, 2].map(() =>
           app.app.database.system.transaction(async (transaction) => {
@@ -258,10 +259,10 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
     )
     await paths[path]?.(as, app)
     await database.sql('truncate command')
-    expect(await look()).toEqual(asNew)
+    expect(await observe()).toEqual(asNew)
   }
 
-  test('a session as new is that of the caller', () => {
+  test('belongs to the caller in a new session', () => {
     expect(asNew).toMatchObject([
       { status: 200, json: { items: [{ body: 'of bob' }] } },
       {
@@ -274,11 +275,11 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
     ])
   })
 
-  test.each(Object.keys(paths))('%s leaves nothing', async (path) => {
+  test.each(Object.keys(paths))('is empty after %s', async (path) => {
     await disturb(path, keepable)
   })
 
-  test('whatever is left on any path, the next request finds the session as new', async () => {
+  test('is empty for the next request, whatever was left on any path', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...Object.keys(paths).filter((path) => path !== 'what a stream delivers')),

@@ -33,7 +33,7 @@ beforeEach(() => database.sql('truncate entry'))
 
 const add = (id: number) => sql`insert into entry values (${id})`
 
-test('a statement answers rows, or how many there are', async () => {
+test('system database › returns the rows of a statement, or their number', async () => {
   expect(await system.count(add(1))).toBe(1)
   expect(await system.count(sql`select from generate_series(1, 3)`)).toBe(3)
   expect(await system.many(sql`select n from generate_series(1, 2) n`)).toEqual([{ n: 1 }, { n: 2 }])
@@ -44,7 +44,7 @@ test('a statement answers rows, or how many there are', async () => {
   await expect(system.maybeOne(sql`select generate_series(1, 2)`)).rejects.toThrow('got 2')
 })
 
-test('a transaction is kept when its work returns', async () => {
+test('system database › commits a transaction when its work returns', async () => {
   const result = await system.transaction(async (transaction) => {
     await transaction.count(add(1))
     await transaction.count(add(2))
@@ -54,7 +54,7 @@ test('a transaction is kept when its work returns', async () => {
   expect(await database.sql('select id from entry order by id')).toEqual([{ id: 1 }, { id: 2 }])
 })
 
-test('statements that run together are one transaction, each with the values of its own', async () => {
+test('system database › runs statements together in one transaction, each with its own values', async () => {
   const addText = (id: string) => sql`insert into entry values (${id}::int)`
   await system.runTogether([addText('1'), sql`update entry set id = id + 1`, addText('1')])
   const xmins = await database.sql('select id, xmin::text from entry order by id')
@@ -70,17 +70,20 @@ test('statements that run together are one transaction, each with the values of 
 test.each([
   ['throws', () => Promise.reject(new Error('no')), 'no'],
   ['breaks a rule', (transaction: Queryable) => transaction.count(sql`select 1/0`), 'division by zero'],
-])('a transaction is undone when its work %s, and its connection stays good', async (_, fail, message) => {
-  const work = system.transaction(async (transaction) => {
-    await transaction.count(add(1))
-    await fail(transaction)
-  })
-  await expect(work).rejects.toThrow(message)
-  expect(await database.sql('select id from entry')).toEqual([])
-  expect(await system.one(sql`select 1 as one`)).toEqual({ one: 1 })
-})
+])(
+  'system database › rolls a transaction back when its work %s, and keeps its connection',
+  async (_, fail, message) => {
+    const work = system.transaction(async (transaction) => {
+      await transaction.count(add(1))
+      await fail(transaction)
+    })
+    await expect(work).rejects.toThrow(message)
+    expect(await database.sql('select id from entry')).toEqual([])
+    expect(await system.one(sql`select 1 as one`)).toEqual({ one: 1 })
+  },
+)
 
-test('a transaction whose connection breaks fails, and the next one gets a new connection', async () => {
+test('system database › fails a transaction whose connection breaks, and opens a new connection for the next one', async () => {
   const work = system.transaction(async (transaction) => {
     await transaction.count(add(1))
     await transaction.count(sql`select pg_terminate_backend(pg_backend_pid())`)
@@ -89,7 +92,7 @@ test('a transaction whose connection breaks fails, and the next one gets a new c
   expect(await system.one(sql`select count(*)::int as entries from entry`)).toEqual({ entries: 0 })
 })
 
-test('rows are copied as they were given: both ends of each type, null, and texts beyond ASCII', async () => {
+test('system database › copies rows exactly: both ends of each type, null, and texts beyond ASCII', async () => {
   await database.sql(`
     create table copied (t text, i int, b bigint, f real, at timestamptz, u uuid)`)
   const long = 'é😀\t\\N\n'.repeat(20_000)
@@ -143,7 +146,7 @@ test('rows are copied as they were given: both ends of each type, null, and text
   ])
 })
 
-test('rows are copied all or none, none at all are no fault, and the connection stays good', async () => {
+test('system database › copies all rows or none, accepts none at all, and keeps the connection', async () => {
   const copy = 'copy entry from stdin (format binary)'
   await system.copyIn(copy, [new BinaryRows(1)])
   const twice = new BinaryRows(1).row().int4(1).row().int4(2).row().int4(1)
@@ -152,7 +155,7 @@ test('rows are copied all or none, none at all are no fault, and the connection 
   await system.copyIn(copy, [new BinaryRows(1).row().int4(3)])
   expect(await database.sql('select id from entry')).toEqual([{ id: 3 }])
   await database.sql('truncate entry')
-  // Its error comes while the source has not ended; the connection is used for the next COPY meanwhile.
+  // The error arrives while the source has not ended. Meanwhile the connection is used for the next COPY.
   const { promise: ending, resolve: end } = Promise.withResolvers<void>()
   async function* refused() {
     yield manyRows(2000, () => 1)
@@ -170,7 +173,7 @@ test('rows are copied all or none, none at all are no fault, and the connection 
   for (const text of ['0190a0b0', '']) expect(() => new BinaryRows(1).row().uuid(text)).toThrow('not a UUID')
 })
 
-test('rows that are cleared hold what is added afterwards, and nothing of before', async () => {
+test('system database › reuses cleared rows, which then contain only what is added afterwards', async () => {
   await database.sql('create table refilled (t text, u uuid)')
   const id = '0190a0b0-c0d0-7000-8000-000000000001'
   const rows = new BinaryRows(2).row().text('before').uuid(id)

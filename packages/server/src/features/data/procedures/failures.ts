@@ -65,7 +65,7 @@ export async function explainFailure(
   if (isMissingPrivilege(error)) return databaseErrors.insufficientPermissions().with({ cause: error })
   const origin = originOf(error)
   if (origin === 'request' || origin === 'state') return translateDatabaseFailure(failure)
-  const fault = origin === 'unplaced' ? await findFaultOfRequest(deps, failure, call) : undefined
+  const fault = origin === 'unknown' ? await findFaultOfRequest(deps, failure, call) : undefined
   if (fault !== undefined) return fault
   const definition = definitionError(error, called.procedure, showsText)
   if (!code.startsWith('22')) return definition

@@ -68,7 +68,7 @@ export class StoredDefinitions implements SearchDefinitions {
 
   /** Polls the stored settings. All changes committed before the call are in force on this node when it resolves. */
   async poll(): Promise<void> {
-    await this.#watch.look()
+    await this.#watch.poll()
   }
 
   async #read(): Promise<void> {

@@ -90,7 +90,7 @@ export class Interests {
   /** Reads the listeners after a commit. They are in force on this node when it resolves, and soon on the others. */
   async refresh(): Promise<void> {
     this.#notifications.announce(topic)
-    await this.#handle.look()
+    await this.#handle.poll()
   }
 
   /** Waits after a commit until the listeners are in force on every node. */

@@ -1,5 +1,5 @@
 import { searchBounded } from '../../../database/bounded-search.ts'
-import { allOf, joined, when } from '../../../database/conditions.ts'
+import { allOf, conjunction, when } from '../../../database/conditions.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { TimeRange } from '../../../http/requests/filters.ts'
@@ -25,7 +25,7 @@ const eventMembers = {
   happenedAt: nullable(timestamp, { description: 'Time at which the transaction began.' }),
   action: Type.String({ description: 'Action: create, update, delete or truncate.' }),
   table: Type.String(),
-  record: text('Key of the record; the values of a composite key are joined by commas.'),
+  record: text('Key of the record; the values of a composite key are conjunction by commas.'),
   previousRecord: text('Key of the record before an update that changed the key.'),
   actor: text('Kind of caller: user, admin, anonymous, open or sql.'),
   userId: text(),
@@ -88,14 +88,14 @@ export type EventDetail = Answered<typeof EventDetail>
 
 export interface EventFilter extends Partial<TimeRange> {
   readonly table?: string | undefined
-  /** Key of the record; the values of a composite key are joined by commas. */
+  /** Key of the record; the values of a composite key are conjunction by commas. */
   readonly record?: string | undefined
   readonly userId?: string | undefined
   readonly requestId?: string | undefined
   readonly action?: string | undefined
 }
 
-/** Compiles the key of a record as values joined by commas; null if there is none. */
+/** Compiles the key of a record as values conjunction by commas; null if there is none. */
 const keyOf = (column: Sql) =>
   sql`(select string_agg(k, ',' order by n) from json_array_elements_text(${column}::json) with ordinality as e (k, n))`
 
@@ -147,7 +147,7 @@ export async function searchEvents(
     keys === undefined
       ? {
           read: sql`select * from basalt.outbox found where ${allOf([isBefore])} order by id desc`,
-          filter: joined([...conditions, isRecord]),
+          filter: conjunction([...conditions, isRecord]),
         }
       : { read: changesOfRecord(keys, allOf([isBefore, ...conditions]), limit), filter: undefined }
   const { rows, end } = await searchBounded<ListedEvent & { readonly happenedAt: Date }>(

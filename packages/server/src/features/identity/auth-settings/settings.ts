@@ -65,7 +65,7 @@ export class AuthSettings {
     })
     this.#notifications.announce(topic)
     // Another node may have replaced them in the meantime. The watch reads the current ones.
-    await this.#watch.look()
+    await this.#watch.poll()
     return toggles
   }
 

@@ -147,7 +147,7 @@ export class ProviderRegistry {
     notifications.announce(topic)
     // Of several changes at once, the last one read is not always the last one committed. The watch reads the
     // current one.
-    await this.#watch.look()
+    await this.#watch.poll()
   }
 
   #build(): ReadonlyMap<string, Entry> {

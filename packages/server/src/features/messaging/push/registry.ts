@@ -62,7 +62,7 @@ export class PushProviders {
       insert into basalt.settings as s (key, value) values (${key}, ${value}::jsonb)
       on conflict (key) do update set value = excluded.value || s.value, updated_at = now()
       where not s.value ? 'webpush'`)
-    await this.#watch.look()
+    await this.#watch.poll()
   }
 
   /** Undefined without credentials; while developing the log stands in. */
@@ -126,7 +126,7 @@ export class PushProviders {
       await recordAudit(transaction, { actor: 'admin', action, target, detail: {}, origin })
     })
     notifications.announce(topic)
-    await this.#watch.look()
+    await this.#watch.poll()
   }
 
   #seal(name: ProviderName, given: Credentials[ProviderName]): string {

@@ -66,7 +66,7 @@ export class AuditedTables {
       if (await this.#install(current)) this.#done = current
     } catch (error) {
       this.#report('', () =>
-        log.error({ reason: messageOf(error) }, 'failed to look for audited tables; retrying'),
+        log.error({ reason: messageOf(error) }, 'failed to find audited tables; retrying'),
       )
     }
   }

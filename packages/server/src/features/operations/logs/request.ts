@@ -1,5 +1,5 @@
 import { searchBounded } from '../../../database/bounded-search.ts'
-import { allOf, joined, when } from '../../../database/conditions.ts'
+import { allOf, conjunction, when } from '../../../database/conditions.ts'
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
@@ -91,7 +91,7 @@ export async function searchRequests(
     database,
     {
       read: sql`select found.* from basalt.requests found where ${indexed} ${order}`,
-      filter: joined([
+      filter: conjunction([
         isFailed ? undefined : hasStatus,
         when(filter.method, (method) => sql`method = ${method.toUpperCase()}`),
         when(filter.path, (path) => sql`path like ${toPattern(path)}`),

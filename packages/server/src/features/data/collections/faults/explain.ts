@@ -71,7 +71,7 @@ export async function explainFailure(
   if (isDeniedWithin(failure, work)) return faultOfDefinition()
   // A list violates no constraint, unless an expression has a value of a domain type.
   const isOfDomain = error.code?.startsWith('23') === true && error.dataType !== undefined
-  if (origin !== 'unplaced' && !isOfDomain) return undefined
+  if (origin !== 'unknown' && !isOfDomain) return undefined
   const probe: Probe = { caller, database, statements }
   const fault =
     (work.rows && (await findConditionFault(probe, failure, work.rows))) ??

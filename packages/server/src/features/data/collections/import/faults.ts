@@ -32,7 +32,7 @@ export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): bo
   if (code === '42501') return routine === policyRoutine
   if (code === cardinalityViolation) return isUpserting
   const origin = originOf(error)
-  if (origin === 'unplaced') return true
+  if (origin === 'unknown') return true
   return origin === 'request' && /^(22|23|44|P0|428C9|54001|XX000)/.test(code) && isClientFault
 }
 
@@ -40,7 +40,7 @@ export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): bo
 export function describeReason(failure: StatementFailed): string {
   // PostgreSQL's message may be about a row that is hidden from the caller.
   const { code = '' } = failure.error
-  if (originOf(failure.error) !== 'unplaced') return inWords(failure)
+  if (originOf(failure.error) !== 'unknown') return inWords(failure)
   return `${code.startsWith('22') ? 'invalid value' : 'refused by the database'} (SQLSTATE ${code})`
 }
 
@@ -69,11 +69,11 @@ export async function describeRefusal(
   statements: StatementCache,
 ): Promise<string> {
   const { code = '' } = failure.error
-  const isUnplaced = originOf(failure.error) === 'unplaced'
-  if (!isUnplaced && !/^(22|XX000|54)/.test(code)) return inWords(failure)
+  const isUnknown = originOf(failure.error) === 'unknown'
+  if (!isUnknown && !/^(22|XX000|54)/.test(code)) return inWords(failure)
   const found = await findMisfit(failure, refused, transaction, statements)
   if (found !== undefined) return found
-  if (isUnplaced && code !== '54000') throw failure
+  if (isUnknown && code !== '54000') throw failure
   return inWords(failure)
 }
 

@@ -71,7 +71,7 @@ export async function writeRows(
       }
       // The values were checked by themselves.
       const origin = originOf(error.error)
-      throw origin === 'definition' || origin === 'unplaced'
+      throw origin === 'definition' || origin === 'unknown'
         ? definitionError(error.error, relation.collection, imports.isDevelopment || caller.isAdministrator)
         : error
     }

@@ -271,7 +271,7 @@ function isFaultOfRequest(failure: StatementFailed): boolean {
 
 function mayBeOfDefinition({ error }: StatementFailed): boolean {
   const origin = originOf(error)
-  return origin === 'definition' || origin === 'unplaced'
+  return origin === 'definition' || origin === 'unknown'
 }
 
 function workOf(operation: BatchOperation): Work {

@@ -89,7 +89,7 @@ export class Follower<Event extends { readonly id: string }> {
       while (isFresh && this.#position !== undefined && !this.#isFresh(calledAt)) await this.#step()
       const isIdle = this.#position === undefined
       this.#position ??= await this.#begin()
-      if (isIdle) this.#handle.look().catch(() => undefined)
+      if (isIdle) this.#handle.poll().catch(() => undefined)
       return await work(this.#position)
     })
   }

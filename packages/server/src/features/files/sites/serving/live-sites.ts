@@ -64,7 +64,7 @@ export class LiveSites {
   async refresh(): Promise<void> {
     this.#notifications.announce(topic)
     // What cannot be read now, the loop reads again: the change was made, and its answer has to say so.
-    await this.#watch.look().catch(() => undefined)
+    await this.#watch.poll().catch(() => undefined)
   }
 
   /** Whether something is live. */

@@ -18,7 +18,7 @@ export function translateFailure(error: unknown): unknown {
   if (error instanceof StatementFailed) {
     // All values of a request are parameters, of which PostgreSQL says so.
     const origin = originOf(error.error)
-    if (origin === 'definition' || origin === 'unplaced')
+    if (origin === 'definition' || origin === 'unknown')
       return definitionError(error.error, 'basalt.objects', false)
   }
   switch (stateOf(error)) {
