@@ -1092,7 +1092,7 @@ export type EventDetail = {
   /** Action: create, update, delete or truncate. */
   readonly action: string
   readonly table: string
-  /** Key of the record; the values of a composite key are joined by commas. */
+  /** Key of the record; the values of a composite key are conjunction by commas. */
   readonly record: string | null
   /** Key of the record before an update that changed the key. */
   readonly previousRecord: string | null
@@ -1514,7 +1514,7 @@ export type ListedEvent = {
   /** Action: create, update, delete or truncate. */
   readonly action: string
   readonly table: string
-  /** Key of the record; the values of a composite key are joined by commas. */
+  /** Key of the record; the values of a composite key are conjunction by commas. */
   readonly record: string | null
   /** Key of the record before an update that changed the key. */
   readonly previousRecord: string | null
