@@ -46,7 +46,7 @@ const graceMs = 10_000
 /**
  * Time by which a check must precede the end of the grace period. A slower request would make a right response seem wrong.
  */
-const doubtMs = 4000
+const marginMs = 4000
 const rememberedRotations = 16
 
 type Step = (life: Life) => Promise<void>
@@ -354,7 +354,7 @@ async function replay(life: Life): Promise<void> {
   if (rotation === undefined) return
   const now = performance.now()
   const isRemembered = session.rotations.length - index <= rememberedRotations
-  const isFresh = isRemembered && now + doubtMs - rotation.from < graceMs
+  const isFresh = isRemembered && now + marginMs - rotation.from < graceMs
   const isLate = !isRemembered || now - rotation.to > graceMs
   if (!isFresh && !isLate) return
   const node = life.node()

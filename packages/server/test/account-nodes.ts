@@ -102,7 +102,7 @@ export const askMe = (node: TestApp, token: string) => node.request('GET', '/api
 /** Waits until every node rejects a token, which must happen within a second. */
 export async function waitUntilDead({ both }: AccountNodes, token: string): Promise<void> {
   for (const { app } of both) {
-    await waitFor('the token to end', async () => (await askMe(app, token)).status === 401, 3000)
+    await waitFor('the token to end', async () => (await askMe(app, token)).status === 401)
   }
 }
 

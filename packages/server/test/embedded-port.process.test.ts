@@ -174,15 +174,11 @@ describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) 
     const before = optionsOf(data, 0, account)
     const port = await findFreePort()
     await using command = launchCommand(['sql', 'select pg_sleep(60)'], before)
-    await waitFor('Postgres to run', () => postmasterOf(data) !== undefined, 60_000)
-    await waitFor(
-      'the command to use it',
-      async () => {
-        const query = `select 1 from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()`
-        return (await runCommand(['sql', '--json', query], before)).stdout.includes('1')
-      },
-      60_000,
-    )
+    await waitFor('Postgres to run', () => postmasterOf(data) !== undefined)
+    await waitFor('the command to use it', async () => {
+      const query = `select 1 from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()`
+      return (await runCommand(['sql', '--json', query], before)).stdout.includes('1')
+    })
     expect(await failToStart(optionsOf(data, port, account))).toEqual({
       code: 1,
       signal: null,

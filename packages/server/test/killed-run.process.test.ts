@@ -20,6 +20,6 @@ test('tests › a killed run leaves no Postgres, no server and no directory', as
 
   run.kill('SIGKILL')
 
-  await waitFor('the processes to end', () => !pids.some(isProcessAlive), 60_000)
-  await waitFor('the directories to be removed', () => !directories.some((path) => existsSync(path)), 60_000)
+  await waitFor('the processes to end', () => !pids.some(isProcessAlive))
+  await waitFor('the directories to be removed', () => !directories.some((path) => existsSync(path)))
 })

@@ -109,7 +109,7 @@ async function startLogging(stdout?: number) {
   let problems = ''
   child.stderr?.on('data', (chunk) => (problems += chunk))
   return {
-    url: await waitFor('the server to listen', () => findServers(data.path)[0]?.url, 60_000),
+    url: await waitFor('the server to listen', () => findServers(data.path)[0]?.url),
     stdout: child.stdout,
     problems: () => problems,
     async stop() {

@@ -52,7 +52,7 @@ describe('basalt dev', () => {
     /** Waits for the next line of the log with this message. */
     const next = async (msg: string) => {
       const find = () => server.log().findIndex((line, at) => at >= seen && line.msg === msg)
-      await waitFor(msg, () => find() !== -1, 30_000).catch((error) => {
+      await waitFor(msg, () => find() !== -1).catch((error) => {
         throw new Error(`${error.message}; it wrote:\n${server.output()}`)
       })
       seen = find() + 1

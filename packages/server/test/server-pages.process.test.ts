@@ -42,7 +42,6 @@ describe.runIf(chromium !== undefined)("server's pages", () => {
     browser.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
   const exists = (selector: string) =>
     browser.evaluate<boolean>(`document.querySelector(${JSON.stringify(selector)}) !== null`)
-  const wait = { timeout: 30_000 }
 
   /** Finds an operation, `note.list`, on the API page, whose ids have a backslash before each dot. */
   const blockOf = (operation: string) => `[id$="-${operation.replace('.', '\\\\.')}"]`
@@ -50,24 +49,24 @@ describe.runIf(chromium !== undefined)("server's pages", () => {
   /** Opens an operation on the API page, sends its request and returns the status. */
   async function tryOut(operation: string): Promise<string> {
     const block = blockOf(operation)
-    await expect.poll(() => exists(block), wait).toBe(true)
+    await expect.poll(() => exists(block)).toBe(true)
     await click(`${block} .opblock-summary-control`)
     // Before the page has resolved the operation it shows no responses, and a click would disable the button for good.
-    await expect.poll(() => exists(`${block} .responses-inner .response`), wait).toBe(true)
-    await expect.poll(() => exists(`${block} .execute`), wait).toBe(true)
+    await expect.poll(() => exists(`${block} .responses-inner .response`)).toBe(true)
+    await expect.poll(() => exists(`${block} .execute`)).toBe(true)
     const status = `${block} .live-responses-table tbody .response-col_status`
     // Until the page has resolved the operation the button has no effect, so it is clicked again.
     const send = async () => {
       await click(`${block} .execute`)
       return await text(status)
     }
-    await expect.poll(send, { ...wait, interval: 500 }).not.toBe('')
+    await expect.poll(send, { interval: 500 }).not.toBe('')
     return await text(status)
   }
 
   async function openTag(name: string): Promise<void> {
     const tag = `[data-tag=${JSON.stringify(name)}]`
-    await expect.poll(() => exists(tag), wait).toBe(true)
+    await expect.poll(() => exists(tag)).toBe(true)
     if (
       (await browser.evaluate(`document.querySelector(${JSON.stringify(tag)}).dataset.isOpen`)) !== 'true'
     ) {
@@ -77,20 +76,20 @@ describe.runIf(chromium !== undefined)("server's pages", () => {
 
   test('API page › lists the tables of a token and sends a request that succeeds', async () => {
     await browser.open(`${app.url}/api/docs`)
-    await expect.poll(() => text('#say'), wait).toContain('Authorize with a token')
+    await expect.poll(() => text('#say')).toContain('Authorize with a token')
     expect(await exists('[data-tag="table note"]')).toBe(false)
     await click('.auth-wrapper .authorize')
-    await expect.poll(() => exists('.auth-container input'), wait).toBe(true)
+    await expect.poll(() => exists('.auth-container input')).toBe(true)
     await type('.auth-container input', userToken({ sub: alice }))
     await click('.auth-container .authorize')
-    await expect.poll(() => text('#say'), wait).toBe('With 2 tables.')
+    await expect.poll(() => text('#say')).toBe('With 2 tables.')
     await click('.btn-done')
     await openTag('table note')
     expect(await tryOut('note.list')).toContain('200')
     // Parameters that a path declares for all its operations, and components of the document.
     const ofOne = blockOf('note.get')
     await click(`${ofOne} .opblock-summary-control`)
-    await expect.poll(() => text(`${ofOne} .responses-inner`), wait).toContain('An error.')
+    await expect.poll(() => text(`${ofOne} .responses-inner`)).toContain('An error.')
     expect(
       await browser.evaluate(
         `[...document.querySelectorAll(${JSON.stringify(`${ofOne} .parameters [data-param-name]`)})].map(({ dataset }) => dataset.paramName + ' ' + dataset.paramIn)`,
@@ -120,23 +119,23 @@ describe.runIf(chromium !== undefined)("server's pages", () => {
     expect(await browser.evaluate('document.cookie')).toBe('')
 
     await browser.open(`${app.url}/`)
-    await expect.poll(() => text('#state'), wait).toBe('server and database work')
+    await expect.poll(() => text('#state')).toBe('server and database work')
     expect(await refused()).toEqual([])
 
     await browser.open(`${app.url}/api/docs`)
-    await expect.poll(() => text('#say'), wait).toBe('With 2 tables.')
+    await expect.poll(() => text('#say')).toBe('With 2 tables.')
     await openTag('admin')
     expect(await tryOut('overview.tables')).toContain('200')
     expect(await refused()).toEqual([])
 
     expect(await session('DELETE')).toBe(204)
     await browser.open(`${app.url}/api/docs`)
-    await expect.poll(() => text('#say'), wait).toContain('Authorize with a token')
+    await expect.poll(() => text('#say')).toContain('Authorize with a token')
     // An ended session is none, although the browser still sends it.
     expect(await session('POST', { password: testAdminPassword })).toBe(200)
     await app.sql('delete from basalt.admin_sessions')
-    await expect.poll(() => session('GET'), wait).toBe(401)
+    await expect.poll(() => session('GET')).toBe(401)
     await browser.open(`${app.url}/api/docs`)
-    await expect.poll(() => text('#say'), wait).toContain('Authorize with a token')
+    await expect.poll(() => text('#say')).toContain('Authorize with a token')
   })
 })

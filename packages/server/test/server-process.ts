@@ -114,7 +114,7 @@ async function stopPostgres(dataDirectory: string): Promise<void> {
 export async function startServer(options: ProcessOptions = {}): Promise<ServerProcess> {
   const server = launchServer(options)
   await Promise.race([
-    waitFor('the server to listen', () => server.url !== '', 60_000).catch((error) => {
+    waitFor('the server to listen', () => server.url !== '').catch((error) => {
       throw new Error(`${error.message}; it wrote:\n${server.output()}`)
     }),
     server.ended.then(({ code, signal }) => {
@@ -152,7 +152,7 @@ export function launchCommand(args: readonly string[], options: ProcessOptions =
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGTERM')
-      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
+      const timer = setTimeout(() => child.kill('SIGKILL'), 60_000)
       await ended
       clearTimeout(timer)
     },

@@ -25,8 +25,6 @@ const accounts: [string, Account | undefined][] = [
   ...(isRoot ? [['an ordinary account', unprivileged] as [string, Account]] : []),
 ]
 const signals = ['SIGTERM', 'SIGINT'] as const
-/** Time limit of a start; a loaded machine takes long to start a process. */
-const startMs = 60_000
 
 /** Lists the processes whose command line has the path: initdb, Postgres, pg_ctl. */
 function processesOf(path: string): string[] {
@@ -81,7 +79,7 @@ describe.each(accounts)('startup with the embedded Postgres, as %s', (_, account
     await using directory = createDirectory(account)
     const server = launchServer({ config: { 'server.data_dir': directory.path }, account })
     const isCreating = () => readdirSync(directory.path).some((name) => /^postgres\.\d+$/.test(name))
-    await waitFor('the creation of the cluster', isCreating, startMs)
+    await waitFor('the creation of the cluster', isCreating)
     server.signal(signal)
     await expectGivenUp(server, directory.path)
     expect(existsSync(join(directory.path, 'postgres'))).toBe(false)
@@ -90,7 +88,7 @@ describe.each(accounts)('startup with the embedded Postgres, as %s', (_, account
   test.each(signals)('ends on %s while it starts Postgres', async (signal) => {
     await using directory = createDirectory(account, '.')
     const server = launchServer({ config: { 'server.data_dir': directory.path }, account })
-    await waitFor('the start of Postgres', () => postmasterOf(directory.path) !== undefined, startMs)
+    await waitFor('the start of Postgres', () => postmasterOf(directory.path) !== undefined)
     server.signal(signal)
     await expectGivenUp(server, directory.path)
   })
@@ -105,12 +103,11 @@ describe.each(accounts.slice(-1))('startup with an embedded Postgres that runs, 
   async function holdPreparation(): Promise<void> {
     const config = { 'server.data_dir': data }
     const command = launchCommand(['sql', 'select pg_sleep(60)'], { config, account })
-    holder = await waitFor('Postgres', () => connectToSocket(data).catch(() => undefined), startMs)
+    holder = await waitFor('Postgres', () => connectToSocket(data).catch(() => undefined))
     await waitFor(
       'the command',
       async () =>
         (await holder.query(`select from pg_stat_activity where query like '%sleep(60)'`)).rows.length > 0,
-      startMs,
     )
     expect(await command.stop('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
     // Otherwise its user lock would keep Postgres running.
@@ -122,7 +119,7 @@ describe.each(accounts.slice(-1))('startup with an embedded Postgres that runs, 
 
   async function launchIntoPreparation(): Promise<ServerProcess> {
     const server = launchServer({ config: { 'server.data_dir': data }, account })
-    await waitFor('the server to wait', () => isWaiting(holder), startMs)
+    await waitFor('the server to wait', () => isWaiting(holder))
     return server
   }
 
@@ -169,19 +166,19 @@ describe.each(accounts.slice(-1))('startup with an embedded Postgres that runs, 
       config,
       account,
     })
-    const observer = await waitFor('Postgres', () => connectToSocket(data).catch(() => undefined), startMs)
+    const observer = await waitFor('Postgres', () => connectToSocket(data).catch(() => undefined))
     const isRunning = async () =>
       (
         await observer.query(
           `select from pg_stat_activity where query like '%early%' and pid <> pg_backend_pid()`,
         )
       ).rows.length > 0
-    await waitFor('the script', isRunning, startMs)
+    await waitFor('the script', isRunning)
     const server = launchServer({ config, account })
-    await waitFor('the server', async () => server.url !== '' || (await isWaiting(observer)), startMs)
+    await waitFor('the server', async () => server.url !== '' || (await isWaiting(observer)))
     await observer.query(`set application_name = 'release'`)
     await script.ended
-    await waitFor('the server to listen', () => server.url !== '', startMs)
+    await waitFor('the server to listen', () => server.url !== '')
     const { rows } = await observer.query(
       `select has_table_privilege('basalt_authenticated', 'early', 'select') as granted`,
     )
@@ -219,7 +216,7 @@ describe('startup with an external database', () => {
           },
         })
         const hasReached = () => (options.isSilent === true ? silent.connections() > 0 : silent.isAsked())
-        await waitFor('the server to connect', hasReached, startMs)
+        await waitFor('the server to connect', hasReached)
         server.signal(signal)
         await expectGivenUp(server, directory.path)
       }
@@ -233,7 +230,7 @@ describe('startup with an external database', () => {
     const server = launchServer({
       config: { 'database.url': database.url, 'server.data_dir': directory.path },
     })
-    await waitFor('the server to wait', () => isWaiting(holder), startMs)
+    await waitFor('the server to wait', () => isWaiting(holder))
     server.signal(signal)
     await expectGivenUp(server, directory.path)
   })
@@ -250,7 +247,6 @@ describe('startup with an external database', () => {
       async () =>
         (await holder.query(`select from pg_locks where relation = 'basalt.admin'::regclass and not granted`))
           .rows.length > 0,
-      startMs,
     )
     server.signal(signal)
     await expectGivenUp(server, directory.path)
@@ -261,7 +257,7 @@ describe('startup with an external database', () => {
     const server = launchServer({
       config: { 'database.url': database.url, 'server.data_dir': directory.path },
     })
-    await waitFor('the server to listen', () => server.url !== '', startMs)
+    await waitFor('the server to listen', () => server.url !== '')
     expect(await server.stop(signal)).toEqual(clean)
     expect(server.log().map(({ msg }) => msg)).toEqual(['listening', 'stopping', 'stopped'])
     expect(readdirSync(join(directory.path, 'servers'))).toEqual([])

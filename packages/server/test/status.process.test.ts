@@ -57,7 +57,6 @@ describe('basalt status', () => {
       async () =>
         (await holder.query(`select from pg_locks where locktype = 'advisory' and not granted`)).rows.length >
         0,
-      60_000,
     )
     expect(await statusOf(config)).toEqual({
       text: answer(1, `starting: process ${server.pid}, version 0.1.0\n`),
@@ -74,7 +73,7 @@ describe('basalt status', () => {
     const env = configVariables({ 'server.data_dir': directory.path })
     expect((await basaltHere(['sql', 'select 1'], { env })).code).toBe(2)
     await holder.end()
-    await waitFor('the server to listen', () => server.url !== '', 60_000)
+    await waitFor('the server to listen', () => server.url !== '')
     const health = { status: 'ok', database: 'ok' }
     expect(await statusOf(config)).toMatchObject({
       text: answer(0, `running: ${server.url} (process ${server.pid}, version 0.1.0): ok, database ok\n`),

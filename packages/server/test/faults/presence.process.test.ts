@@ -63,7 +63,7 @@ test('presence › survives a crash of Postgres, and members of a killed node le
       .map(({ name }) => name)
       .sort()
       .join()
-  await waitFor('both in the database', async () => (await known()) === 'here,there', 30_000)
+  await waitFor('both in the database', async () => (await known()) === 'here,there')
   for (const client of [here, there]) {
     await waitFor('both again', () => namesOf(client) === 'here,there')
     expect(client.closed).toBeUndefined()
@@ -74,7 +74,7 @@ test('presence › survives a crash of Postgres, and members of a killed node le
   })
   await nodes[1].stop('SIGKILL')
   await there.ended()
-  await waitFor('the leave', () => namesOf(here) === 'here', 40_000)
+  await waitFor('the leave', () => namesOf(here) === 'here')
   const leaves = here.ofType('presence').filter(({ presence_action: action }) => action === 'leave')
   expect(leaves.map(({ presence }) => presence.name)).toEqual(['there'])
   expect(await known()).toBe('here')

@@ -81,7 +81,7 @@ test('webhooks › when nodes are killed under load, every acknowledged write ar
   const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 8 })
   for (let round = 0; round < 4; round += 1) {
     const before = receiver.received.length
-    await waitFor('deliveries', () => receiver.received.length > before + 50, 60_000)
+    await waitFor('deliveries', () => receiver.received.length > before + 50)
     const index = round % 2
     await nodes[index]?.stop('SIGKILL')
     nodes[index] = await start(ports[index])
@@ -127,7 +127,7 @@ describe('webhooks › two nodes', () => {
     await cluster.stop('immediate')
     await cluster.start()
     const before = receiver.received.length
-    await waitFor('deliveries after the restart', () => receiver.received.length > before + 50, 30_000)
+    await waitFor('deliveries after the restart', () => receiver.received.length > before + 50)
     const { creates } = await load.stop()
     await waitForNoWork()
     const seen = arrivals()
