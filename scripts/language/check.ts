@@ -55,7 +55,7 @@ function* checkParagraph(paragraph: Paragraph): Generator<Finding> {
       const title = checkTitle(sentence.plain, medium)
       if (title !== undefined) yield finding(`title-${medium}`, title)
     }
-    for (const problem of checkVocabulary(sentence.plain)) yield finding('vocabulary', problem)
+    for (const problem of checkVocabulary(sentence.plain, file)) yield finding('vocabulary', problem)
   }
 }
 

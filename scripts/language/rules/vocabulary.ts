@@ -2,6 +2,8 @@
 export interface Term {
   readonly not: RegExp
   readonly but: string
+  /** Files and sentences in which the word has another sense. */
+  readonly unless?: RegExp
 }
 
 /**
@@ -75,11 +77,13 @@ export const vocabulary: readonly Term[] = [
     but: 'request, query, require, prompt',
   },
   { not: /\bquestions?\b(?! mark)(?<!(?:in|indirect) questions?)/i, but: 'query, request, check' },
-  { not: /\bstands?\b(?! (?:for|alone|in for)\b)(?!-)|\bstood\b/i, but: 'is' },
+  { not: /\bstands?\b(?! (?:for|out|alone|in for)\b)(?!-)|\bstood\b/i, but: 'is' },
   { not: /\bat (?:the|its|their|every|each|a|first) start\b(?! of\b)/i, but: 'at startup, at boot' },
   {
     not: /\banswer(?:s|ed|ing)?\b(?<!\b(?:DNS|resolver|resolver's) answers?)/i,
     but: 'response, returns, responds with',
+    // Support answers tickets.
+    unless: /\bsupport\b|\btickets?\b/i,
   },
   {
     not: /\b(?:is|are|be|not|only) taken\b(?! (?:from|by|over|up|out|off|into|care|together|as|away|back|down|apart|on|at|before|after|when|in|with|to|for|literally)\b)/i,
@@ -92,9 +96,9 @@ export const vocabulary: readonly Term[] = [
 ]
 
 /** Lists the private words of a sentence, with their replacements. */
-export function checkVocabulary(plain: string, terms: readonly Term[] = vocabulary): string[] {
-  return terms.flatMap(({ not, but }) => {
+export function checkVocabulary(plain: string, file = ''): string[] {
+  return vocabulary.flatMap(({ not, but, unless }) => {
     const match = not.exec(plain)
-    return match === null ? [] : [`"${match[0].trim()}": ${but}`]
+    return match === null || unless?.test(`${file} ${plain}`) === true ? [] : [`"${match[0].trim()}": ${but}`]
   })
 }
