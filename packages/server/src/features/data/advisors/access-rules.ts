@@ -23,53 +23,53 @@ const rules = {
     group: 'access',
     title: 'Open without a token',
     explanation:
-      'Requests without a token have a grant on this table, and without row-level security they reach every row of it.',
+      'Requests without a token have a grant on this table. Without row-level security they can access every row.',
   },
   openToCallers: {
     name: 'rls_disabled',
     group: 'access',
     title: 'Open to every signed-in caller',
     explanation:
-      'Without row-level security every signed-in caller reads and writes every row that the grants of the table permit.',
+      'Without row-level security every signed-in caller can access every row, as far as the grants of the table allow.',
   },
   closed: {
     name: 'rls_required',
     group: 'access',
-    title: 'Closed for want of row-level security',
+    title: 'Closed because row-level security is off',
     explanation:
-      'Callers have grants on it, and database.require_rls keeps from them what no policy guards: requests answer 403.',
+      'Callers have grants on it, but database.require_rls hides relations without row-level security. Requests return 403.',
   },
   withoutPolicy: {
     name: 'rls_without_policy',
     group: 'access',
     title: 'Row-level security without a policy',
     explanation:
-      'Callers have grants on this table, but no policy gives them a row: their lists are empty and their writes are refused.',
+      'Callers have grants on this table, but no policy allows them a row. Their lists are empty and their writes are rejected.',
   },
   callsPerRow: {
     name: 'policy_calls_per_row',
     group: 'access',
-    title: 'A policy asks who is calling for each row',
+    title: 'A policy calls a session function for each row',
     explanation:
-      'Where no index finds the rows, the call is made for each of them. In a subquery PostgreSQL makes it once per statement.',
+      'If no index finds the rows, the function is called for each of them. In a subquery PostgreSQL calls it once per statement.',
   },
   openDefiner: {
     name: 'definer_search_path',
     group: 'access',
     title: 'A security definer function with a mutable search_path',
     explanation:
-      'It works with the rights of its owner and finds names by the search path of its caller, who can put an object of their own before the one that is meant.',
+      'It runs with the privileges of its owner, but resolves names by the search path of its caller. A caller can put an object of their own before the intended one.',
   },
   functionOfPublic: {
     name: 'function_of_public',
     group: 'access',
-    title: 'A function that everyone may call',
+    title: 'A function that PUBLIC may execute',
     explanation:
-      'PUBLIC may execute it, as it may every new function, so every signed-in caller may call it. Grant it to those who are meant.',
+      'PUBLIC may execute every new function by default, so every signed-in caller may call this one. Grant it only to the intended roles.',
   },
 } as const satisfies Record<string, Rule>
 
-/** Who reaches which rows and functions. Pure. */
+/** Finds who can access which rows and functions. Pure. */
 export function findAccess(catalog: Catalog): Finding[] {
   const relations = [...catalog.relations.values()]
   return [
@@ -92,7 +92,7 @@ function adviseRls(table: Relation, rule: Rule): Finding {
   }
 }
 
-/** What lacks row-level security may be a relation that a view reads. */
+/** Advises on a relation that is closed. The one without row-level security may be a relation that a view reads. */
 function adviseClosed(relation: Relation): Finding {
   const gap = relation.rlsGap ?? relation
   const statement =
@@ -109,7 +109,7 @@ function lacksPolicy({ rlsEnabled, policies, callers, isOfExtension }: Relation)
   return rlsEnabled && isGranted && !isOfExtension && !policies.some(({ isForCallers }) => isForCallers)
 }
 
-/** Names of columns that usually say whose row it is. */
+/** Names of columns that usually hold the owner of a row. */
 const ownerColumns = ['user_id', 'owner_id', 'owner', 'created_by', 'author_id', 'account_id']
 
 function advisePolicy(table: Relation): Finding {
@@ -147,7 +147,7 @@ function ownRows({ name, type }: Column): Sql {
 function adviseCalls(table: Relation, policy: Policy): Finding[] {
   const { name, using } = policy
   if (using === undefined || !callsPerRow(table, policy, using)) return []
-  // What PostgreSQL has printed, and the names of session functions within it.
+  // PostgreSQL has printed the expression and the names of session functions within it.
   const wrapped = sql.expression(wrapSessionCalls(using) as Expression)
   return [
     {
@@ -161,8 +161,8 @@ function adviseCalls(table: Relation, policy: Policy): Finding[] {
 }
 
 /**
- * Returns whether a call of the session is made for each row: beside a column, where no comparison leads to an index. Of what is
- * compared without an index another rule speaks. Conditions without a column are evaluated once.
+ * Returns whether a session function is called for each row: beside a column, where no comparison leads to an index.
+ * Another rule covers comparisons without an index. Conditions without a column are evaluated once.
  */
 function callsPerRow({ columns }: Relation, policy: Policy, using: Expression): boolean {
   const conditions = conditionsOf(maskSubqueries(using))

@@ -4,32 +4,35 @@ import { type Answered, component, nullable, timestamp } from '../../../http/sch
 import { Type } from '../../../lib/type.ts'
 
 export const severities = ['error', 'warning', 'info'] as const
-/** `error`: data may be open to whom it is not meant for; `warning`: slow, or soon a fault; `info`: worth a look. */
+/**
+ * Severity of advice. `error`: data may be open to unintended callers. `warning`: slow, or soon a fault. `info`:
+ * worth checking.
+ */
 export type Severity = (typeof severities)[number]
 
 export const groups = ['access', 'indexes', 'health'] as const
 export type AdviceGroup = (typeof groups)[number]
 
-/** What advice of one kind says. */
+/** Text for advice of one kind. */
 export interface Rule {
   readonly name: string
   readonly group: AdviceGroup
   readonly title: string
-  /** Why, in a sentence or two. */
+  /** Reason, in a sentence or two. */
   readonly explanation: string
 }
 
-/** Something to mend. */
+/** Problem that should be fixed. */
 export interface Finding {
   readonly rule: Rule
   readonly severity: Severity
-  /** As SQL names it: `public.note`, or a policy, a function, an index with its table. */
+  /** Object as SQL names it: `public.note`, or a policy, a function, an index with its table. */
   readonly object: string
-  /** What was found, where the object alone does not say it. */
+  /** Detail, where the object alone does not say it. */
   readonly detail?: string
   /** SQL that resolves the finding. */
   readonly statement?: string
-  /** A command instead, where no statement does it. */
+  /** Command, where no statement resolves the finding. */
   readonly command?: string
 }
 
@@ -46,14 +49,14 @@ export const Advice = component(
     detail: nullable(Type.String()),
     explanation: Type.String(),
     statement: nullable(Type.String(), { description: 'SQL that resolves the advice.' }),
-    command: nullable(Type.String(), { description: 'A command instead.' }),
-    docs: Type.String({ description: 'A page that the server serves.' }),
+    command: nullable(Type.String(), { description: 'Command, where no statement resolves the advice.' }),
+    docs: Type.String({ description: 'Page that the server serves.' }),
     dismissal: nullable(
       Type.Object({
         reason: nullable(Type.String()),
         by: Type.String(),
         at: timestamp,
-        until: nullable(timestamp, { description: 'null: for good.' }),
+        until: nullable(timestamp, { description: 'End of the dismissal; null if it does not end.' }),
       }),
     ),
   }),
@@ -61,12 +64,12 @@ export const Advice = component(
 export type Advice = Answered<typeof Advice>
 export type Dismissal = NonNullable<Advice['dismissal']>
 
-/** The same for the same rule and object, on every node and after a restart. */
+/** Returns an id that is the same for the same rule and object, on every node and after a restart. */
 export function adviceId({ rule, object }: Pick<Finding, 'rule' | 'object'>): string {
   return createHash('sha256').update(`${rule.name} ${object}`).digest('hex').slice(0, 24)
 }
 
-/** A statement as a person runs it, in one line. What it holds of texts stays as it is. */
+/** Formats a statement for a person to run, on one line. Its string constants stay unchanged. */
 export function write(statement: Sql): string {
   const quotedOrBreak = /('(?:[^']|'')*'|"(?:[^"]|"")*")|\s*\n\s*/g
   const line = renderConstants(statement)

@@ -15,19 +15,19 @@ const unindexedSearch: Rule = {
   group: 'indexes',
   title: 'A collection is searched without an index',
   explanation:
-    'Each search reads the text of every row. The command makes the index without keeping writers from the table.',
+    'Each search reads the text of every row. The command builds the index without blocking writers.',
 }
 
 export interface AdvisorDeps {
   readonly database: Queryable & Planner
   readonly catalog: Catalog
-  /** Of the collections that have settings of a search, or its indexes. */
+  /** Lists the collections with search settings or search indexes. */
   readonly listSearches: () => Promise<readonly IndexStatus[]>
   /** State of event capture for the collections that have a listener. */
   readonly listCaptured: () => Promise<readonly Captured[]>
 }
 
-/** What there is to mend, the gravest first. The server and the command line use it alike. */
+/** Lists the advice, the most severe first. The server and the command line both use it. */
 export async function listAdvice(deps: AdvisorDeps): Promise<Advice[]> {
   const { database, catalog, listSearches, listCaptured } = deps
   const found = [

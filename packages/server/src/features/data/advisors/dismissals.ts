@@ -22,7 +22,7 @@ export interface NewDismissal {
   readonly until: Date | null
 }
 
-/** Stores a dismissal in place of an earlier one. */
+/** Stores a dismissal, replacing an earlier one. */
 export async function putDismissal(
   database: Queryable,
   { adviceId, rule, object, reason, until }: NewDismissal,
@@ -35,7 +35,7 @@ export async function putDismissal(
     returning ${columns}`)
 }
 
-/** @returns what the advice was about; undefined when it was not dismissed */
+/** @returns the rule and object of the advice; undefined when it was not dismissed */
 export async function deleteDismissal(
   database: Queryable,
   adviceId: string,

@@ -4,12 +4,12 @@ export const advisorErrorTable = {
   adviceNotFound: {
     status: 404,
     message: 'advice not found',
-    help: 'There is no advice with this id now; what it was about may be mended. `GET /api/admin/advisors` lists what there is.',
+    help: 'No current advice has this id; its problem may be fixed. `GET /api/admin/advisors` lists the current advice.',
   },
   invalidDismissal: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A field of the dismissal has the wrong form; the message names it.',
+    help: 'A field of the dismissal has the wrong form. The message names it.',
   },
 } as const
 

@@ -4,21 +4,21 @@ import { type Finding, type Rule, write } from './advice.ts'
 const rule: Rule = {
   name: 'events_by_api_only',
   group: 'health',
-  title: 'Changes past the API are no events',
+  title: 'Changes outside the API are not captured',
   explanation:
-    'A stream, webhook or embedding follows the collection, and its table has no trigger that logs what SQL changes: only writes by the API are delivered.',
+    'A stream, webhook or embedding follows the collection, but its table has no trigger that logs changes by SQL. Only writes by the API are delivered.',
 }
 
-/** A collection that something listens to. */
+/** Collection that has a listener. */
 export interface Captured {
   readonly collection: string
-  /** Undefined where triggers log all changes. */
+  /** Reason why only API writes are captured. Undefined where triggers log all changes. */
   readonly apiOnly:
     | { readonly reason: string; readonly kind: string; readonly remedy: Sql | undefined }
     | undefined
 }
 
-/** Collections whose changes past the API are lost against what the operator wants. Pure. */
+/** Finds collections whose changes outside the API are lost although the operator wants them. Pure. */
 export function findUncaptured(captured: readonly Captured[]): Finding[] {
   return captured.flatMap(({ collection, apiOnly }): Finding[] => {
     if (apiOnly?.kind !== 'obstacle') return []

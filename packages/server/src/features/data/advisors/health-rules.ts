@@ -8,50 +8,50 @@ const rules = {
   viewOfOwner: {
     name: 'view_bypasses_policies',
     group: 'access',
-    title: 'A view past the policies',
+    title: 'A view that bypasses the policies',
     explanation:
-      'It reads with the rights of its owner, to whom policies do not apply: callers see through it rows that the policies of its tables keep from them.',
+      'It reads with the privileges of its owner, to whom policies do not apply. Through it, callers can read rows that the policies of its tables hide.',
   },
   storedView: {
     name: 'matview_bypasses_policies',
     group: 'access',
-    title: 'A materialized view past the policies',
+    title: 'A materialized view that bypasses the policies',
     explanation:
-      'It holds rows of tables with policies and has none itself: every signed-in caller reads all of it.',
+      'It holds rows of tables with policies and has none itself, so every signed-in caller can read all of it.',
   },
   extension: {
     name: 'extension_exposed',
     group: 'access',
     title: 'An extension in an exposed schema',
     explanation:
-      'What the extension brings can be called by the API like your own functions. Functions of yours that name its types or functions without a schema need the new one in their search_path.',
+      'The functions of the extension can be called by the API like your own. After the move, your functions that name its types or functions without a schema need the new schema in their search_path.',
   },
   bloat: {
     name: 'dead_rows',
     group: 'health',
     title: 'Many dead rows',
     explanation:
-      'More than a fifth of the table are rows that no transaction sees, and every scan reads them.',
+      'More than a fifth of the rows are invisible to every transaction, but every scan reads them.',
   },
   neverAnalyzed: {
     name: 'never_analyzed',
     group: 'health',
     title: 'A table that was never analyzed',
-    explanation: 'Without statistics the planner guesses how many rows a condition finds.',
+    explanation: 'Without statistics the planner guesses how many rows match a condition.',
   },
   connections: {
     name: 'connections_near_limit',
     group: 'health',
     title: 'Most connections are in use',
     explanation:
-      'Beyond max_connections PostgreSQL refuses new ones. The setting takes effect at its next start.',
+      'Beyond max_connections PostgreSQL rejects new connections. A change of the setting takes effect at its next start.',
   },
 } as const satisfies Record<string, Rule>
 
 const deadRows = 10_000
 const usedShare = 0.8
 
-/** What the catalogs and statistics of PostgreSQL say of views, extensions, tables and connections. */
+/** Finds problems of views, extensions, tables and connections in the catalogs and statistics of PostgreSQL. */
 export async function findHealth(
   { schemas }: Pick<Catalog, 'schemas'>,
   database: Queryable,
@@ -70,7 +70,7 @@ interface Named extends Record<string, unknown> {
   readonly name: string
 }
 
-/** Those that callers may read and that read a table with policies, at whatever depth. */
+/** Finds the views that callers may read and that read a table with policies, at any depth. */
 async function findViews(database: Queryable, schemas: readonly string[]): Promise<Finding[]> {
   const rows = await database.many<Named & { kind: 'v' | 'm'; tables: string[] }>(sql`
     with recursive reached (root, oid) as (
@@ -170,7 +170,7 @@ async function findConnections(database: Queryable): Promise<Finding[]> {
   return adviseConnections(used, limit)
 }
 
-/** Pure. */
+/** Advises on the number of connections. Pure. */
 export function adviseConnections(used: number, limit: number): Finding[] {
   if (used < limit * usedShare) return []
   return [

@@ -1,10 +1,10 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-/** An index of less costs little. */
+/** Minimum size of an unused index that is reported. A smaller one costs little. */
 const unusedBytes = 1024 * 1024
 
-/** By `schema.table`: as statistics have it, without counting. */
+/** Returns the numbers of rows by `schema.table`, from statistics, without counting. */
 export async function estimateRows(
   database: Queryable,
   schemas: readonly string[],
@@ -23,7 +23,7 @@ interface IndexName extends Record<string, unknown> {
   readonly name: string
 }
 
-/** Of two alike the one that no constraint needs, or the later one. */
+/** Lists duplicate indexes. For two equal ones it reports the one that no constraint needs, or the later one. */
 export async function listDuplicateIndexes(
   database: Queryable,
   schemas: readonly string[],
@@ -61,7 +61,7 @@ interface UnusedIndex extends IndexName {
   readonly since: Date
 }
 
-/** Those that no constraint needs, the largest first. */
+/** Lists unused indexes that no constraint needs, the largest first. */
 export async function listUnusedIndexes(
   database: Queryable,
   schemas: readonly string[],

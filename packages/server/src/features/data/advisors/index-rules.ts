@@ -15,31 +15,31 @@ const rules = {
     group: 'indexes',
     title: 'A foreign key without an index',
     explanation:
-      'To delete or change a row that is referenced, and to list what references it, PostgreSQL reads the whole table.',
+      'PostgreSQL reads the whole table to delete or change a referenced row, and to list the rows that reference it.',
   },
   noPrimaryKey: {
     name: 'no_primary_key',
     group: 'indexes',
     title: 'A table without a primary key',
     explanation:
-      'Its rows cannot be read, changed or deleted one by one, and a page of them has no stable order.',
+      'Its rows cannot be read, changed or deleted individually, and a page of them has no stable order.',
   },
   duplicate: {
     name: 'duplicate_index',
     group: 'indexes',
-    title: 'Two indexes of the same',
-    explanation: 'Every write keeps both, and no statement needs the second.',
+    title: 'Two indexes on the same columns',
+    explanation: 'Every write updates both, and no statement needs the second.',
   },
   unused: {
     name: 'unused_index',
     group: 'indexes',
-    title: 'An index that nothing has used',
+    title: 'An unused index',
     explanation:
-      'Every write keeps it. It has not been used since statistics are counted; see that they cover what runs once a month.',
+      'Every write updates it, but it has not been used since the statistics were reset. Check that they cover jobs that run once a month.',
   },
 } as const satisfies Record<string, Rule>
 
-/** Which indexes are missing, and which are too many. */
+/** Finds missing and superfluous indexes. */
 export async function findIndexes(catalog: Catalog, database: Queryable & Planner): Promise<Finding[]> {
   const tables = [...catalog.relations.values()].filter(
     ({ kind, isOfExtension }) => !isOfExtension && (kind === 'table' || kind === 'partitioned_table'),

@@ -7,7 +7,9 @@ export { listAdvice } from './advisors.ts'
 export { advisorErrorTable } from './errors.ts'
 export type { AdvisorContext } from './operations.ts'
 
-/** Advises on access, indexes and health of the database, with the statement that resolves each finding. */
+/**
+ * Creates the feature that advises on access, indexes and health of the database, with a statement for each finding.
+ */
 export function advisors(context: AdvisorContext): Feature {
   return { name: 'advisors', routes: (app) => addOperations(app, context, advisorOperations) }
 }

@@ -3,9 +3,9 @@ import { sql } from '../../../database/sql.ts'
 import { idOf } from './access-rules.ts'
 import { type Severity, write } from './advice.ts'
 
-/** Rows below which a table is read as quickly as an index. */
+/** Number of rows below which a table scan is as quick as an index. */
 const smallRows = 10_000
-/** Rows from which on a table is indexed without keeping writers waiting, which no transaction can do. */
+/** Number of rows from which an index is built concurrently, without blocking writers. No transaction can do that. */
 const concurrentRows = 100_000
 
 export function severityOf(rows: number): Severity {

@@ -19,13 +19,13 @@ export interface AdvisorContext {
   readonly listCaptured: AdvisorDeps['listCaptured']
 }
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'operations' } as const
 const collection = '/api/admin/advisors'
 const path = `${collection}/:id/dismissal`
 const params = Type.Object({ id: Type.String() })
 
-/** Advice of one response at most: with 20,000 tables there may be as many of one kind. */
+/** Maximum number of findings per response: with 20,000 tables there may be as many of one kind. */
 const mostAdvice = 2000
 const mostReasonLength = 500
 
@@ -35,11 +35,11 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List advice about access, indexes and health of the database',
-  description: 'The gravest first; at most 2,000. `counts` leaves out what was dismissed.',
+  description: 'The most severe first, at most 2,000. `counts` leaves out dismissed advice.',
   success: ok(
     Type.Object({
       items: Type.Array(Advice),
-      count: Type.Integer({ description: 'All of them.' }),
+      count: Type.Integer({ description: 'Counts of all advice.' }),
       counts: Type.Object({
         error: Type.Integer(),
         warning: Type.Integer(),
@@ -69,7 +69,7 @@ const dismiss = operation({
     ),
     until: Type.Optional(
       nullable(checkedByHandler({ format: 'date-time' }, Type.String()), {
-        description: 'RFC 3339, in the future; for good unless given.',
+        description: 'RFC 3339 time in the future. Without it, the dismissal does not end.',
       }),
     ),
   }),
@@ -116,10 +116,10 @@ const restore = operation({
   },
 })
 
-/** Administration of advice. */
+/** Operations on advice. */
 export const advisorOperations = [list, dismiss, restore]
 
-/** Lists advice on the present database: objects that were just mended have none. */
+/** Lists advice on the present database, so that objects that were just fixed have none. */
 async function readAdvice({ database, catalog, listSearches, listCaptured }: AdvisorContext) {
   await catalog.refresh(catalog.current)
   return await listAdvice({ database, catalog: catalog.current, listSearches, listCaptured })

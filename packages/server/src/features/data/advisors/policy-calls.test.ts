@@ -15,9 +15,9 @@ test.each([
     '(EXISTS ( SELECT 1 FROM member m WHERE (m.user_id = basalt.user_id())))',
     '(EXISTS ( SELECT 1 FROM member m WHERE (m.user_id = (select basalt.user_id()))))',
   ],
-])('%s is wrapped', (expression, expected) => {
+])('wrapSessionCalls › wraps %s', (expression, expected) => {
   expect(wrapSessionCalls(expression)).toBe(expected)
-  // What is wrapped stays as it is.
+  // A wrapped expression stays unchanged.
   expect(wrapSessionCalls(expected)).toBe(expected)
 })
 
@@ -28,6 +28,6 @@ test.each([
   "(owner = ( SELECT (NULLIF(current_setting('basalt.user_id'::text, true), ''::text))::uuid AS \"nullif\"))",
   '(my_basalt.user_id() = owner)',
   'true',
-])('%s needs nothing', (expression) => {
+])('wrapSessionCalls › leaves %s unchanged', (expression) => {
   expect(wrapSessionCalls(expression)).toBe(expression)
 })

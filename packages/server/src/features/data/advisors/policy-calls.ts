@@ -1,13 +1,16 @@
 import { closingOf, maskTexts } from '../../../database/catalog/policy-expressions.ts'
 
 /**
- * Calls in the expression of a policy that PostgreSQL makes for each row, although their answer is the same for all of
- * them: functions of the session and `current_setting`. In a subquery without a `from` they are made once.
+ * Pattern of calls in a policy that PostgreSQL makes for each row, although their result is the same for all rows:
+ * session functions and `current_setting`. In a subquery without a `from` they are made once.
  */
 const sessionCall =
   /(?<![\w."])(?:basalt|auth)\.(?:user_id|user_email|email_verified|aal|is_anonymous|session_id|claims|uid|jwt|role)\(|(?<![\w."])current_setting\(/gi
 
-/** The expression with each such call in a subquery of its own; the same text where there is none. Pure. */
+/**
+ * Returns the expression with each such call in a subquery of its own. Without such calls the text is unchanged.
+ * Pure.
+ */
 export function wrapSessionCalls(expression: string): string {
   const masked = maskTexts(expression)
   let wrapped = ''
@@ -22,10 +25,10 @@ export function wrapSessionCalls(expression: string): string {
   return wrapped + expression.slice(done)
 }
 
-/** Whether a group around the place is a subquery that reads no relation. */
-function isInScalarSubquery(text: string, place: number): boolean {
+/** Returns whether a group around the position is a subquery that reads no relation. */
+function isInScalarSubquery(text: string, position: number): boolean {
   let depth = 0
-  for (let at = place - 1; at >= 0; at -= 1) {
+  for (let at = position - 1; at >= 0; at -= 1) {
     if (text[at] === ')') depth += 1
     if (text[at] !== '(') continue
     if (depth > 0) depth -= 1
@@ -37,7 +40,7 @@ function isInScalarSubquery(text: string, place: number): boolean {
 function isScalarSubquery(body: string): boolean {
   if (!/^\s*select\b/i.test(body)) return false
   let own = body
-  // What stands in parentheses is not its own.
+  // Nested parentheses are not part of the group itself.
   for (let before = ''; before !== own; ) {
     before = own
     own = own.replace(/\([^()]*\)/g, '')

@@ -17,7 +17,7 @@ test.each([
     '((id IN ( SELECT note.id FROM note note_1)) OR (team_id = ANY (ARRAY( SELECT note_1.id FROM note note_1))))',
     ['team_id'],
   ],
-])('%s compares with arrays', (expression, expected, columns) => {
+])('compareWithArrays › rewrites %s', (expression, expected, columns) => {
   expect(compareWithArrays(expression, 'note')).toEqual({ columns, expression: expected })
   expect(compareWithArrays(expected, 'note').columns).toEqual([])
 })
@@ -31,7 +31,7 @@ test.each([
   ['note', "(body = 'team_id IN ( SELECT 1)'::text)"],
   ['note', '("team_id" IN ( SELECT 1))'],
   ['note', '(team_id = ANY (ARRAY[1, 2]))'],
-])('of %s, %s stays', (table, expression) => {
+])('compareWithArrays › leaves %s, %s unchanged', (table, expression) => {
   expect(compareWithArrays(expression, table)).toEqual({ columns: [], expression })
 })
 
@@ -44,7 +44,7 @@ test.each([
     '((EXISTS ( SELECT 1 FROM member m WHERE ((note.team_id = m.team_id) AND (m.user_id = basalt.user_id())))) OR (owner = basalt.user_id()))',
     '((team_id = ANY (ARRAY( SELECT m.team_id FROM member m WHERE (true AND (m.user_id = basalt.user_id()))))) OR (owner = basalt.user_id()))',
   ],
-])('%s selects by arrays', (expression, expected) => {
+])('selectByArrays › rewrites %s', (expression, expected) => {
   expect(selectByArrays(expression, 'note')?.expression).toBe(expected)
 })
 
@@ -54,6 +54,6 @@ test.each([
   '(EXISTS ( SELECT FROM thing t WHERE ((t.id = note.thing_id) AND (t.kind = note.kind))))',
   '(EXISTS ( SELECT FROM thing t WHERE (t.id > note.thing_id)))',
   'may_see(thing_id)',
-])('%s has no such form', (expression) => {
+])('selectByArrays › has no array form of %s', (expression) => {
   expect(selectByArrays(expression, 'note')).toBeUndefined()
 })

@@ -1,15 +1,15 @@
 import { closingOf, maskTexts } from '../../../database/catalog/policy-expressions.ts'
 
 /**
- * A comparison of a column with the rows of a subquery, as PostgreSQL prints it: `(team_id IN ( SELECT …`, or with a cast
- * of the column. What is named without its table is of the policy's own.
+ * Pattern of a column compared with the rows of a subquery, as PostgreSQL prints it: `(team_id IN ( SELECT …`, or
+ * with a cast of the column. A name without its table belongs to the policy's own table.
  */
 const membership = /(?<![\w."])(?:([a-z_][a-z0-9_]*)|\(([a-z_][a-z0-9_]*)\)::[a-z ]+) IN (?=\( SELECT )/g
 
 /**
- * The expression of a policy with arrays in place of the subqueries that it compares columns with, and these columns; none
- * where a subquery depends on the row, or the comparison is negated. An index finds the elements of an array, but
- * whether a value is among the rows of a subquery is asked for each row. Pure.
+ * Returns the expression of a policy with arrays instead of the subqueries that columns are compared with, and these
+ * columns. There are none where a subquery depends on the row, or the comparison is negated. An index finds the
+ * elements of an array, but membership in a subquery is evaluated for each row. Pure.
  */
 export function compareWithArrays(
   expression: string,
@@ -32,7 +32,10 @@ export function compareWithArrays(
   return { columns, expression: compared + expression.slice(done) }
 }
 
-/** Whether a column is named with the table, which is how PostgreSQL prints one of the row around a subquery. */
+/**
+ * Returns whether a column is named with the table. PostgreSQL prints a column of the row outside a subquery that
+ * way.
+ */
 function namesTable(subquery: string, table: string): boolean {
   const isPlain = /^[a-z_][a-z0-9_]*$/.test(table)
   return (
@@ -42,8 +45,8 @@ function namesTable(subquery: string, table: string): boolean {
 }
 
 /**
- * The expression of a policy with arrays in place of `exists (select … where x = column)` and of IN, and the columns that are
- * compared with them. Undefined where something else depends on rows of other tables.
+ * Returns the expression of a policy with arrays instead of `exists (select … where x = column)` and of IN, and the
+ * columns that are compared with them. Undefined where something else depends on rows of other tables.
  */
 export function selectByArrays(
   expression: string,
@@ -66,7 +69,10 @@ export function selectByArrays(
   return columns.length === 0 ? undefined : { columns, expression: compared }
 }
 
-/** `column = ANY (ARRAY( SELECT … ))` of a subquery that compares one column of the row, in a condition that must hold. */
+/**
+ * Returns `column = ANY (ARRAY( SELECT … ))` for a subquery that compares one column of the row, in a condition that
+ * must hold.
+ */
 function arrayOf(
   subquery: string,
   table: string,
@@ -80,7 +86,7 @@ function arrayOf(
   const own = `${table}\\.([a-z_][a-z0-9_]*)`
   const other = '([a-z_][a-z0-9_]*\\.[a-z_][a-z0-9_]*)'
   const equality = new RegExp(`\\((?:${other} = ${own}|${own} = ${other})\\)`).exec(condition)
-  // The row is named once, there.
+  // The row is named only once, in that comparison.
   if (equality === null || [...masked.matchAll(new RegExp(`(?<![\\w."])${table}\\.`, 'g'))].length !== 1)
     return undefined
   const column = equality[2] ?? equality[3] ?? ''

@@ -6,7 +6,7 @@ import type { Queryable, SystemDatabase } from '../../../database/system-databas
 /** User id that no user has. */
 const nilUuid = '00000000-0000-0000-0000-000000000000'
 
-/** Types of which an index finds half of the table. */
+/** Types whose index finds half of the table. */
 export const coarseTypes = ['bool']
 
 export interface PolicyOfTable {
@@ -14,13 +14,13 @@ export interface PolicyOfTable {
   readonly policy: Policy & { readonly using: Expression }
 }
 
-/** Where policies are planned: a transaction of its own, which changes nothing. */
+/** Database access for planning policies: a transaction of its own, which changes nothing. */
 export type Planner = Pick<SystemDatabase, 'transaction'>
 
 /**
- * The policies none of whose conditions on a column can use an index: PostgreSQL is asked for the plan of each, with
- * sequential scans off, so that the answer is the same for an empty table. Only conditions that read other tables, by a
- * subquery or a function, are asked for; of others their form says it.
+ * Finds the policies of which no condition on a column can use an index. PostgreSQL plans each condition with
+ * sequential scans off, so that the result is the same for an empty table. Only conditions that read other tables, by
+ * a subquery or a function, are planned. For the others their form is enough.
  */
 export async function findUnindexable(
   database: Planner,
@@ -52,18 +52,18 @@ function conditionsOnColumns(
   const names = (columns ?? table.columns.map(({ name }) => name)).filter(
     (name) => !coarseTypes.includes(table.column.get(name)?.type.base ?? ''),
   )
-  // Within a subquery a column of the row has the name of the table before it.
+  // Within a subquery, a column of the row is prefixed with the table name.
   return conditionsOf(using).filter((condition) =>
     names.some((name) => mentions(condition.replaceAll(`${table.name}.${name}`, name), name)),
   ) as Expression[]
 }
 
-/** Returns whether it is `column = …`, which an index serves, or would. */
+/** Returns whether it is `column = …`, which an index supports, or would support. */
 function isComparison(condition: string, policy: Policy): boolean {
   return comparedColumns(condition, policy).length > 0
 }
 
-/** Claims of a user that does not exist: the planner evaluates them for its estimates. */
+/** Sets the claims of a user that does not exist, because the planner evaluates them for its estimates. */
 async function prepare(transaction: Queryable): Promise<void> {
   await transaction.count(sql`
     select set_config('enable_seqscan', 'off', true), set_config('transaction_read_only', 'on', true),
@@ -91,8 +91,8 @@ async function canUseIndex(
 }
 
 /**
- * The plan of the rows for which the condition holds. Beside `or false` PostgreSQL plans a subquery as it does within a
- * policy, of which it makes no join.
+ * Returns the plan of the rows for which the condition holds. With `or false`, PostgreSQL plans a subquery as it does
+ * within a policy: it does not turn it into a join.
  */
 async function explain(
   transaction: Queryable,
@@ -107,16 +107,16 @@ async function explain(
       ),
     )
     await transaction.execute({ text: 'release savepoint basalt_policy', values: [] })
-    // As documented for this format.
+    // The format is documented.
     return (rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan
   } catch {
-    // A function that raises is reported where requests fail with it.
+    // A function that raises is reported when requests fail because of it.
     await transaction.execute({ text: 'rollback to savepoint basalt_policy', values: [] })
     return undefined
   }
 }
 
-/** Returns whether an index finds rows of the table, or there is no table to be read. */
+/** Returns whether an index finds rows of the table, or the plan reads no table. */
 function usesIndex(plan: Plan, table: Relation): boolean {
   const nodes = flatten(plan)
   const isRead = nodes.some((node) => node['Relation Name'] !== undefined)
@@ -126,7 +126,7 @@ function usesIndex(plan: Plan, table: Relation): boolean {
   )
 }
 
-/** The nodes that read the table, without those of subqueries in conditions. */
+/** Returns the nodes that read the table, without those of subqueries in conditions. */
 function flatten(plan: Plan): readonly Plan[] {
   const inner = (plan.Plans ?? []).filter(
     (child) => child['Parent Relationship'] !== 'SubPlan' && child['Parent Relationship'] !== 'InitPlan',

@@ -13,27 +13,27 @@ const rules = {
     group: 'indexes',
     title: 'A policy compares a column that has no index',
     explanation:
-      'The policy is part of every statement of a caller: without an index on the column each of them reads the whole table.',
+      'The policy is part of every statement of a caller. Without an index on the column, each statement reads the whole table.',
   },
   policyList: {
     name: 'policy_in_subquery',
     group: 'indexes',
-    title: 'A policy asks of each row whether it is in a list',
+    title: 'A policy checks list membership for each row',
     explanation:
-      'No index finds the rows of IN (SELECT …) in a policy: statements read the whole table. With an array in its place they use the index, which is faster as long as a caller has some hundred elements at most.',
+      'No index finds the rows of IN (SELECT …) in a policy, so statements read the whole table. With an array instead they use the index. That is faster as long as a caller has at most some hundred elements.',
   },
   unindexable: {
     name: 'policy_unindexable',
     group: 'indexes',
-    title: 'A policy that no index can serve',
+    title: 'A policy that no index supports',
     explanation:
-      'None of its conditions on a column can use an index, so that a list looks at each row of the table. Where callers have few rows in the table that the policy reads, compare with an array for SELECT alone. Where they have many, keep the id of the owner in a column of the table itself.',
+      'None of its conditions on a column can use an index, so a list reads each row of the table. If callers have few rows in the table that the policy reads, compare with an array in a policy for SELECT. If they have many, store the id of the owner in a column of the table itself.',
   },
 } as const satisfies Record<string, Rule>
 
 /**
- * Costs by form of the policy, for a caller of ten and of ten thousand rows in the table that it reads, in milliseconds at a
- * million rows (docs/guides/row-level-security.md).
+ * Costs by form of the policy, in milliseconds at a million rows (docs/guides/row-level-security.md). The callers
+ * have ten and ten thousand rows in the table that the policy reads.
  */
 const measuredCosts = [
   'Milliseconds at 1,000,000 rows, for a caller of 10 / of 10,000 rows in the table that the policy reads:',
@@ -42,7 +42,7 @@ const measuredCosts = [
   'column of the owner: list 1 / 1, write 0.5 / 0.7, stream decision 0.1 / 0.1.',
 ].join(' ')
 
-/** Advice about the conditions by which policies find rows. */
+/** Advises on the conditions by which policies find rows. */
 export async function findPolicies(
   tables: readonly Relation[],
   estimate: (table: Relation) => number,
@@ -58,7 +58,7 @@ export async function findPolicies(
   ]
 }
 
-/** Policies that decide which rows a statement of a caller finds, with their conditions. */
+/** Returns the policies that decide which rows a caller's statement finds, with their conditions. */
 function findingPolicies(table: Relation): readonly PolicyOfTable[] {
   if (!table.rlsEnabled) return []
   return table.policies.flatMap((policy) => {
@@ -69,7 +69,9 @@ function findingPolicies(table: Relation): readonly PolicyOfTable[] {
   })
 }
 
-/** Returns whether it decides about reading; a statement that writes rows finds them by these policies, too. */
+/**
+ * Returns whether the policy decides about reading. A statement that writes rows finds them by these policies, too.
+ */
 function isSelecting({ command, permissive }: Policy): boolean {
   return permissive && (command === 'SELECT' || command === 'ALL')
 }
@@ -124,7 +126,10 @@ function adviseForm({ table, policy }: PolicyOfTable, rows: number): Finding {
   }
 }
 
-/** The array for SELECT, and what the policy says for the commands that write; undefined where it has no such form. */
+/**
+ * Writes the array form for SELECT, and the present form for the commands that write. Undefined where there is no
+ * such form.
+ */
 function writeArray(table: Relation, policy: PolicyOfTable['policy'], rows: number): string | undefined {
   const { name, command, using, check } = policy
   const array = selectByArrays(using, table.name)
@@ -133,7 +138,7 @@ function writeArray(table: Relation, policy: PolicyOfTable['policy'], rows: numb
     .filter((column) => !startsIndex(table, [column]))
     .map((column) => createIndex(table, [column], rows))
   if (command === 'SELECT') return [...indexes, alter(table, name, array.expression)].join(' ')
-  // Names have 63 bytes at most.
+  // Names have at most 63 bytes.
   if (Buffer.byteLength(name) > 56) return undefined
   const written = check ?? using
   const create = (own: string, kind: Sql, conditions: Sql) =>
@@ -157,7 +162,7 @@ function rolesOf({ roles }: Policy): Sql {
   return sql.join(roles.map((role) => (role === 'public' ? sql`public` : sql.id(role))))
 }
 
-/** The policy with another condition: one that PostgreSQL has printed, with arrays in place of subqueries. */
+/** Alters the condition of the policy. PostgreSQL has printed the condition, with arrays instead of subqueries. */
 function alter(table: Relation, name: string, expression: string): string {
   return write(
     sql`alter policy ${sql.id(name)} on ${idOf(table)} using (${sql.expression(expression as Expression)})`,

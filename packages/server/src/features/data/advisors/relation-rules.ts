@@ -10,12 +10,12 @@ import { type Finding, type Rule, write } from './advice.ts'
 const rule = {
   name: 'relation_name',
   group: 'health',
-  title: 'A name of a relation that is not used',
+  title: 'An unused relation name',
   explanation:
-    'The comment on the foreign key names a relation. The name cannot be written in a request, or another foreign key has it.',
+    'The comment on the foreign key names a relation, but the name cannot be used in a request, or another foreign key has it.',
 } as const satisfies Rule
 
-/** Comments on foreign keys whose `@name` or `@reverse_name` has no effect. Pure. */
+/** Finds comments on foreign keys whose `@name` or `@reverse_name` has no effect. Pure. */
 export function findRelationNames({ relations }: Catalog): Finding[] {
   return [...relations.values()].flatMap((relation) =>
     [...relation.relationships.values()].flatMap((relationship) => {

@@ -16,8 +16,8 @@ function open({ breaker }: ReturnType<typeof create>) {
   for (let failure = 0; failure < 3; failure += 1) require(breaker.enter()).failed()
 }
 
-describe('a circuit breaker', () => {
-  test('opens after so many failures in a row', () => {
+describe('circuit breaker', () => {
+  test('opens after the configured number of consecutive failures', () => {
     const { breaker } = create()
     require(breaker.enter()).failed()
     require(breaker.enter()).failed()
@@ -30,7 +30,7 @@ describe('a circuit breaker', () => {
     expect(breaker.secondsClosedOff).toBe(30)
   })
 
-  test('says whether it is open, and when a request may try the provider', () => {
+  test('reports whether it is open, and when a request may probe the provider', () => {
     const created = create()
     const { breaker, time } = created
     expect(breaker.state).toBe('closed')
@@ -67,7 +67,7 @@ describe('a circuit breaker', () => {
     expect(breaker.secondsClosedOff).toBe(30)
   })
 
-  test('gives the place of a canceled probe to the next request', () => {
+  test('gives the slot of a canceled probe to the next request', () => {
     const created = create()
     open(created)
     const { breaker, time } = created
@@ -77,7 +77,7 @@ describe('a circuit breaker', () => {
     expect(breaker.enter()).toBeDefined()
   })
 
-  test('is not moved by what began before it opened', () => {
+  test('ignores results of requests from before it opened', () => {
     const created = create()
     const { breaker, time } = created
     const slow = require(breaker.enter())

@@ -1,10 +1,10 @@
 import type { Timer } from '../../../lib/timer.ts'
 
 export interface BreakerOptions {
-  /** Failures in a row that open it. */
+  /** Number of consecutive failures that open it. */
   readonly failureThreshold: number
   readonly openSeconds: number
-  /** Requests let through at once while it is half open. */
+  /** Maximum number of concurrent requests while it is half open. */
   readonly probeLimit: number
 }
 
@@ -13,23 +13,23 @@ type State =
   | { readonly kind: 'open'; readonly until: number }
   | { readonly kind: 'half-open'; readonly probes: number }
 
-/** Where a request that was let through reports its end, once. */
+/** Permit of a request, which reports its end once. */
 export interface Permit {
   succeeded(): void
   failed(): void
-  /** Neither: the request was canceled, or failed for a reason of its own. */
+  /** Reports neither: the request was canceled, or failed for a reason of its own. */
   released(): void
 }
 
 /**
- * Circuit breaker of one provider on this node. Closed, it counts failures in a row; open, it lets nothing through for a
- * while; half open, a few requests, of which the first result decides.
+ * Circuit breaker of one provider on this node. Closed, it counts consecutive failures. Open, it lets nothing through
+ * for a while. Half open, it lets a few requests through, and their first result decides.
  */
 export class Breaker {
   readonly #options: BreakerOptions
   readonly #timer: Pick<Timer, 'now'>
   #state: State = { kind: 'closed', failures: 0 }
-  /** Results of requests from before the latest change of state are out of date. */
+  /** Number of the state. Results of requests from before its latest change are outdated. */
   #epoch = 0
 
   constructor(options: BreakerOptions, timer: Pick<Timer, 'now'>) {
@@ -37,7 +37,7 @@ export class Breaker {
     this.#timer = timer
   }
 
-  /** Undefined when the request must not be made. */
+  /** Returns a permit; undefined when the request must not be made. */
   enter(): Permit | undefined {
     const now = this.#timer.now()
     if (this.#state.kind === 'open' && now >= this.#state.until) this.#move({ kind: 'half-open', probes: 0 })
@@ -57,13 +57,13 @@ export class Breaker {
     }
   }
 
-  /** `half-open` from the moment on at which a request may try the provider again. */
+  /** Returns the state. It is `half-open` from the moment at which a request may probe the provider again. */
   get state(): State['kind'] {
     if (this.#state.kind !== 'open') return this.#state.kind
     return this.#timer.now() >= this.#state.until ? 'half-open' : 'open'
   }
 
-  /** Seconds until a request may be let through; 0 when one may be at any moment. */
+  /** Returns the seconds until a request may be let through; 0 when one may at any moment. */
   get secondsClosedOff(): number {
     if (this.#state.kind !== 'open') return 0
     return Math.max(0, Math.ceil((this.#state.until - this.#timer.now()) / 1000))

@@ -28,7 +28,7 @@ function create(keys: Record<string, string> = {}): Embedder {
   return found
 }
 
-/** The failure as clients would see it. */
+/** Returns the failure as clients would see it. */
 async function failure(work: Promise<unknown>) {
   const error = await work.then(
     () => undefined,
@@ -39,8 +39,8 @@ async function failure(work: Promise<unknown>) {
   return { status: error.status, message: error.message, headers: error.extras.headers }
 }
 
-describe('embeddings', () => {
-  test('come in the order of the texts', async () => {
+describe('embedder', () => {
+  test('returns vectors in the order of the texts', async () => {
     expect(await create().embed(['aab', 'c', ''])).toEqual([
       [2, 1, 0],
       [0, 0, 1],
@@ -56,12 +56,12 @@ describe('embeddings', () => {
     expect(provider.requests[0]?.body).not.toHaveProperty('dimensions')
   })
 
-  test('are asked for with the configured number of dimensions', async () => {
+  test('requests the configured number of dimensions', async () => {
     await create({ 'ai.embedding_dimensions': '{"openai:letters": 3}' }).embed(['a'])
     expect(provider.requests[0]?.body.dimensions).toBe(3)
   })
 
-  test('need no key', async () => {
+  test('needs no key', async () => {
     const keys = {
       'ai.providers': JSON.stringify({ openai: { base_url: provider.url, default_model: 'a' } }),
     }
@@ -86,7 +86,7 @@ describe('embeddings', () => {
     [200, {}, '{"data": [null]}', 502, 'embedding provider returned no embedding'],
     [200, {}, '{}', 502, 'embedding provider error: the answer is not one of an embeddings endpoint'],
     [200, {}, '<html>', 502, 'embedding provider error: the answer is not one of an embeddings endpoint'],
-  ])('are refused after %s %j %s with %s', async (code, headers, body, expected, message, wait?: string) => {
+  ])('rejects %s %j %s with %s', async (code, headers, body, expected, message, wait?: string) => {
     provider.answer = status(code, headers as Record<string, string>, body)
     expect(await failure(create().embed(['a']))).toEqual({
       status: expected,
@@ -96,7 +96,7 @@ describe('embeddings', () => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  test('are refused without a provider at the address', async () => {
+  test('rejects without a provider at the address', async () => {
     const embedder = create()
     await provider[Symbol.asyncDispose]()
     expect(await failure(embedder.embed(['a']))).toMatchObject({
@@ -106,7 +106,7 @@ describe('embeddings', () => {
     provider = await startEmbeddingProvider()
   })
 
-  test.each([429, 500, 503])('are asked for again after %s', async (code) => {
+  test.each([429, 500, 503])('retries after %s', async (code) => {
     provider.answer = (response, request) => {
       const answer = provider.requests.length < 3 ? status(code) : embeddings(countLetters)
       answer(response, request)
@@ -115,13 +115,13 @@ describe('embeddings', () => {
     expect(provider.requests).toHaveLength(3)
   })
 
-  test.each([400, 401])('are not asked for again after %s', async (code) => {
+  test.each([400, 401])('does not retry after %s', async (code) => {
     provider.answer = status(code)
     await failure(create({ 'ai.max_retries': '5' }).embed(['a']))
     expect(provider.requests).toHaveLength(1)
   })
 
-  test('are not waited for beyond the time limit', async () => {
+  test('does not wait beyond the time limit', async () => {
     provider.answer = status(429, { 'retry-after': '60' })
     const limited = create({ 'ai.max_retries': '5', 'ai.timeout': '2' })
     expect(await failure(limited.embed(['a']))).toMatchObject({
@@ -136,7 +136,7 @@ describe('embeddings', () => {
     await waitFor('the request to end', () => provider.requests.at(-1)?.isCanceled === true)
   })
 
-  test('are not asked for while the breaker is open, and again when one that tries it succeeds', async () => {
+  test('sends nothing while the breaker is open, and resumes when a probe succeeds', async () => {
     const embedder = create({ 'ai.breaker.failure_threshold': '2', 'ai.breaker.open_seconds': '1' })
     provider.answer = status(500)
     await failure(embedder.embed(['a']))
@@ -155,7 +155,7 @@ describe('embeddings', () => {
     expect(provider.requests).toHaveLength(3)
   })
 
-  test.each([400, 401, 429])('that are refused with %s do not open the breaker', async (code) => {
+  test.each([400, 401, 429])('does not open the breaker when the provider rejects with %s', async (code) => {
     const embedder = create({ 'ai.breaker.failure_threshold': '1' })
     provider.answer = status(code)
     await failure(embedder.embed(['a']))
@@ -164,8 +164,8 @@ describe('embeddings', () => {
   })
 })
 
-describe('embeddings of queries', () => {
-  test('are asked for once, however many ask', async () => {
+describe('query embeddings', () => {
+  test('call the provider once for concurrent searches', async () => {
     const embed = createQueryEmbeddings(create())
     const found = await Promise.all(Array.from({ length: 10 }, () => embed('ab')))
     expect(new Set(found.map((vector) => vector.join()))).toEqual(new Set(['1,1,0']))
@@ -173,14 +173,14 @@ describe('embeddings of queries', () => {
     expect(provider.texts).toEqual(['ab'])
   })
 
-  test.each([429, 503])('do not wait for long where the provider asks for it by %s', async (code) => {
+  test.each([429, 503])('do not wait for a long pause that the provider requests by %s', async (code) => {
     const embed = createQueryEmbeddings(create({ 'ai.max_retries': '2' }))
     provider.answer = status(code, { 'retry-after': '7' })
     await expect(embed('ab')).rejects.toThrow(/^embedding provider/)
     expect(provider.requests).toHaveLength(1)
   })
 
-  test('that failed are asked for again', async () => {
+  test('call the provider again after a failure', async () => {
     const embed = createQueryEmbeddings(create())
     provider.answer = status(500)
     await failure(embed('ab'))

@@ -7,13 +7,13 @@ import { embeddingErrors } from './errors.ts'
 import { exchange } from './exchange.ts'
 import { type EmbeddingModel, findModel } from './model.ts'
 
-/** Makes vectors of texts. */
+/** Embedder of texts. */
 export interface Embedder {
   readonly model: EmbeddingModel
   /**
-   * The vectors of the texts, in their order.
+   * Returns the vectors of the texts, in order.
    *
-   * @param longestPause seconds; what the provider asks for beyond them is answered at once
+   * @param longestPause seconds; a longer pause requested by the provider fails at once
    * @throws AppError embedding_…, no_embedding
    */
   embed(
@@ -21,16 +21,19 @@ export interface Embedder {
     signal?: AbortSignal,
     longestPause?: number,
   ): Promise<readonly (readonly number[])[]>
-  /** Whether this node asks the provider at present. */
+  /** State of the circuit breaker of this node. */
   readonly breaker: Pick<Breaker, 'state' | 'secondsClosedOff'>
 }
 
 export interface Embedders {
-  /** Undefined when the configuration lacks the provider or the model. @param model as in {@link findModel} */
+  /**
+   * Finds an embedder; undefined when the configuration lacks the provider or the model. @param model as in {@link
+   * findModel}
+   */
   find(model?: string): Embedder | undefined
 }
 
-/** Pauses between attempts, in seconds; each is lengthened by up to a half of it at random. */
+/** Pauses between attempts, in seconds. Each is lengthened by a random jitter of up to a half. */
 const pauses = { delay: 0.25, delayMax: 10, backoff: 2 }
 
 export function createEmbedders(config: AiConfig): Embedders {
@@ -90,7 +93,7 @@ function createEmbed(
       const seconds =
         pause === undefined ? undefined : Math.max(pause * (1 + Math.random() / 2), exchanged.retryAfter ?? 0)
       const isTooLong = (exchanged.retryAfter ?? 0) > longestPause
-      // An attempt that could only begin after the end is not waited for.
+      // An attempt that could only start after the time limit is not waited for.
       if (seconds === undefined || isTooLong || performance.now() + seconds * 1000 >= endsAt) {
         if (exchanged.isOutage) permit.failed()
         else permit.released()

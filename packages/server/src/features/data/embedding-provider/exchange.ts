@@ -4,26 +4,26 @@ import { readRetryAfter } from '../../../lib/retry-after.ts'
 import { embeddingErrors } from './errors.ts'
 import type { EmbeddingModel } from './model.ts'
 
-/** How one request to a provider ended. */
-export type Exchanged =
+/** Outcome of one request to a provider. */
+export type ExchangeOutcome =
   | { readonly kind: 'embedded'; readonly vectors: readonly (readonly number[])[] }
   | {
       readonly kind: 'failed'
       readonly error: AppError
-      /** Whether the same request may succeed later. */
+      /** True if the same request may succeed later. */
       readonly isTransient: boolean
-      /** Whether the provider is at fault, so that other requests would fail, too. */
+      /** True if the provider is at fault, so that other requests would fail, too. */
       readonly isOutage: boolean
-      /** What the provider asked for, in seconds. */
+      /** Pause that the provider requested, in seconds. */
       readonly retryAfter?: number | undefined
     }
 
-/** A request: the vectors of the texts, in their order. Of an answer that is an error only the status is read. */
+/** Sends a request and returns the vectors of the texts, in order. Only the status of an error response is read. */
 export async function exchange(
   model: EmbeddingModel,
   texts: readonly string[],
   signal: AbortSignal,
-): Promise<Exchanged> {
+): Promise<ExchangeOutcome> {
   let response: Response
   let answer: unknown
   try {
@@ -50,7 +50,7 @@ export async function exchange(
   return response.ok ? readVectors(answer, texts.length) : readRefusal(response)
 }
 
-function readRefusal({ status, headers }: Response): Exchanged {
+function readRefusal({ status, headers }: Response): ExchangeOutcome {
   if (status === 401 || status === 403) return failed(embeddingErrors.embeddingAuthenticationFailed())
   if (status === 429) {
     const retryAfter = readRetryAfter(headers.get('retry-after'), new Date())
@@ -60,22 +60,22 @@ function readRefusal({ status, headers }: Response): Exchanged {
       retryAfter,
     }
   }
-  // The text of the answer may repeat the key, or what the client asked.
+  // The text of the response may repeat the key, or the client's text.
   if (textRefusals.has(status)) return failed(embeddingErrors.embeddingRefused(status))
   const error = embeddingErrors.embeddingProviderError(`status ${status}`)
   if (status < 500 && status !== 408) return failed(error)
   return { ...failed(error, 'outage'), retryAfter: readRetryAfter(headers.get('retry-after'), new Date()) }
 }
 
-/** What providers answer to a text that is too long or empty. */
+/** Statuses of providers for a text that is too long or empty. */
 const textRefusals: ReadonlySet<number> = new Set([400, 413, 422])
 
-/** `{"data": [{"index": 0, "embedding": […]}, …]}` */
-function readVectors(answer: unknown, count: number): Exchanged {
+/** Reads `{"data": [{"index": 0, "embedding": […]}, …]}`. */
+function readVectors(answer: unknown, count: number): ExchangeOutcome {
   if (!isObject(answer) || !Array.isArray(answer.data)) return malformed()
   const vectors: (readonly number[] | undefined)[] = Array.from({ length: count })
-  for (const [place, entry] of answer.data.entries()) {
-    const { index = place, embedding } = isObject(entry) ? entry : {}
+  for (const [position, entry] of answer.data.entries()) {
+    const { index = position, embedding } = isObject(entry) ? entry : {}
     if (typeof index === 'number' && index < count && isVector(embedding)) vectors[index] = embedding
   }
   const found = vectors.filter((vector) => vector !== undefined)
@@ -90,10 +90,10 @@ function isVector(value: unknown): value is readonly number[] {
   )
 }
 
-function malformed(): Exchanged & { kind: 'failed' } {
+function malformed(): ExchangeOutcome & { kind: 'failed' } {
   return failed(embeddingErrors.embeddingProviderError('the answer is not one of an embeddings endpoint'))
 }
 
-function failed(error: AppError, kind?: 'transient' | 'outage'): Exchanged & { kind: 'failed' } {
+function failed(error: AppError, kind?: 'transient' | 'outage'): ExchangeOutcome & { kind: 'failed' } {
   return { kind: 'failed', error, isTransient: kind !== undefined, isOutage: kind === 'outage' }
 }

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../configuration.ts'
 import { findModel } from './model.ts'
 
-function find(file: Record<string, string>, asked?: string) {
-  return findModel(loadConfig({ directory: '/', env: {}, flags: file }).config.ai, asked)
+function find(file: Record<string, string>, requested?: string) {
+  return findModel(loadConfig({ directory: '/', env: {}, flags: file }).config.ai, requested)
 }
 
 const openai = '{"openai": {"api_key": "sk-1", "default_model": "small"}}'
 
-describe('the model of embeddings', () => {
-  test('is that of the default provider', () => {
+describe('findModel', () => {
+  test('returns the model of the default provider', () => {
     expect(find({ 'ai.providers': openai })).toEqual({
       provider: 'openai',
       baseUrl: 'https://api.openai.com/v1',
@@ -19,14 +19,14 @@ describe('the model of embeddings', () => {
     })
   })
 
-  test('is named by the more special key', () => {
+  test('prefers the more specific key', () => {
     const keys = { 'ai.providers': openai, 'ai.default_model': 'other', 'ai.embedding_model': 'large' }
     expect(find(keys)?.name).toBe('large')
     expect(find(keys, 'tiny')?.name).toBe('tiny')
     expect(find({ 'ai.providers': '{"openai": {}}', 'ai.default_model': 'other' })?.name).toBe('other')
   })
 
-  test('can be at another provider, whose name stands before a colon', () => {
+  test('accepts another provider before a colon', () => {
     const providers = '{"openai": {}, "local": {"base_url": "http://127.0.0.1:11434/v1/"}}'
     const dimensions = '{"local:nomic:v1.5": 768}'
     const keys = { 'ai.providers': providers, 'ai.embedding_dimensions': dimensions }
@@ -51,7 +51,7 @@ describe('the model of embeddings', () => {
       { 'ai.default_provider': 'local', 'ai.providers': '{"local": {"default_model": "a"}}' },
     ],
     ['named like a property of objects', { 'ai.default_provider': 'constructor', 'ai.default_model': 'a' }],
-  ])('is none %s', (_, keys) => {
+  ])('returns none %s', (_, keys) => {
     expect(find(keys)).toBeUndefined()
   })
 })

@@ -5,10 +5,13 @@ import { createThrottle, requireAllowed } from '../../operations/throttle/index.
 import type { Embedder } from './embedder.ts'
 import { embeddingErrors } from './errors.ts'
 
-/** Vectors of texts that clients search for; some 15 KB each. */
+/** Maximum number of cached vectors of search texts; some 15 KB each. */
 const cacheLimit = 512
 
-/** Seconds that a search waits for a provider that limits requests; for longer ones its client gets the 429. */
+/**
+ * Maximum time in seconds that a search waits for a rate-limited provider. For a longer pause the client gets the
+ * 429.
+ */
 const longestPause = 2
 
 interface Flight {
@@ -17,10 +20,10 @@ interface Flight {
   waiting: number
 }
 
-/** Counts a text that is asked of the provider. @throws AppError embedding_limit_reached */
+/** Counts a text that is sent to the provider. @throws AppError embedding_limit_reached */
 export type CountQuery = (spender: string) => Promise<void>
 
-/** Limits what one spender may have embedded, on all nodes together: each text costs the operator money. */
+/** Limits the embedded texts of one spender, on all nodes together, since each text costs the operator money. */
 export function limitQueries(database: SystemDatabase, perHour: number): CountQuery {
   const throttle = createThrottle(database)
   const limit = { name: 'ai.queries', attempts: perHour, windowSeconds: 3600 }
@@ -29,8 +32,8 @@ export function limitQueries(database: SystemDatabase, perHour: number): CountQu
 }
 
 /**
- * Embeds texts of queries: what is asked for again is known, and what is asked for at once is asked of the provider
- * once. A request to the provider ends when all clients that wait for it have disconnected.
+ * Embeds search texts. Repeated texts are cached, and concurrent requests for one text share one request to the
+ * provider. That request ends when all clients that wait for it have disconnected.
  */
 export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>, countQuery?: CountQuery) {
   const known = new Lru<string, readonly number[]>(cacheLimit)
@@ -52,7 +55,7 @@ export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>, countQu
   }
 
   /**
-   * @param spender who is counted for a text that is not known; undefined: an administrator
+   * @param spender whose quota an uncached text counts against; undefined for an administrator
    * @throws AppError embedding_…, no_embedding
    */
   return async (text: string, signal?: AbortSignal, spender?: string): Promise<readonly number[]> => {
@@ -69,7 +72,7 @@ export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>, countQu
     } finally {
       flight.waiting -= 1
       if (flight.waiting === 0 && !known.get(text)) {
-        // A client that comes now begins anew.
+        // A client that comes later starts a new request.
         if (flights.get(text) === flight) flights.delete(text)
         flight.controller.abort()
       }

@@ -7,7 +7,7 @@ export { type IdempotencyKey, idempotencyKeyOf, withBody } from './key.ts'
 export { idempotencyHeaders } from './schemas.ts'
 export { createWritesOnce, type KeySteps, type WritesOnce } from './writes-once.ts'
 
-/** Keeps the table of keys small. */
+/** Defines the job that removes expired keys. */
 export function defineKeyCleanup(database: SystemDatabase, queue: JobQueue): void {
   queue.define(housekeeping('idempotency_key_cleanup', () => deleteExpiredKeys(database)))
 }

@@ -4,20 +4,20 @@ import type { Identity } from '../../../http/access/identity.ts'
 import { addressKey } from '../../../http/requests/client-address.ts'
 import { idempotencyErrors } from './errors.ts'
 
-/** Names one write of one caller, so that it can be sent again without being made again. */
+/** Key that identifies one write of one caller, so that it can be sent again without being made again. */
 export interface IdempotencyKey {
-  /** Whose key it is: no answer is given to another identity. */
+  /** Owner of the key. A response is never replayed to another identity. */
   readonly owner: string
   readonly value: string
   /** SHA-256 of the request, in hexadecimal. */
   readonly fingerprint: string
-  /** Before the answer of the first request is given again. */
+  /** Function that is called before the first response is replayed. */
   readonly replaying: () => void
 }
 
 const validKey = /^[\x20-\x7e]{1,255}$/
 
-/** The key of a write; undefined without one. @throws AppError invalid_idempotency_key */
+/** Returns the key of a write; undefined without one. @throws AppError invalid_idempotency_key */
 export function idempotencyKeyOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -28,7 +28,7 @@ export function idempotencyKeyOf(
   if (typeof value !== 'string' || !validKey.test(value)) throw idempotencyErrors.invalidIdempotencyKey()
   const { headers, method, url } = request
   const body = typeof request.body === 'string' ? request.body : ''
-  // A level that sees more must not answer one that sees less.
+  // The response of a level with more access must not be replayed to a level with less.
   const level = identity.kind === 'user' ? identity.aal : ''
   const effects = [headers['x-notify-table'], headers['x-notify-action']].map(String)
   return {
@@ -39,7 +39,7 @@ export function idempotencyKeyOf(
   }
 }
 
-/** The key of a request whose body was read by its handler. @param digest of the body */
+/** Returns the key of a request whose body was read by its handler. @param digest of the body */
 export function withBody(key: IdempotencyKey, digest: string): IdempotencyKey {
   return { ...key, fingerprint: hash([key.fingerprint, digest]) }
 }
@@ -48,7 +48,10 @@ function hash(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/** Requests without a token share a role, not an identity: those of one address are taken for one. */
+/**
+ * Returns the owner. Requests without a token share a role, not an identity, so they are distinguished by their
+ * address.
+ */
 function ownerOf(identity: Identity, address: string): string {
   if (identity.kind === 'anonymous') return `anonymous ${address}`
   if (identity.kind !== 'user') return identity.kind

@@ -4,13 +4,13 @@ import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { IdempotencyKey } from './key.ts'
 
-/** How long an answer is given again. */
-const keptHours = 24
+/** Number of hours for which a response is replayed. */
+const retentionHours = 24
 
-/** Violated by a write whose key was used before. */
+/** Constraint that a write violates if its key was used before. */
 export const keyConstraint = 'idempotency_keys_pkey'
 
-/** Waits while another transaction has the key, and fails when that commits. */
+/** Statement that waits while another transaction has the key, and fails when that one commits. */
 const insertKey = statement('select basalt.reserve_idempotency_key($1, $2, $3)')
 
 const storeResult = statement('select basalt.store_idempotency_result($1, $2, $3)')
@@ -32,27 +32,27 @@ export interface StoredAnswer {
   readonly result: string
 }
 
-/** What the first request with the key has answered; undefined when that was too long ago. */
+/** Returns the response to the first request with the key; undefined when it has expired. */
 export async function findAnswer(
   database: SystemDatabase,
   { owner, value }: IdempotencyKey,
 ): Promise<StoredAnswer | undefined> {
   return await database.maybeOne<StoredAnswer & Record<string, unknown>>(sql`
     select encode(fingerprint, 'hex') as fingerprint, result from basalt.idempotency_keys
-    where owner = ${owner} and key = ${value} and created_at > now() - make_interval(hours => ${keptHours}::int)`)
+    where owner = ${owner} and key = ${value} and created_at > now() - make_interval(hours => ${retentionHours}::int)`)
 }
 
-/** Frees a key whose answer is no longer given, unless it was used anew meanwhile. */
+/** Frees an expired key, unless it was used again meanwhile. */
 export async function deleteExpiredKey(
   database: SystemDatabase,
   { owner, value }: IdempotencyKey,
 ): Promise<void> {
   await database.count(sql`
     delete from basalt.idempotency_keys
-    where owner = ${owner} and key = ${value} and created_at <= now() - make_interval(hours => ${keptHours}::int)`)
+    where owner = ${owner} and key = ${value} and created_at <= now() - make_interval(hours => ${retentionHours}::int)`)
 }
 
-/** Rows removed by one statement, so that none takes long. */
+/** Number of rows removed by one statement, so that none takes long. */
 const batchSize = 5000
 
 export async function deleteExpiredKeys(database: SystemDatabase): Promise<void> {
@@ -61,7 +61,7 @@ export async function deleteExpiredKeys(database: SystemDatabase): Promise<void>
     deleted = await database.count(sql`
       delete from basalt.idempotency_keys where (owner, key) in (
         select owner, key from basalt.idempotency_keys
-        where created_at <= now() - make_interval(hours => ${keptHours}::int)
+        where created_at <= now() - make_interval(hours => ${retentionHours}::int)
         order by created_at
         limit ${batchSize}::int
       )`)

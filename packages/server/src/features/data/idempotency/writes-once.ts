@@ -7,24 +7,24 @@ import { idempotencyErrors } from './errors.ts'
 import type { IdempotencyKey } from './key.ts'
 import { deleteExpiredKey, findAnswer, keyConstraint, reserveKey, storeAnswer } from './queries.ts'
 
-/** Makes a write with a key once, however often it is sent. */
+/** Runner that makes a write with a key once, however often it is sent. */
 export interface WritesOnce {
   /**
-   * Runs the steps in one transaction. With a key, what `read` makes of their answers is kept in that transaction, and
-   * is the answer when the request comes again; it has to survive JSON.
+   * Runs the steps in one transaction. With a key, the result of `read` is stored in that transaction, and is
+   * returned when the request comes again. It has to survive JSON.
    *
-   * @param read what it throws undoes a write with a key
+   * @param read an error that it throws undoes a write with a key
    * @throws AppError idempotency_key_reused, idempotency_key_in_use
    */
   run<Result>(write: KeyedWrite, read: (answers: readonly Answer[]) => Result): Promise<Result>
-  /** The same for a write that takes several messages: it runs `reserve` first and `store` last. */
+  /** Runs a write that takes several messages: it calls `reserve` first and `store` last. */
   runLong<Result>(
     key: IdempotencyKey | undefined,
     write: (steps: KeySteps<Result>) => Promise<Result>,
   ): Promise<Result>
   /**
-   * Does what looks at the state before it writes by `run`: once made, a write finds what it has changed itself. The stored
-   * answer comes first, also where the same request has made the write meanwhile.
+   * Runs work that reads the state before it writes by `run`. A repeated write would find its own changes, so a
+   * stored response comes first, also when the same request has made the write meanwhile.
    *
    * @throws AppError idempotency_key_reused
    */
@@ -45,10 +45,10 @@ export interface KeySteps<Result> {
   store(run: RunSteps, result: Result): Promise<void>
 }
 
-/** A key can expire between the attempt that meets it and the look at its answer. */
+/** Maximum number of attempts: a key can expire between the attempt that finds it and the read of its response. */
 const attemptLimit = 3
 
-/** Thrown where a key is to be reserved that another request has. */
+/** Error when the key to reserve belongs to another request. */
 class KeyConflict extends Error {}
 
 const statementTimeout = '57014'
@@ -65,7 +65,7 @@ export function createWritesOnce(database: {
     }
     if (stored.fingerprint !== key.fingerprint) throw idempotencyErrors.idempotencyKeyReused()
     key.replaying()
-    // Made by a request of the same method, address and body, and so of the same type.
+    // A request with the same method, address and body made it, so it has the same type.
     return JSON.parse(stored.result) as { result: Result }
   }
 
@@ -82,7 +82,7 @@ export function createWritesOnce(database: {
     throw idempotencyErrors.idempotencyKeyInUse().retryAfter(1)
   }
 
-  /** The reservation of the key and the write, in two messages of one transaction. */
+  /** Runs the reservation of the key and the write, in two messages of one transaction. */
   async function runReserved<Result>(
     { scope, steps, options }: KeyedWrite,
     key: IdempotencyKey,
@@ -139,7 +139,7 @@ export function createWritesOnce(database: {
   }
 }
 
-/** What the failure of a reservation means; any other failure is answered as it is. */
+/** Returns the error of a failed reservation; any other failure is returned unchanged. */
 function reservationFailure(error: unknown): unknown {
   if (error instanceof ServerStepFailed && error.failure.error.constraint === keyConstraint) {
     return new KeyConflict('the key is used', { cause: error })

@@ -20,9 +20,9 @@ import {
   succeedImport,
 } from './queries.ts'
 
-/** How often progress is saved, and the lease renewed. */
+/** Interval at which progress is saved and the lease renewed. */
 const saveMs = 1000
-/** Imports of this node that are written or wait for it, each with a file on the disk. */
+/** Maximum number of imports of this node that run or wait, each with a file on the disk. */
 const width = 16
 
 /** Imports whose clients do not wait for them. */
@@ -30,7 +30,7 @@ export class ImportRuns implements BackgroundImports {
   readonly #database: SystemDatabase
   readonly #log: Logger
   readonly #work = new WorkInFlight()
-  /** Of the imports of this node, by their ids. */
+  /** Abort controllers of the imports of this node, by id. */
   readonly #cancelling = new Map<string, AbortController>()
   #reserved = 0
 
@@ -76,13 +76,13 @@ export class ImportRuns implements BackgroundImports {
   }
 
   async cancel(collection: string, id: string, owner: string | null): Promise<ImportRun> {
-    // One that was lost has failed, and says so.
+    // A lost import has failed, and has an error.
     const { state } = await this.find(collection, id, owner)
     const abort = () => this.#cancelling.get(id.toLowerCase())?.abort(new Error('the import was canceled'))
     const canceled =
       state === 'running'
         ? await cancelImport(this.#database, collection, id, owner).catch((error) => {
-            // Nothing is written, though its state is known only when the lease has ended.
+            // Nothing is written, though the state is known only when the lease has ended.
             abort()
             throw error
           })
@@ -110,7 +110,7 @@ export class ImportRuns implements BackgroundImports {
       isSaving = true
       saved = saveProgress(this.#database, id, { rowsWritten, failed })
         .then((count) => {
-          // Canceled on another node, or taken for lost: there is no use in writing on.
+          // The import was canceled on another node, or declared lost, so writing on is useless.
           if (count === 0) cancelling.abort(new Error('the import is no longer running'))
         })
         .catch((error) => this.#log.warn({ import: id, reason: messageOf(error) }, 'failed to save progress'))
@@ -162,13 +162,13 @@ export class ImportRuns implements BackgroundImports {
     try {
       await failImport(this.#database, id, describe(known))
     } catch (failure) {
-      // It is found to be lost later.
+      // The import is found to be lost later.
       this.#log.warn({ import: id, reason: messageOf(failure) }, 'failed to save the end of an import')
     }
   }
 }
 
-/** As in a response. */
+/** Formats an error as in a response. */
 function describe({ status, message, kind, extras }: AppError): object {
   return {
     code: status,

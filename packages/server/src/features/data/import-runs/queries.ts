@@ -2,9 +2,9 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { ImportResult, ImportRun } from '../collections/index.ts'
 
-/** Days for which an import can be asked about. */
-const keptDays = 7
-/** A node that has not renewed its imports for so long is dead. */
+/** Number of days for which the status of an import is available. */
+const retentionDays = 7
+/** Time without a renewal after which the node of an import is presumed dead. */
 const leaseSeconds = 30
 
 const status = sql`
@@ -13,21 +13,21 @@ const status = sql`
 
 type StatusRow = ImportRun & Record<string, unknown>
 
-/** Old ones are removed on the way. @param owner null for an administrator */
+/** Inserts an import, and removes old ones. @param owner null for an administrator */
 export function insertImport(
   database: SystemDatabase,
   { collection, owner, rowsRead }: { collection: string; owner: string | null; rowsRead: number },
 ): Promise<ImportRun> {
   return database.one<StatusRow>(sql`
     with removed as (
-      delete from basalt.imports where started_at < now() - make_interval(days => ${keptDays}::int)
+      delete from basalt.imports where started_at < now() - make_interval(days => ${retentionDays}::int)
     )
     insert into basalt.imports (collection, owner, rows_read)
     values (${collection}, ${owner}, ${rowsRead}::bigint)
     returning ${status}`)
 }
 
-/** Shows how far it is, and that its node is alive. */
+/** Saves the progress, and renews the lease of its node. */
 export function saveProgress(
   database: SystemDatabase,
   id: string,
@@ -39,7 +39,10 @@ export function saveProgress(
     where id = ${id}::uuid and state = 'running'`)
 }
 
-/** For the transaction of the import: its end is committed with its rows. Answers no row when it is taken for lost. */
+/**
+ * Returns the statement that commits the end of an import with its rows. It returns no row when the import was
+ * declared lost.
+ */
 export function succeedImport(id: string, result: ImportResult): Sql {
   return sql`
     select where basalt.succeed_import(${id}, ${JSON.stringify(result)}, ${String(result.inserted + result.updated)},
@@ -53,7 +56,7 @@ export function failImport(database: SystemDatabase, id: string, error: object):
     where id = ${id}::uuid and state = 'running'`)
 }
 
-/** Ends it when its node is dead: the transaction has ended with its connection. */
+/** Ends an import whose node is dead. Its transaction has ended with its connection. */
 export function failLostImport(database: SystemDatabase, id: string, error: object): Promise<number> {
   return database.count(sql`
     update basalt.imports
@@ -62,8 +65,8 @@ export function failLostImport(database: SystemDatabase, id: string, error: obje
 }
 
 /**
- * Ends it, unless it has ended. Its node notices when it renews the row, and at the latest when it is to write its end: its
- * transaction finds no running import, and is undone.
+ * Ends an import, unless it has ended. Its node notices when it renews the row, and at the latest when it writes the
+ * end. Its transaction then finds no running import, and is undone.
  *
  * @param owner null for an administrator, who may end all
  */
@@ -81,7 +84,7 @@ export function cancelImport(
     returning ${status}`)
 }
 
-/** @param owner null for an administrator, who sees all */
+/** @param owner null for an administrator, who may read all */
 export function findImport(
   database: SystemDatabase,
   collection: string,

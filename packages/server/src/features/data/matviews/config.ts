@@ -1,7 +1,7 @@
 import { integer } from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** `matviews`: refreshing materialized views. */
+/** Keys of `matviews`, the refresh of materialized views. */
 export const matviewsConfig = Type.Object({
-  refresh_timeout: integer(3600, 'Seconds that refreshing a materialized view may take.', 1, 86_400),
+  refresh_timeout: integer(3600, 'Maximum duration of a refresh in seconds.', 1, 86_400),
 })

@@ -14,12 +14,12 @@ export const matviewErrorTable = {
   invalidRefreshMode: {
     status: 400,
     message: "refreshMode must be 'standard' or 'concurrent'",
-    help: '`standard` blocks readers while it runs; `concurrent` does not, and needs a unique index.',
+    help: '`standard` blocks readers while it runs. `concurrent` does not, and needs a unique index.',
   },
   invalidIdentifier: {
     status: 400,
     message: (name: string) => `invalid identifier: "${name}"`,
-    help: 'Schema and view are named by letters, digits and underscores, no digit first, at most 63 characters.',
+    help: 'Names of schemas and views are letters, digits and underscores, at most 63 characters, and do not begin with a digit.',
   },
   matviewNotFound: {
     status: 404,
@@ -39,12 +39,12 @@ export const matviewErrorTable = {
   matviewAlreadyRegistered: {
     status: 409,
     message: 'materialized view already registered',
-    help: 'There is a registration for this schema and view.',
+    help: 'This schema and view are already registered.',
   },
   refreshInProgress: {
     status: 409,
     message: 'refresh already in progress',
-    help: 'The view is being refreshed, or something else holds a lock on it. Try again later.',
+    help: 'The view is being refreshed, or another session holds a lock on it. Try again later.',
   },
   uniqueIndexMissing: {
     status: 409,
@@ -59,7 +59,7 @@ export const matviewErrorTable = {
   refreshFailed: {
     status: 500,
     message: 'refresh failed',
-    help: "The view's query failed; `data.reason` and `lastRefreshError` say why.",
+    help: "The view's query failed. `data.reason` and `lastRefreshError` have the reason.",
   },
   refreshTimeout: {
     status: 504,

@@ -11,11 +11,11 @@ export { matviewErrorTable } from './errors.ts'
 export interface MatviewsDeps {
   readonly database: Pick<Database, 'system' | 'aside'>
   readonly queue: JobQueue
-  /** Seconds that a refresh may take. */
+  /** Maximum duration of a refresh in seconds. */
   readonly refreshTimeout: number
 }
 
-/** Materialized views: which there are to be refreshed, and refreshing them by hand or by schedule. */
+/** Creates the feature that registers materialized views, and refreshes them on request or by schedule. */
 export function matviews({ database, queue, refreshTimeout }: MatviewsDeps): Feature {
   const { system, aside } = database
   const refresher = createRefresher({ database: system, aside, timeoutSeconds: refreshTimeout })

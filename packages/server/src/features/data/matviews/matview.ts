@@ -78,7 +78,7 @@ export async function deleteMatview(database: Queryable, id: string): Promise<Ma
   )
 }
 
-/** Records a successful refresh; undefined when the registration is gone. */
+/** Records a successful refresh. Returns undefined when the registration was removed. */
 export async function recordSuccess(
   transaction: Queryable,
   id: string,
@@ -92,7 +92,7 @@ export async function recordSuccess(
     returning ${columns}`)
 }
 
-/** Records a failed refresh, unless another refresh has ended since this one began. */
+/** Records a failed refresh, unless another refresh has ended since this one started. */
 export async function recordFailure(
   database: Queryable,
   id: string,

@@ -22,7 +22,7 @@ export interface MatviewDeps {
   readonly refresher: Refresher
 }
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'materialized views' } as const
 const collection = '/api/admin/matviews'
 const item = `${collection}/:id`
@@ -115,7 +115,7 @@ const unregister = operation({
   method: 'DELETE',
   path: item,
   summary: 'Remove the registration of a materialized view',
-  description: 'The view itself stays.',
+  description: 'The view itself is kept.',
   params,
   success: noContent,
   async handle({ database }: MatviewDeps, { params, origin }) {
@@ -143,7 +143,7 @@ const refresh = operation({
   },
 })
 
-/** Administration of materialized views. */
+/** Operations on materialized views. */
 export const matviewOperations = [list, register, get, update, unregister, refresh]
 
 /** @throws AppError matview_not_found */

@@ -11,7 +11,7 @@ export interface RefreshPayload {
   readonly schema?: string
 }
 
-/** Refreshes a view by schedule, and registers the view if it is not registered. */
+/** Creates the job that refreshes a view by schedule, and registers the view if needed. */
 export function refreshJob(
   database: SystemDatabase,
   refresher: Refresher,
@@ -20,7 +20,7 @@ export function refreshJob(
   return {
     name: 'materialized_view_refresh',
     retry: { attempts: 3, delay: 30, delayMax: 300, backoff: 2 },
-    // The database cancels a refresh that takes too long; this limit is for a database that does not.
+    // The database cancels a refresh that takes too long. This limit applies if it does not.
     timeout: timeoutSeconds + 120,
     findProblem({ view_name: view, schema = defaultSchema }) {
       if (!isIdentifier(view)) return 'view_name must be the name of a materialized view'

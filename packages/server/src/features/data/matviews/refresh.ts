@@ -14,33 +14,38 @@ import { matviewErrors } from './errors.ts'
 import { type Matview, recordFailure, recordSuccess } from './matview.ts'
 import { findViewState } from './view.ts'
 
-/** Refreshes at once on this node, each on a connection of its own beside the pools. */
+/** Maximum number of concurrent refreshes on this node, each on a connection of its own outside the pools. */
 const width = 2
-/** Times that a refresh begins, where each gives way to statements that change tables. */
+/** Maximum number of attempts of a refresh. Each attempt gives way to statements that change tables. */
 const attempts = 5
-/** Longest time a refresh waits for others' statements on the view to end. */
+/** Maximum time that a refresh waits for other statements on the view. */
 const lockTimeoutMs = 60_000
 
 export interface RefreshDeps {
   readonly database: SystemDatabase
-  /** Connections beside the pools. */
+  /** Connections outside the pools. */
   readonly aside: Database['aside']
   readonly timeoutSeconds: number
 }
 
-export interface Refreshed {
+export interface RefreshResult {
   readonly matview: Matview
   readonly durationMs: number
 }
 
-/** Refreshes views: each at most once at a time on all nodes, to the end even if the caller has disconnected. */
+/**
+ * Refresher of views. Each view is refreshed at most once at a time on all nodes, to the end even if the caller has
+ * disconnected.
+ */
 export interface Refresher {
   /**
+   * Refreshes a view.
+   *
    * @param signal cancels the refresh
    * @throws AppError matview_gone, refresh_in_progress, unique_index_missing, matview_not_populated, refresh_failed
    */
-  refresh(matview: Matview, signal?: AbortSignal): Promise<Refreshed>
-  /** Cancels what is in flight and waits for its end. */
+  refresh(matview: Matview, signal?: AbortSignal): Promise<RefreshResult>
+  /** Cancels refreshes in flight and waits for their end. */
   stop(): Promise<void>
 }
 
@@ -51,7 +56,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   /** Ids of views that this node refreshes, or is about to. */
   const inFlight = new Set<string>()
 
-  async function run(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
+  async function run(matview: Matview, signal: AbortSignal): Promise<RefreshResult> {
     signal.throwIfAborted()
     return await onConnection(aside, await aside.open(), signal, (connection) =>
       givingWay({ system: database, aside, to: 'all' }, connection, () =>
@@ -60,8 +65,8 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     )
   }
 
-  /** What gives way to a statement that changes a table is begun again once that has had its turn. */
-  async function untilDone(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
+  /** Repeats a refresh that gave way to a change of a table, after that change. */
+  async function untilDone(matview: Matview, signal: AbortSignal): Promise<RefreshResult> {
     for (let number = 1; ; number += 1) {
       try {
         return await run(matview, signal)
@@ -72,20 +77,20 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     }
   }
 
-  async function attempt(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
+  async function attempt(matview: Matview, signal: AbortSignal): Promise<RefreshResult> {
     let began = performance.now()
     try {
       const timed = () => {
         began = performance.now()
         return untilDone(matview, signal)
       }
-      // Unlike other work it keeps its position when its client disconnects.
+      // Unlike other work, a refresh keeps its position in the queue when its client disconnects.
       return await slots.take('refresh', width, timed, signal)
     } catch (error) {
       const failure =
         (await explainMissingRight(error, (query) => database.many<RemedyRow>(query))) ??
         toRefreshError(error, signal)
-      // What was refused has changed nothing, and what another refresh tells is not overwritten.
+      // A rejected refresh has changed nothing, and must not overwrite the record of another refresh.
       if (failure.status === 409 || failure.status === 404) throw failure
       const reason = String(failure.extras.data?.reason ?? failure.message)
       const durationMs = Math.round(performance.now() - began)
@@ -106,13 +111,13 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   }
 }
 
-/** One transaction: the lock, the checks, the refresh and the record of it, or nothing of all this. */
+/** Runs the lock, the checks, the refresh and its record in one transaction. */
 async function refreshOn(
   aside: Database['aside'],
   connection: Connection,
   { id, schemaName, viewName, refreshMode }: Matview,
   timeoutMs: number,
-): Promise<Refreshed> {
+): Promise<RefreshResult> {
   return await aside.transaction(connection, async (transaction) => {
     await transaction.one(sql`
       select set_config('statement_timeout', ${String(timeoutMs)}, true),
@@ -137,17 +142,19 @@ async function refreshOn(
   })
 }
 
-/** Locks the refresh until the transaction ends; false while another one, on whichever node, holds the lock. */
+/**
+ * Locks the refresh until the transaction ends. Returns false while another transaction holds the lock, on any node.
+ */
 async function tryLockRefresh(transaction: Queryable, id: string): Promise<boolean> {
   const { isLocked } = await transaction.one<{ isLocked: boolean }>(sql`
     select pg_try_advisory_xact_lock(hashtextextended('basalt refresh ' || ${id}::text, 0)) as "isLocked"`)
   return isLocked
 }
 
-/** Undefined table, undefined schema: the view went between the check and the refresh. */
+/** SQLSTATEs of an undefined table and schema: the view was dropped between the check and the refresh. */
 const goneCodes = ['42P01', '3F000']
 
-/** Failures that are not the view's. */
+/** Failures that the view did not cause. */
 const ownFailures = [
   'insufficient_permissions',
   'read_only_database',
@@ -156,7 +163,7 @@ const ownFailures = [
   'database_busy',
 ]
 
-/** What the client and the record get to know; the statement and its context stay in the log. */
+/** Returns the error for the client and the record. The statement and its context stay in the log. */
 function toRefreshError(error: unknown, signal: AbortSignal): AppError {
   if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''
@@ -167,7 +174,7 @@ function toRefreshError(error: unknown, signal: AbortSignal): AppError {
   if (code === '57014') return matviewErrors.refreshTimeout().with({ cause: error })
   const translated = translateDatabaseFailure(error)
   if (translated !== undefined && ownFailures.includes(translated.kind)) return translated
-  // Administrators read what their definition says.
+  // Administrators may read the messages of their definitions.
   const isOfDefinition = translated?.kind === 'database_definition_error'
   const reason =
     (isOfDefinition ? undefined : translated?.message) ?? (code === '' ? 'internal error' : messageOf(error))

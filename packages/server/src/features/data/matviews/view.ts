@@ -12,7 +12,7 @@ export interface ViewState {
   readonly hasUniqueIndex: boolean
 }
 
-/** Returns the state of a materialized view; undefined when there is none of that name. */
+/** Returns the state of a materialized view; undefined when none has that name. */
 export async function findViewState(
   database: Queryable,
   schema: string,

@@ -7,34 +7,34 @@ import { isObject, parseJson } from '../../../lib/json.ts'
 import { suggestion } from '../../../lib/suggestion.ts'
 import { procedureErrors } from './errors.ts'
 
-/** Parameters of a list, which functions that return a set take, too. */
+/** Parameters of a list that functions returning a set also accept. */
 const listParameters: readonly string[] = [
   ...['filter', 'sort', 'fields', 'expand', 'page', 'perPage', 'cursor', 'total', 'skipTotal'],
 ]
 
 export interface SplitQuery {
-  /** Texts by name of the parameter, in the order in which they were sent. */
-  readonly given: ReadonlyMap<string, readonly string[]>
-  /** The parameters of a list as sent; empty without any. */
+  /** Texts by parameter name, in the order in which they were sent. */
+  readonly values: ReadonlyMap<string, readonly string[]>
+  /** Query string of the list parameters; empty without any. */
   readonly list: string
-  /** The first of them. */
+  /** Name of the first list parameter. */
   readonly firstListParameter: string | undefined
 }
 
 /**
- * Tells arguments from parameters of a list. A parameter of the function comes first.
+ * Separates arguments from parameters of a list. A parameter of the function takes precedence.
  *
- * @param known parameters of the function; none where arguments come in the body
+ * @param known parameters of the function; none where arguments are in the body
  * @throws AppError unknown_argument, unknown_parameter
  */
 export function splitQuery(procedure: string, queryString: string, known: readonly string[]): SplitQuery {
-  const given = new Map<string, string[]>()
+  const values = new Map<string, string[]>()
   const list: { readonly name: string; readonly piece: string }[] = []
   for (const piece of queryString.split('&')) {
     const [[name, value] = []] = Object.entries(parseQuery(piece))
     if (name === undefined) continue
     if (known.includes(name)) {
-      given.set(name, [...(given.get(name) ?? []), String(value)])
+      values.set(name, [...(values.get(name) ?? []), String(value)])
     } else if (listParameters.includes(name)) {
       list.push({ name, piece })
     } else if (!name.startsWith('_')) {
@@ -45,16 +45,16 @@ export function splitQuery(procedure: string, queryString: string, known: readon
     }
   }
   return {
-    given,
+    values,
     list: list.map(({ piece }) => piece).join('&'),
     firstListParameter: list[0]?.name,
   }
 }
 
-/** The arguments of a body. */
+/** Arguments of a body. */
 export interface BodyArguments {
   readonly json: string
-  /** Undefined where the body is no object. */
+  /** Members; undefined where the body is no object. */
   readonly members: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -66,14 +66,14 @@ export function parseBody(text: string): BodyArguments {
 }
 
 /**
- * The arguments of a query string as a body would have them: a text is read by the type of its parameter, except where
- * that is made of JSON.
+ * Converts the arguments of a query string to a body. A text is converted by the type of its parameter. The exception
+ * is a type made of JSON.
  *
  * @throws AppError argument_given_twice, invalid_value
  */
-export function writeBody(passed: readonly Parameter[], given: SplitQuery['given']): string {
+export function writeBody(passed: readonly Parameter[], values: SplitQuery['values']): string {
   const members = passed.map((parameter) => {
-    const texts = given.get(parameter.name) ?? []
+    const texts = values.get(parameter.name) ?? []
     return `${JSON.stringify(parameter.name)}:${writeArgument(parameter, texts)}`
   })
   return `{${members.join(',')}}`

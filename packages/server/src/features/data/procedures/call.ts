@@ -40,7 +40,7 @@ export interface ProcedureDeps
   readonly database: Pick<CollectionDeps['database'], 'run'>
 }
 
-/** Everything that the endpoints work with. */
+/** Dependencies of the endpoints. */
 export interface Procedures extends ProcedureDeps {
   readonly statements: StatementCache
 }
@@ -55,16 +55,16 @@ export interface FunctionRequest {
 /** Overload that a request calls, and its arguments. */
 interface Arguments {
   readonly target: Target
-  /** The arguments as JSON text. */
+  /** Arguments as JSON text. */
   readonly json: string
-  /** Undefined where the body is no object. */
+  /** Members; undefined where the body is no object. */
   readonly members: Readonly<Record<string, unknown>> | undefined
   /** Parameters of a list as sent. */
   readonly list: string
   readonly firstListParameter: string | undefined
 }
 
-/** A compiled call. */
+/** Compiled call. */
 interface Plan {
   readonly template: Template
   /** Plan of the page; undefined without parameters of a list. */
@@ -73,7 +73,7 @@ interface Plan {
 }
 
 /**
- * Returns the result as JSON text; undefined of a function that returns nothing.
+ * Calls a function and returns the result as JSON text; undefined for a function without a result.
  *
  * @param choose finds the overload by the arguments
  */
@@ -108,7 +108,7 @@ async function run(
   const capture =
     announced &&
     changes.capture(announced.relation, announced.action, 'array', lacksColumns(announced.relation, reader))
-  // Elsewhere triggers log what the function writes.
+  // In the other case triggers log the writes of the function.
   const notification = capture?.takesChanges === true ? announced : undefined
   const plan = compile(procedures, { catalog, reader, searches }, { target, list }, notification)
   const steps = [
@@ -169,7 +169,7 @@ function requireOverloads(
   catalog: Catalog,
   { caller, procedure }: FunctionRequest,
 ): readonly DatabaseFunction[] {
-  // Before the catalog is asked: a program does not learn which other functions there are.
+  // The scope is checked before the catalog is read, so that a program does not learn which other functions exist.
   requireProcedure(caller.scope, procedure)
   const overloads = catalog.procedures.get(procedure)
   const reader = readerOf(caller)
@@ -192,11 +192,11 @@ function planPage(
   list: string,
 ): ListPlan {
   const query = parseListQuery(list)
-  // Its parts are parameters of pages alone.
+  // The parts are list parameters only.
   if ('aggregate' in query) throw new Error('an aggregate is no page')
   const plan = planList(context, relationOfResult(called), query, limits)
   const { paging } = plan
-  // The rows are made anyway: to count them is no dearer than an estimate.
+  // The function computes all rows anyway, so counting them costs no more than an estimate.
   return paging.kind === 'offset' && paging.total === 'estimated'
     ? { ...plan, paging: { ...paging, total: 'exact' } }
     : plan

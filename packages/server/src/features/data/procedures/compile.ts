@@ -16,11 +16,11 @@ import type { Notification } from './notification.ts'
 import type { Target } from './resolve.ts'
 import { columnsOf, relationOfResult } from './result.ts'
 
-/** Slot of the statements below: the arguments as JSON. */
+/** Slot of the statements below, for the arguments as JSON. */
 export const argumentsSlot = 'arguments'
 
 const json = sql`${new Slot(argumentsSlot)}::json`
-/** Alias of the rows that a set consists of. */
+/** Alias of the rows of a set. */
 const row = 't'
 const rowsAsJson = sql`coalesce(json_agg(r.*), '[]')`
 
@@ -29,13 +29,16 @@ function leaveRows(notification: Notification | undefined, rows: Sql): Sql {
   return sql`, ${leaveChanges(rows)}`
 }
 
-/** One row: the result as JSON; of a function that returns nothing, what PostgreSQL shows of it. */
+/**
+ * Compiles the call of a single result. Returns one row: the result as JSON, or for a void function the value that
+ * PostgreSQL returns.
+ */
 export function compileSingle(target: Target, notification: Notification | undefined): Sql {
   const { result } = target.called
   const value = sql`s.v`
-  // The subquery stays one: its value is named several times, and a function is called once.
+  // The subquery is kept separate: its value is referenced several times, and a function must be called once.
   const call = sql`select ${compileCall(target)} as v ${compileSource(target)} offset 0`
-  // Named although it says nothing: PostgreSQL leaves out a call that is stable and unused.
+  // The value is referenced although it says nothing: PostgreSQL leaves out an unused call of a stable function.
   if (result.kind === 'void') return sql`select ${value} from (${call}) s`
   const shown = compileResult(result, value)
   if (notification === undefined) return sql`select ${shown} from (${call}) s`
@@ -45,7 +48,7 @@ export function compileSingle(target: Target, notification: Notification | undef
     from (select ${shown} as v from (${call}) s offset 0) r`
 }
 
-/** One row: a JSON array. */
+/** Compiles the call of a set. Returns one row: a JSON array. */
 export function compileSet(target: Target, notification: Notification | undefined): Sql {
   const plan = planWholeRecord(relationOfResult(target.called), 'unrestricted')
   return sql`
@@ -53,7 +56,10 @@ export function compileSet(target: Target, notification: Notification | undefine
     from (select ${compileSelectList(plan, row)} ${compileRows(target)}) r`
 }
 
-/** One row: the page as a JSON array, and with it the number of all rows that match, unless it is not wanted. */
+/**
+ * Compiles the call of a page. Returns one row: the page as a JSON array, and the number of all matching rows unless
+ * it is skipped.
+ */
 export function compilePage(target: Target, list: ListPlan, notification: Notification | undefined): Sql {
   const { rows, order, perPage, paging } = list
   const where = sql`where ${compileConditions(rows, row)}`
@@ -72,21 +78,21 @@ export function compilePage(target: Target, list: ListPlan, notification: Notifi
     ) r`
 }
 
-/** `from … t (columns)`, where `t` are the rows of a set. */
+/** Compiles `from … t (columns)`, where `t` are the rows of a set. */
 function compileRows(target: Target): Sql {
   const names = columnsOf(target.called).map(({ name }) => sql.id(name))
   const rows = sql`lateral ${compileCall(target)} as ${sql.id(row)} (${sql.join(names)})`
   return target.passed.length === 0 ? sql`from ${rows}` : sql`${compileSource(target)} cross join ${rows}`
 }
 
-/** Where the arguments come from. */
+/** Compiles the source of the arguments. */
 function compileSource({ passed }: Target): Sql {
   return passed.length === 0
     ? sql.empty
     : sql`from json_to_record(${json}) as b (${compileBodyTypes(passed)})`
 }
 
-/** Converts each argument by itself as the call does, and does nothing with it. */
+/** Compiles the conversion of each argument by itself, as in the call. The result is discarded. */
 export function compileArgumentChecks({ called, passed, takesBody }: Target): readonly Sql[] {
   const [first] = called.parameters
   if (takesBody && first !== undefined) return [sql`select ${json}::${sql.type(first.type.name)}`]
@@ -97,7 +103,7 @@ export function compileArgumentChecks({ called, passed, takesBody }: Target): re
   )
 }
 
-/** The call by names: what is absent takes its default. */
+/** Compiles the call with named arguments. An absent argument gets its default. */
 function compileCall({ called, passed, takesBody }: Target): Sql {
   const name = sql`${sql.version(called.version)}${sql.id(called.schema, called.name)}`
   const [first] = called.parameters
@@ -106,7 +112,7 @@ function compileCall({ called, passed, takesBody }: Target): Sql {
     const isPassed = passed.includes(parameter)
     const type = sql.type(parameter.type.name)
     if (parameter.isVariadic) {
-      // PostgreSQL, Calling Functions: by name only as an array.
+      // A variadic argument can be named only as an array (PostgreSQL, Calling Functions).
       const { variadicDefault } = parameter
       const absent = variadicDefault === undefined ? sql`'{}'` : sql.expression(variadicDefault)
       const value = isPassed ? compileBodyValue(parameter, 'b') : absent

@@ -22,20 +22,20 @@ import {
 import { argumentsSlot, compileArgumentChecks } from './compile.ts'
 import { ambiguous, type Target } from './resolve.ts'
 
-/** A call that failed. */
+/** Call that failed. */
 export interface FailedCall {
   readonly caller: Caller
   readonly target: Target
-  /** All functions of the name. */
+  /** Functions of the name. */
   readonly overloads: readonly DatabaseFunction[]
-  /** The arguments as JSON text. */
+  /** Arguments as JSON text. */
   readonly json: string
   readonly isReadOnly: boolean
   /** Plan of the page; undefined without parameters of a list. */
   readonly list: ListPlan | undefined
 }
 
-/** Parts of the procedures that find the fault of a call. */
+/** Dependencies for finding the fault of a call. */
 interface FaultDeps {
   readonly database: Pick<UserDatabase, 'run'>
   readonly statements: StatementCache
@@ -43,9 +43,9 @@ interface FaultDeps {
 }
 
 /**
- * Returns the error to answer when a call has failed. A data exception in the function is answered as one of its arguments,
- * since a function works on what the client sent, but without PostgreSQL's text, which may quote a row that the caller must
- * not see. Any other failure in a function is a fault of its definition.
+ * Returns the error of a failed call. A data exception in the function counts as a fault of the arguments, since a
+ * function works on the client's input. The error does not have PostgreSQL's text, which may quote a hidden row. Any
+ * other failure in a function is a fault of its definition.
  */
 export async function explainFailure(
   deps: FaultDeps,
@@ -59,9 +59,10 @@ export async function explainFailure(
   const showsText = deps.isDevelopment || call.caller.isAdministrator
   if (isRaised(error)) return translateDatabaseFailure(failure)
   if (code === '25006' && call.isReadOnly) return writesByPost().with({ cause: error })
-  // Of this call, not of one in the function: PostgreSQL chooses by types alone, so that defaults may make overloads equal.
+  // This is ambiguous for this call, not for one within the function. PostgreSQL chooses by types alone, so that
+  // defaults may make overloads equal.
   if (code === '42725' && error.where === undefined) return ambiguous(call.overloads)
-  // The function works with the rights of its caller.
+  // The function runs with the privileges of its caller.
   if (isMissingPrivilege(error)) return databaseErrors.insufficientPermissions().with({ cause: error })
   const origin = originOf(error)
   if (origin === 'request' || origin === 'state') return translateDatabaseFailure(failure)
@@ -75,7 +76,7 @@ export async function explainFailure(
     .with({ ...(showsText && data !== undefined ? { data } : {}), cause: error })
 }
 
-/** A function that writes, or may, is not called by GET. */
+/** Returns the error of a function that writes, or may write, and is called by GET. */
 export function writesByPost(): AppError {
   return httpErrors.methodNotAllowed('GET', 'POST').with({ headers: { allow: 'POST' } })
 }
@@ -91,7 +92,7 @@ async function findFaultOfRequest(
   const checks = compileArgumentChecks(target).map((check) => fill(statements.template(check), slots))
   const misfit = await firstFailure(probe, checks)
   const fault = misfit && translateDatabaseFailure(misfit)
-  // A domain, too, has conditions of the operator's, which may fail by themselves.
+  // A domain has constraints of the operator, too, which may fail by themselves.
   if (fault !== undefined && fault.status < 500) return fault
   return list === undefined ? undefined : await findConditionFault(probe, failure, list.rows)
 }

@@ -7,14 +7,14 @@ import { procedureOperations } from './operations.ts'
 
 export { procedureErrorTable } from './errors.ts'
 
-/** Functions of the database, called over HTTP. */
+/** Creates the feature that serves functions of the database over HTTP. */
 export function procedures(deps: ProcedureDeps): Feature {
   return {
     name: 'procedures',
     routes(app) {
       void app.register(async (scope) => {
         acceptJsonText(scope)
-        // The schemas describe the operations for people.
+        // The schemas only describe the operations.
         scope.setValidatorCompiler(() => (value) => ({ value }))
         addOperations(scope, { ...deps, statements: new StatementCache() }, procedureOperations)
       })

@@ -18,13 +18,13 @@ import {
 } from '../collections/index.ts'
 import { columnsOf, isSet } from './result.ts'
 
-/** What the headers `X-Notify-Table` and `X-Notify-Action` ask for, as sent. */
+/** Headers `X-Notify-Table` and `X-Notify-Action`, as sent. */
 export interface NotifyHeaders {
   readonly table: string | undefined
   readonly action: string | undefined
 }
 
-/** Events that the call of a function announces: one for each row it returns. */
+/** Events that the call of a function announces: one for each returned row. */
 export interface Notification {
   readonly relation: Relation
   readonly action: ChangeAction
@@ -33,8 +33,8 @@ export interface Notification {
 const privileges = { create: 'insert', update: 'update', delete: 'delete' } as const
 
 /**
- * Undefined for headers that ask for nothing that can be announced: they are ignored. Only a caller who may write the
- * table so can make its events, and of a function whose rows have the table's primary key.
+ * Finds the notification of a call. Undefined for headers without an event that can be announced; they are ignored.
+ * The caller must have the privilege for that write, and the function must return rows with the table's primary key.
  */
 export function findNotification(
   { relations }: Catalog,
@@ -44,12 +44,12 @@ export function findNotification(
 ): Notification | undefined {
   const relation = relations.get(table)
   if (relation === undefined || !isAction(action)) return undefined
-  // One value alone is no record.
+  // A single value is no record.
   if (!isSet(called) && called.result.kind === 'scalar') return undefined
   if (relation.kind !== 'table' && relation.kind !== 'partitioned_table') return undefined
   if (scope.kind === 'caller' && scope.grant?.tables?.has(table) === false) return undefined
   if (reader !== 'unrestricted' && relation.rlsGap !== undefined) return undefined
-  // Policies may hide a row that is still there from the caller, and no one else is asked about it.
+  // Policies may hide an existing row from the caller, and events have no other reader.
   if (action === 'delete' && reader !== 'unrestricted' && relation.rlsEnabled) return undefined
   const mayDo = privilegesOf(relation, reader)
   if (!mayDo[privileges[action]] || !mayDo.select || relation.primaryKey.length === 0) return undefined
@@ -64,10 +64,10 @@ function isAction(text: string): text is ChangeAction {
 }
 
 /**
- * After the call: replaces the rows that it has left by what the events shall say. That is what the table holds under
- * their keys and the caller sees there, whatever the function returned: no argument makes an event of a row that does
- * not exist. Of a delete it is the returned row, where the table has none with its key. Where triggers log the changes of
- * the table, it is nothing.
+ * Compiles a statement that runs after the call and replaces its stashed rows by the contents of the events. They are
+ * what the table has under their keys and the caller may read, whatever the function returned. No argument can
+ * therefore make an event of a row that does not exist. For a delete it is the returned row, if the table has none
+ * with its key. Where triggers log the changes of the table, there is none.
  */
 export function compileNotification({ relation, action }: Notification, reader: Reader): Sql {
   const { schema, name, primaryKey } = relation
@@ -90,7 +90,7 @@ export function compileNotification({ relation, action }: Notification, reader: 
   ), '[]')`)
 }
 
-/** The rows that the call has left, with their keys as `k`. */
+/** Compiles the rows that the call has stashed, with their keys as `k`. */
 function returnedRows({ primaryKey }: Relation): Sql {
   const types = primaryKey.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`)
   return sql`

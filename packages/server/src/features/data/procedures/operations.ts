@@ -9,26 +9,29 @@ import { callFunction, type Procedures } from './call.ts'
 import { writesByPost } from './failures.ts'
 import { parameterNames, resolve } from './resolve.ts'
 
-/** Functions of the database. Bodies stay text, which PostgreSQL reads; what is right depends on the function. */
+/**
+ * Operations that call functions of the database. Bodies stay text, because PostgreSQL parses them. What is valid
+ * depends on the function.
+ */
 
 const params = Type.Object({
-  procedure: Type.String({ description: 'A function; outside `public` as `schema.function`.' }),
+  procedure: Type.String({ description: 'A function. Outside `public` it is written `schema.function`.' }),
 })
 
 const listQuery = {
-  filter: Type.Optional(Type.String({ description: 'Rows of a set, as in a list.' })),
+  filter: Type.Optional(Type.String({ description: 'Filter on the rows of a set, as in a list.' })),
   sort: Type.Optional(
     Type.String({ description: 'Order of a set: comma-separated columns; `-` sorts descending.' }),
   ),
   fields: Type.Optional(Type.String({ description: 'Columns of a set, comma-separated.' })),
   page: Type.Optional(Type.Integer()),
-  perPage: Type.Optional(Type.Integer({ description: '1 to 500, 20 unless given.' })),
+  perPage: Type.Optional(Type.Integer({ description: '1 to 500, 20 unless values.' })),
   skipTotal: Type.Optional(Type.Boolean()),
 }
 
 const result = Type.Unknown({
   description:
-    'One value, one row as an object, or an array of rows; with a parameter of a list, a page as a list answers it.',
+    'One value, one row as an object, or an array of rows. With a parameter of a list, a page as in a list.',
 })
 
 const common = {
@@ -51,7 +54,7 @@ const call = operation({
   headers: Type.Object({
     ...idempotencyHeaders,
     'x-notify-table': Type.Optional(
-      Type.String({ description: 'A collection: each returned row is announced as a change of it.' }),
+      Type.String({ description: 'A collection. Each returned row is announced as a change of it.' }),
     ),
     'x-notify-action': Type.Optional(Type.String({ description: 'create, update or delete' })),
   }),
@@ -86,10 +89,10 @@ const read = operation({
   async handle(procedures: Procedures, { http, params: { procedure } }, reply) {
     const request = { caller: callerOf(http, reply), procedure, isReadOnly: true }
     const answer = await callFunction(procedures, request, (overloads) => {
-      const { given, ...list } = splitQuery(procedure, queryOf(http), parameterNames(overloads))
-      const target = resolve(overloads, [...given.keys()])
+      const { values, ...list } = splitQuery(procedure, queryOf(http), parameterNames(overloads))
+      const target = resolve(overloads, [...values.keys()])
       if (target.called.volatility === 'volatile') throw writesByPost()
-      const json = writeBody(target.passed, given)
+      const json = writeBody(target.passed, values)
       return { target, json, members: JSON.parse(json), ...list }
     })
     if (answer === undefined) void reply.code(204)
@@ -100,7 +103,7 @@ const read = operation({
 export const procedureOperations = [call, read]
 
 function isExecutable({ procedures }: Catalog, { params: of }: FastifyRequest): boolean {
-  // The path of both operations has it.
+  // The path of both operations has the parameter.
   const { procedure } = of as { readonly procedure: string }
   return procedures.get(procedure)?.some(({ anonymousMayExecute }) => anonymousMayExecute) === true
 }

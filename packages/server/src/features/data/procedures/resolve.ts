@@ -3,19 +3,19 @@ import type { AppError } from '../../../lib/errors.ts'
 import { suggestion } from '../../../lib/suggestion.ts'
 import { procedureErrors } from './errors.ts'
 
-/** A function, and what of its parameters a request passes. */
+/** Function, and the parameters that a request passes. */
 export interface Target {
   readonly called: DatabaseFunction
-  /** In the order of the declaration. */
+  /** Passed parameters in the order of the declaration. */
   readonly passed: readonly Parameter[]
-  /** Whether the body as a whole is its only argument. */
+  /** True if the whole body is its only argument. */
   readonly takesBody: boolean
 }
 
 /**
- * Finds the overload that takes the arguments, by their names alone: a client's JSON has no types to tell overloads apart
- * by. One that leaves fewer parameters to their defaults comes first. A parameter without an argument
- * or a default is null.
+ * Finds the overload that accepts the arguments, by their names alone, as JSON has no types to distinguish overloads
+ * by. The one that leaves fewest parameters to their defaults wins. A parameter without an argument or a default is
+ * null.
  *
  * @param overloads those that the caller may execute, at least one
  * @param names undefined where the body is no object
@@ -43,7 +43,7 @@ export function resolve(
   return match(matching, names)
 }
 
-/** Whether every argument goes into its only parameter, which has no name. */
+/** Returns whether every argument goes into its only parameter, which has no name. */
 function isOfWholeBody({ parameters: [first, ...others] }: DatabaseFunction): boolean {
   return others.length === 0 && first?.name === '' && ['json', 'jsonb'].includes(first.type.base)
 }
@@ -62,8 +62,8 @@ function refuse(overloads: readonly DatabaseFunction[]): Error {
 }
 
 function match(matching: readonly DatabaseFunction[], names: readonly string[]): Target {
-  const given = new Set(names)
-  const absent = ({ parameters }: DatabaseFunction) => parameters.filter(({ name }) => !given.has(name))
+  const passed = new Set(names)
+  const absent = ({ parameters }: DatabaseFunction) => parameters.filter(({ name }) => !passed.has(name))
   const ranked = matching
     .map((called) => ({
       called,
@@ -78,7 +78,7 @@ function match(matching: readonly DatabaseFunction[], names: readonly string[]):
     throw ambiguous(equal.map(({ called }) => called))
   }
   const { called } = best
-  return { called, passed: called.parameters.filter(({ name }) => given.has(name)), takesBody: false }
+  return { called, passed: called.parameters.filter(({ name }) => passed.has(name)), takesBody: false }
 }
 
 export function ambiguous(overloads: readonly DatabaseFunction[]): AppError {
@@ -98,13 +98,13 @@ function explainMismatch(
     : procedureErrors.unknownArgument(unknown, procedure, suggestion(unknown, known))
 }
 
-/** Of all overloads. */
+/** Returns the parameter names of all overloads. */
 export function parameterNames(overloads: readonly DatabaseFunction[]): string[] {
   const names = overloads.flatMap(({ parameters }) => parameters.map(({ name }) => name))
   return [...new Set(names)].filter((name) => name !== '')
 }
 
-/** `f(a integer), f(a text)` */
+/** Formats the signatures: `f(a integer), f(a text)` */
 function describe(overloads: readonly DatabaseFunction[]): string {
   return overloads
     .map(({ procedure, parameters }) => {

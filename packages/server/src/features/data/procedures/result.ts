@@ -1,17 +1,17 @@
 import type { Column, DatabaseFunction, Relation } from '../../../database/catalog/model.ts'
 
-/** Whether a call answers rows. */
+/** Returns whether a call returns rows. */
 export function isSet({ returnsSet, result }: DatabaseFunction): boolean {
   return returnsSet && result.kind !== 'void'
 }
 
-/** Of one row that a call answers; none where it answers none. */
+/** Returns the columns of a returned row; empty if the call returns none. */
 export function columnsOf({ result }: DatabaseFunction): readonly Pick<Column, 'name' | 'type'>[] {
   if (result.kind === 'row') return result.columns
   return result.kind === 'scalar' ? [result] : []
 }
 
-/** The rows of a function as a relation that a list can be planned on. It has no key. */
+/** Returns the rows of a function as a relation that a list can be planned on. It has no key. */
 export function relationOfResult(called: DatabaseFunction): Relation {
   const columns = columnsOf(called).map(
     ({ name, type }, index): Column => ({

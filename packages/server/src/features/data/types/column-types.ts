@@ -1,9 +1,9 @@
 import type { ColumnType } from '../../../database/catalog/model.ts'
 
-/** Whether a type is of what is read or of what may be written. */
+/** Direction of a type: of a value that is read or that may be written. */
 export type Direction = 'read' | 'write'
 
-/** A value of the column as its JSON is parsed, NULL aside. */
+/** Returns the type of a column's value after its JSON is parsed, NULL aside. */
 export function printType(type: ColumnType, direction: Direction): string {
   if (type.element !== undefined) return `(${printType(type.element, direction)} | null)[]`
   if (type.attributes !== undefined) {
@@ -38,12 +38,12 @@ export function printEnum(labels: readonly string[]): string {
   return labels.length === 0 ? 'never' : labels.map(printText).join(' | ')
 }
 
-/** The name of a member: bare where TypeScript lets it be. */
+/** Returns the name of a member, without quotes where TypeScript allows it. */
 export function printName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : printText(name)
 }
 
-/** A literal in single quotes, on one line. */
+/** Returns a literal in single quotes, on one line. */
 export function printText(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${escaped.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}'`

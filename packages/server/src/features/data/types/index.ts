@@ -8,11 +8,14 @@ export type TypesFormat = 'client' | 'kysely'
 
 export interface GeneratedTypes {
   readonly text: string
-  /** Of the definitions: other than this when the text may be another. */
+  /** Fingerprint of the definitions. It differs when the text may differ. */
   readonly fingerprint: string
 }
 
-/** Makes the types of what the schemas hold, independent of the role that reads them. @param transaction at its start */
+/**
+ * Generates the types of the schemas' contents, independent of the role that reads them. @param transaction new
+ * transaction without statements
+ */
 export async function generateTypes(
   transaction: Queryable,
   scope: Pick<CatalogScope, 'schemas' | 'exposePartitions'>,

@@ -31,7 +31,10 @@ export type Insert<T extends keyof Tables> = Tables[T]['Insert']
 export type Update<T extends keyof Tables> = Tables[T]['Update']
 `
 
-/** The types of the collections and procedures, as `@basaltdb/client` takes them. Pure: the same of the same catalog. */
+/**
+ * Prints the types of the collections and procedures, as `@basaltdb/client` uses them. Pure: the same for the same
+ * catalog.
+ */
 export function printDatabase(catalog: Catalog, isNotNull: NotNullColumns): string {
   const relations = inOrder([...catalog.relations.values()], ({ collection }) => collection)
   const tables = relations.map((relation) => printRelation(catalog, relation, isNotNull))
@@ -77,7 +80,7 @@ function printRelation(catalog: Catalog, relation: Relation, isNotNull: NotNullC
     .map((relationship) => {
       const { name, target, kind } = relationship
       const many = kind === 'one-to-many'
-      // With the columns a change of what the name means is a change of the file.
+      // The comment has the columns, so that a name with a new meaning changes the file.
       return `${printName(name)}: { table: ${printText(target)}; many: ${many} } // ${printKey(relationship)}`
     })
   return `    ${printName(relation.collection)}: {
@@ -89,7 +92,7 @@ function printRelation(catalog: Catalog, relation: Relation, isNotNull: NotNullC
     }`
 }
 
-/** The columns that a relation follows, on one line. */
+/** Prints the columns that a relation follows, on one line. */
 function printKey({ kind, target, pairs }: Relationship): string {
   const columns = pairs.map(({ from, to }) => (kind === 'one-to-many' ? `${target}.${to}` : from))
   return columns.join(', ').replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')
@@ -112,7 +115,7 @@ function block(members: readonly string[]): string {
   return `{\n${members.map((member) => `        ${member}`).join('\n')}\n      }`
 }
 
-/** Overloads are a union; one that cannot be called by names is left out. */
+/** Prints the overloads of a procedure as a union. An overload that cannot be called by names is left out. */
 function printProcedure(name: string, overloads: readonly DatabaseFunction[]): string[] {
   const callable = overloads.filter(
     ({ isPolymorphic, parameters }) => !isPolymorphic && parameters.every((each) => each.name !== ''),
@@ -152,7 +155,7 @@ function printReturns({ result, returnsSet }: DatabaseFunction): string {
   }
 }
 
-/** The enums that columns and parameters use, by name. */
+/** Finds the enums that columns and parameters use, by name. */
 function findEnums({ relations, functions }: Catalog): ReadonlyMap<string, readonly string[]> {
   const enums = new Map<string, readonly string[]>()
   const add = (type: ColumnType) => {
@@ -165,14 +168,14 @@ function findEnums({ relations, functions }: Catalog): ReadonlyMap<string, reado
   return new Map(inOrder([...enums], ([name]) => name))
 }
 
-/** Without quotes, and without the schema where a collection would have none. */
+/** Returns the name without quotes, and without the schema where a collection would have none. */
 function nameOf({ name }: ColumnType): string {
   return name
     .replace(/^public\./, '')
     .replaceAll(/"((?:[^"]|"")*)"/g, (_, quoted: string) => quoted.replaceAll('""', '"'))
 }
 
-/** The same on every machine, whatever its language. */
+/** Sorts items in an order that is the same on every machine, whatever its language. */
 export function inOrder<Item>(items: readonly Item[], nameOfItem: (item: Item) => string): Item[] {
   return items.toSorted((one, other) => (nameOfItem(one) < nameOfItem(other) ? -1 : 1))
 }

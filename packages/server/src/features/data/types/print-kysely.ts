@@ -9,7 +9,7 @@ import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 `
 
-/** `DB` for kysely: values as node-postgres parses them. */
+/** Prints `DB` for kysely, with values as node-postgres parses them. */
 export function printKysely(catalog: Catalog, isNotNull: NotNullColumns): string {
   const relations = inOrder([...catalog.relations.values()], ({ collection }) => collection)
   return `${head}\nexport interface DB {\n${relations.map((relation) => printRelation(relation, isNotNull)).join('\n')}\n}\n`
@@ -45,7 +45,9 @@ interface Types {
 
 const same = (type: string): Types => ({ read: type, write: type })
 
-/** What node-postgres makes of values without parsers of one's own (brianc/node-pg-types, textParsers). */
+/**
+ * Returns the types of values that node-postgres parses without custom parsers (brianc/node-pg-types, textParsers).
+ */
 function typesOf(type: ColumnType): Types {
   if (type.element !== undefined) {
     const { read, write } = typesOf(type.element)

@@ -1,10 +1,13 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-/** Which columns of views never hold NULL, as the columns they show never do: PostgreSQL itself does not say. */
+/**
+ * Predicate for view columns that never hold NULL, because their source columns never do. PostgreSQL itself does not
+ * say.
+ */
 export type NotNullColumns = (schema: string, view: string, column: string) => boolean
 
-/** A column of a view that shows a column as it is. */
+/** Source column of an unchanged view column. */
 export interface Origin {
   readonly name: string
   readonly relation: string
@@ -28,7 +31,7 @@ interface ColumnRow {
 
 const isOfUser = sql`n.nspname not in ('pg_catalog', 'information_schema')`
 
-/** As parsed by PostgreSQL: a tree of nodes as text (`pg_node_tree`). */
+/** Query of the view definitions as parsed by PostgreSQL: a tree of nodes as text (`pg_node_tree`). */
 const viewsQuery: Sql = sql`
   select c.oid::text as oid, n.nspname as schema, c.relname as name, r.ev_action::text as definition
   from pg_rewrite r
@@ -71,8 +74,8 @@ export async function findNotNullColumns(transaction: Queryable): Promise<NotNul
 }
 
 /**
- * The columns of a view, by number, that show a column as it is and are not made NULL by a join: of a definition that
- * is not plain, none. Pure.
+ * Reads the view columns, by number, that are unchanged source columns and cannot become NULL by a join. A definition
+ * that is not plain has none. Pure.
  */
 function readOrigins(definition: string): ReadonlyMap<number, Origin> {
   const isPlain =
@@ -84,7 +87,7 @@ function readOrigins(definition: string): ReadonlyMap<number, Origin> {
     entriesOf(definition).flatMap((entry): [number, Origin][] => {
       const match = showsColumn.exec(entry)
       const [, position = '', name = '', relation = '', column = ''] = match ?? []
-      if (match === null || relation === '0' || !isAlwaysThere(entry, definition)) return []
+      if (match === null || relation === '0' || !isNeverNull(entry, definition)) return []
       return [[Number(position), { name: withoutBackslashes(name), relation, position: Number(column) }]]
     }),
   )
@@ -95,8 +98,11 @@ const showsColumn =
 
 const outerJoin = /:jointype [123] /
 
-/** Since PostgreSQL 16 a column says itself which joins may make it NULL, but only those of its own query. */
-function isAlwaysThere(entry: string, definition: string): boolean {
+/**
+ * Returns whether no join makes the column NULL. Since PostgreSQL 16 a column names the joins that may, but only
+ * those of its own query.
+ */
+function isNeverNull(entry: string, definition: string): boolean {
   return !outerJoin.test(definition) || / :varnullingrels \(b\) /.test(entry)
 }
 
@@ -104,7 +110,7 @@ function hasHiddenJoin(definition: string): boolean {
   return outerJoin.test(definition) && definition.split('{QUERY ').length > 2
 }
 
-/** The elements of the target list of the outermost query. */
+/** Returns the elements of the target list of the outermost query. */
 function entriesOf(definition: string): string[] {
   const entries: string[] = []
   let depth = 0
@@ -112,7 +118,7 @@ function entriesOf(definition: string): string[] {
   let isList = false
   for (let index = 0; index < definition.length; index += 1) {
     const character = definition[index]
-    // What is special in a name or a constant has a backslash before it.
+    // Special characters in a name or constant are preceded by a backslash.
     if (character === '\\') index += 1
     else if (character === '{' || character === '(') {
       // ({QUERY … :targetList ({TARGETENTRY …} …) …})

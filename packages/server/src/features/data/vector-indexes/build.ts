@@ -12,16 +12,18 @@ import { compileCreateIndex, type VectorIndexDefinition } from './definition.ts'
 import { vectorIndexErrors } from './errors.ts'
 import * as queries from './queries.ts'
 
-/** Longest time a build waits for a lock on the table. */
+/** Maximum time that a build waits for a lock on the table. */
 const lockTimeoutMs = 60_000
 
-/** Builds and drops indexes on connections of their own, to the end even if the client has disconnected. */
+/**
+ * Builder that creates and drops indexes on connections of their own, to the end even if the client has disconnected.
+ */
 export interface IndexBuilder {
-  /** @throws AppError index_build_in_progress, vector_index_exists, index_refused, index_failed */
+  /** Builds an index. @throws AppError index_build_in_progress, vector_index_exists, index_refused, index_failed */
   build(definition: VectorIndexDefinition): Promise<void>
-  /** Blocks neither readers nor writers of the table. */
+  /** Drops an index without blocking readers and writers of the table. */
   drop(schema: string, name: string): Promise<void>
-  /** Cancels what is in flight and waits for its end. */
+  /** Cancels builds in flight and waits for their end. */
   stop(): Promise<void>
 }
 
@@ -35,9 +37,9 @@ export function createIndexBuilder({
   async function run(statement: Sql): Promise<void> {
     work.signal.throwIfAborted()
     await onConnection(aside, await aside.open(), work.signal, async (connection) => {
-      // The connection of a pooler is shared: what is set on it would stay.
+      // The connection of a pooler is shared, so settings would stay on it.
       if (!engine.isPooled) await relaxTimeouts(connection)
-      // Asked for by an administrator, so that others wait for its end, unless it would wait for theirs.
+      // An administrator requested the build, so other sessions wait for its end, unless it would wait for theirs.
       const build = async () => void (await connection.query(statement))
       if (engine.isPooled) await build()
       else await givingWay({ system, aside, to: 'deadlocked' }, connection, build)
@@ -47,7 +49,7 @@ export function createIndexBuilder({
   const drop = (schema: string, name: string) =>
     run(sql`drop index concurrently if exists ${sql.id(schema, name)}`)
 
-  /** What a build that failed or died has left: an index that costs every write and serves no read. */
+  /** Drops the index of a failed or interrupted build, which costs every write and supports no read. */
   async function dropInvalid({ relation, name }: VectorIndexDefinition): Promise<void> {
     const found = await queries.findVectorIndex(system, relation.schema, name)
     if (found?.valid === false && found.table === relation.name) await drop(relation.schema, name)
@@ -95,17 +97,17 @@ async function relaxTimeouts(connection: Connection): Promise<void> {
       set_config('lock_timeout', ${String(lockTimeoutMs)}, false)`)
 }
 
-/** The statement and its context stay in the log. */
+/** Returns the error for the client. The statement and its context stay in the log. */
 function toBuildError(error: unknown, name: string): AppError {
   if (error instanceof AppError) return error
   if (error instanceof GaveWay) return vectorIndexErrors.indexGaveWay()
   const code = codeOf(error) ?? ''
-  // Another session has made one of the name meanwhile.
+  // Another session has created an index of the name meanwhile.
   if (code === '42P07') return vectorIndexErrors.vectorIndexExists(name)
   const translated = translateDatabaseFailure(error)
   if (translated?.status === 503) return translated
   const reason = code === '' ? 'internal error' : messageOf(error)
-  // Values, limits of the type, and definitions that do not fit each other.
+  // These are values, limits of the type, and definitions that do not match.
   const isRefused = /^(22|42|54|0A)/.test(code)
   const create = isRefused ? vectorIndexErrors.indexRefused : vectorIndexErrors.indexFailed
   return create(reason).with({ cause: error })

@@ -24,7 +24,7 @@ const required = ['table', 'column', 'method', 'metric'] as const
 const parameter = ([minimum, maximum]: readonly [number, number], description: string) =>
   Type.Optional(checkedByHandler({ type: 'integer', minimum, maximum }, Type.Number({ description })))
 
-/** Vector index to build. The handler checks it, for messages that name what the method takes. */
+/** Vector index to build. The handler validates it, for messages that name the parameters of the method. */
 export const CreateVectorIndex = component(
   'CreateVectorIndex',
   Type.Object({
@@ -32,8 +32,8 @@ export const CreateVectorIndex = component(
     column: requiredByHandler(Type.String()),
     method: requiredByHandler(checkedByHandler({ enum: methods }, Type.String())),
     metric: requiredByHandler(checkedByHandler({ enum: metrics }, Type.String())),
-    schema: Type.Optional(Type.String({ description: 'public unless given.' })),
-    index_name: Type.Optional(Type.String({ description: 'idx_<table>_<column>_<method> unless given.' })),
+    schema: Type.Optional(Type.String({ description: '`public` unless given.' })),
+    index_name: Type.Optional(Type.String({ description: '`idx_<table>_<column>_<method>` unless given.' })),
     lists: parameter(parameters.ivfflat.lists, 'ivfflat: number of lists.'),
     m: parameter(parameters.hnsw.m, 'hnsw: links of each row.'),
     ef_construction: parameter(parameters.hnsw.ef_construction, 'hnsw: candidates while building.'),
@@ -54,7 +54,7 @@ export interface VectorIndexDefinition {
 
 const allParameters = ['lists', 'm', 'ef_construction'] as const
 
-/** Longer names PostgreSQL would cut, and the index could not be found again. */
+/** Maximum name length. PostgreSQL would cut a longer name, and the index could not be found again. */
 const maxNameBytes = 63
 
 /** @throws AppError that names the field */
@@ -106,7 +106,7 @@ function readOptions(method: 'hnsw' | 'ivfflat', input: CreateVectorIndex) {
   })
 }
 
-/** Cut at a character. */
+/** Returns the default name, cut at a character boundary. */
 function defaultName(table: string, column: string, method: string): string {
   const tail = `_${method}`
   let middle = `idx_${table}_${column}`
@@ -120,13 +120,13 @@ const classes: Readonly<Record<DistanceMetric, string>> = {
   inner_product: 'ip_ops',
 }
 
-/** The metric of an operator class, `halfvec_ip_ops`. */
+/** Returns the metric of an operator class such as `halfvec_ip_ops`. */
 export function metricOf(operatorClass: string): DistanceMetric | undefined {
   const [, found] = /^[a-z]+_((?:cosine|l2|ip)_ops)$/.exec(operatorClass) ?? []
   return (Object.keys(classes) as DistanceMetric[]).find((metric) => classes[metric] === found)
 }
 
-/** Blocks neither readers nor writers of the table. */
+/** Compiles a build that blocks neither readers nor writers of the table. */
 export function compileCreateIndex(definition: VectorIndexDefinition): Sql {
   const { name, relation, column, method, metric, options } = definition
   const operators = sql.id(column.vectorSchema, `${column.type.base}_${classes[metric]}`)

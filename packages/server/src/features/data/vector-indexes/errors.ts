@@ -14,7 +14,7 @@ export const vectorIndexErrorTable = {
   unsupportedIndexMethod: {
     status: 400,
     message: (name: string) => `unsupported index method "${name}"; valid: hnsw, ivfflat`,
-    help: '`hnsw` is quicker to search and slower to build; `ivfflat` is built when the table has rows.',
+    help: '`hnsw` is faster to search and slower to build. `ivfflat` should be built when the table has rows.',
   },
   invalidIndexOption: {
     status: 400,
@@ -34,23 +34,23 @@ export const vectorIndexErrorTable = {
   indexBuildInProgress: {
     status: 409,
     message: 'another index build is already in progress',
-    help: 'One index is built at a time, whichever node builds it. Try again later.',
+    help: 'Only one index is built at a time, on all nodes together. Try again later.',
   },
   indexGaveWay: {
     status: 409,
     message: 'the index build gave way to a statement that changes the table; try again',
-    help: 'A transaction that the build waited for was about to change the table, and would have waited for the build.',
+    help: 'The build waited for a transaction that was about to change the table and would have waited for the build.',
   },
-  /** What the table holds, or its type, forbids the index. */
+  /** The contents of the table, or the type of the column, forbid the index. */
   indexRefused: {
     status: 400,
     message: (reason: string) => `failed to create index: ${reason}`,
-    help: 'PostgreSQL refused the index; the message says why. Nothing is left of it.',
+    help: 'PostgreSQL rejected the index. The message has the reason. Nothing remains of it.',
   },
   indexFailed: {
     status: 500,
     message: (reason: string) => `failed to create index: ${reason}`,
-    help: 'The build failed; the message says why. Nothing is left of it.',
+    help: 'The build failed. The message has the reason. Nothing remains of it.',
   },
 } as const
 

@@ -12,7 +12,7 @@ export interface VectorIndexDeps {
   readonly catalog: LiveCatalog
 }
 
-/** Indexes of pgvector: which there are, building and dropping them. */
+/** Creates the feature that lists, builds and drops pgvector indexes. */
 export function vectorIndexes({ database, catalog }: VectorIndexDeps): Feature {
   const builder = createIndexBuilder(database)
   const context = { database: database.system, catalog, builder }

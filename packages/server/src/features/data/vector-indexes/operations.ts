@@ -16,7 +16,7 @@ export interface VectorIndexContext {
   readonly builder: IndexBuilder
 }
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'vector indexes' } as const
 const path = '/api/admin/vector/indexes'
 
@@ -45,7 +45,7 @@ const create = operation({
   path,
   summary: 'Build a vector index',
   description:
-    'Readers and writers of the table are not blocked. Answers when it is built, and continues when the client disconnects. One at a time.',
+    'The build does not block readers and writers. The response comes when it is done. It continues when the client disconnects. Only one index is built at a time.',
   body: CreateVectorIndex,
   success: created(
     component(
@@ -77,7 +77,7 @@ const remove = operation({
   summary: 'Delete a vector index',
   params: Type.Object({ name: Type.String() }),
   query: Type.Object({
-    schema: Type.Optional(Type.String({ description: 'public unless given.' })),
+    schema: Type.Optional(Type.String({ description: '`public` unless given.' })),
   }),
   success: noContent,
   async handle({ database, catalog, builder }: VectorIndexContext, { params, query, origin }) {
@@ -96,5 +96,5 @@ const remove = operation({
   },
 })
 
-/** Administration of vector indexes. */
+/** Operations on vector indexes. */
 export const vectorIndexOperations = [list, create, remove]

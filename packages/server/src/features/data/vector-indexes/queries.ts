@@ -6,7 +6,7 @@ import { type Answered, component, nullable } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { methods, metrics } from './definition.ts'
 
-/** Index of pgvector. */
+/** pgvector index. */
 export const VectorIndex = component(
   'VectorIndex',
   Type.Object({
@@ -14,19 +14,19 @@ export const VectorIndex = component(
     schema: Type.String(),
     table: Type.String(),
     method: Type.Enum(methods),
-    definition: Type.String({ description: 'SQL.' }),
-    column: nullable(Type.String(), { description: 'null of an index over an expression.' }),
+    definition: Type.String({ description: 'Definition in SQL.' }),
+    column: nullable(Type.String(), { description: 'Column; null for an index on an expression.' }),
     metric: nullable(Type.Enum(metrics), {
-      description: 'null of an index that the distances of the API do not use.',
+      description: 'Metric; null for an index that the distances of the API do not use.',
     }),
-    valid: Type.Boolean({ description: 'Whether it is built.' }),
+    valid: Type.Boolean({ description: 'True if the index is complete.' }),
     sizeBytes: Type.Integer(),
   }),
 )
 
-/** Index as the catalog has it; the definition is empty while the table is locked. */
+/** Index as the catalog has it. The definition is empty while the table is locked. */
 export type StoredVectorIndex = Omit<Answered<typeof VectorIndex>, 'metric'> & {
-  /** `vector_cosine_ops` */
+  /** Operator class such as `vector_cosine_ops`. */
   readonly operatorClass: string
 }
 
@@ -61,7 +61,7 @@ export async function findVectorIndex(
     ${vectorIndexes} where n.nspname = ${schema} and x.relname = ${name}`)
 }
 
-/** Returns whether anything in the schema has the name: tables and indexes share theirs. */
+/** Returns whether any object in the schema has the name, since tables and indexes share their names. */
 export async function isNameTaken(database: Queryable, schema: string, name: string): Promise<boolean> {
   const { is_taken } = await database.one<{ is_taken: boolean }>(sql`
     select exists (
@@ -71,10 +71,10 @@ export async function isNameTaken(database: Queryable, schema: string, name: str
   return is_taken
 }
 
-/** A build that does not renew its lease for so long has died with its node. */
+/** Time without a renewal of the lease after which a build is presumed dead with its node. */
 export const leaseSeconds = 15
 
-/** The one build that may run. @returns whether it is this holder's */
+/** Acquires the lease of the single build that may run. @returns whether this holder has it */
 export async function leaseBuild(database: Queryable, holder: string): Promise<boolean> {
   const count = await database.count(sql`
     insert into basalt.vector_index_build as b (holder, leased_until)

@@ -6,7 +6,7 @@ import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
-/** The administrator who looks. */
+/** Administrator who views rows as a user. */
 export interface Viewer {
   readonly sessionId: string
   readonly origin: RequestOrigin
@@ -14,30 +14,30 @@ export interface Viewer {
 
 export interface View {
   readonly userId: string
-  /** Names of collections. */
+  /** Collection names. */
   readonly tables: readonly string[]
   readonly viewer: Viewer
 }
 
 export type UserScope = Extract<CallerScope, { kind: 'caller' }>
 
-/** Rows and events in the place of a user. */
+/** Views of rows and events as a user. */
 export interface ViewAs {
-  /** What policies see of a user who has signed in with one factor. */
+  /** Returns the scope of a user who has signed in with one factor, as policies see it. */
   findScope(userId: string): Promise<UserScope | undefined>
   /**
-   * Records in the audit that a view begins, before anything of it is answered: once for the session of the
-   * administrator, the user and the table, however many pages follow.
+   * Records in the audit log that a view starts, before anything is returned. There is one entry for the
+   * administrator's session, the user and the table, however many pages follow.
    *
    * @throws AppError admin_required
    */
   record(view: View): Promise<void>
 }
 
-/** Views that this node knows to be recorded. */
+/** Maximum number of recorded views that this node remembers. */
 const mostKnown = 1000
 
-/** @param action what the audit calls it */
+/** @param action name in the audit log */
 export function createViewAs(
   database: SystemDatabase,
   action: 'tables.view_as' | 'realtime.preview',
@@ -70,7 +70,7 @@ export function createViewAs(
       const key = JSON.stringify([sessionId, userId, ...tables])
       if (known.get(key) === true) return
       await database.transaction(async (transaction) => {
-        // Held until the end: the entries go with the session.
+        // The row is locked until the end, because the entries are deleted with the session.
         const held = await transaction.count(
           sql`select from basalt.admin_sessions where id = ${sessionId} for key share`,
         )

@@ -28,13 +28,13 @@ async function find(rule: string, object: string): Promise<Advice | undefined> {
   return (await list()).find((advice) => advice.rule === rule && advice.object === object)
 }
 
-/** A table with policies, without whatever else there may be advice about. */
+/** Returns a table with policies that causes no other advice. */
 const guarded = (name: string, using: string) => `
   create table ${name} (id int primary key, owner uuid, kind text, is_done bool);
   alter table ${name} enable row level security;
   create policy own on ${name} to basalt_authenticated using (${using})`
 
-/** What is made, the advice, and part of the statement. */
+/** Setup, advice, and part of the statement. */
 const cases: readonly (readonly [
   rule: string,
   object: string,
@@ -192,30 +192,27 @@ const cases: readonly (readonly [
   ],
 ]
 
-describe('advisors', () => {
-  test.each(cases)(
-    '%s: %s is resolved by its statement',
-    async (rule, object, setup, statement, severity) => {
-      await app.sql(setup)
-      // Statistics else arrive when the session that made them has been idle for ten seconds.
-      await app.sql('select pg_stat_force_next_flush()')
-      await waitFor(`advice of ${rule}`, async () => (await find(rule, object)) !== undefined)
-      const advice = await find(rule, object)
-      expect(advice).toMatchObject({ severity, statement, command: null, dismissal: null })
-      for (const each of statement.split(/(?<=;) /)) await app.sql(each)
-      await waitFor(`${rule} to be mended`, async () => (await find(rule, object)) === undefined)
-    },
-  )
+describe('GET /admin/advisors', () => {
+  test.each(cases)('resolves %s by its statement: %s', async (rule, object, setup, statement, severity) => {
+    await app.sql(setup)
+    // Otherwise statistics arrive when the session that created them has been idle for ten seconds.
+    await app.sql('select pg_stat_force_next_flush()')
+    await waitFor(`advice of ${rule}`, async () => (await find(rule, object)) !== undefined)
+    const advice = await find(rule, object)
+    expect(advice).toMatchObject({ severity, statement, command: null, dismissal: null })
+    for (const each of statement.split(/(?<=;) /)) await app.sql(each)
+    await waitFor(`${rule} to be mended`, async () => (await find(rule, object)) === undefined)
+  })
 
-  test('name a policy whose only condition on a column is a function of other tables, without a statement', async () => {
+  test('reports a policy whose only condition on a column is a function of other tables, without a statement', async () => {
     await app.sql(`
       create function may_see(thing int) returns bool language sql stable security definer set search_path = ''
         as 'select exists (select from pg_catalog.pg_class where oid = thing)';
-      create table asked (id int primary key, thing_id int, is_open bool);
-      create index on asked (thing_id);
-      alter table asked enable row level security;
-      create policy seen on asked using (is_open or may_see(thing_id))`)
-    expect(await find('policy_unindexable', 'policy "seen" on public.asked')).toMatchObject({
+      create table thing_list (id int primary key, thing_id int, is_open bool);
+      create index on thing_list (thing_id);
+      alter table thing_list enable row level security;
+      create policy seen on thing_list using (is_open or may_see(thing_id))`)
+    expect(await find('policy_unindexable', 'policy "seen" on public.thing_list')).toMatchObject({
       severity: 'info',
       statement: null,
       detail: expect.stringMatching(/may_see\(thing_id\).*list 270 \/ 25/),
@@ -233,7 +230,7 @@ describe('advisors', () => {
     ['owner = any (array(select owner from taught_list where user_id = basalt.user_id()))'],
     ['owner = any (array(select taught_owners()))'],
     ['owner = basalt.user_id() or owner = any (array(select taught_owners()))'],
-  ])('say nothing of a policy like those of the guides: %s', async (using) => {
+  ])('reports nothing for a policy like those of the guides: %s', async (using) => {
     await app.sql(`
       drop table if exists taught; drop table if exists taught_list cascade;
       create table taught_list (owner uuid, user_id uuid, primary key (owner, user_id));
@@ -245,7 +242,7 @@ describe('advisors', () => {
     expect(advice.map(({ rule, object }) => [rule, object])).toEqual([])
   })
 
-  test('say nothing of indexes that are needed', async () => {
+  test('reports no needed index', async () => {
     await app.sql(`
       create table needed (a int primary key, b int unique, c int, d int references needed);
       create index needed_d on needed (d, c); create unique index needed_c on needed (c); create index needed_c2 on needed (c, b)`)
@@ -254,7 +251,7 @@ describe('advisors', () => {
     ])
   })
 
-  test('name a search without an index by the command that makes it', async () => {
+  test('reports a search without an index with the command that builds it', async () => {
     await app.sql('create table story (id int primary key, body text)')
     const response = await app.request('PUT', '/api/collections/story/search-settings', {
       token: admin,
@@ -268,14 +265,14 @@ describe('advisors', () => {
     })
   })
 
-  test('warn of connections from four fifths of the limit on', () => {
+  test('warns of connections from four fifths of the limit', () => {
     expect(adviseConnections(79, 100)).toEqual([])
     expect(adviseConnections(80, 100)).toMatchObject([
       { detail: '80 of 100 are in use.', statement: 'alter system set max_connections = 200;' },
     ])
   })
 
-  test('show each finding whole, the gravest first', async () => {
+  test('returns each finding in full, the most severe first', async () => {
     await app.sql('create table shown (id int primary key)')
     const { json } = await app.request('GET', path, { token: admin })
     const advice = json.items.find(({ object }: Advice) => object === 'public.shown')
@@ -306,11 +303,11 @@ describe('advisors', () => {
   })
 })
 
-describe('a dismissal of advice', () => {
+describe('dismissal of advice', () => {
   const dismiss = (id: string, body: object = {}) =>
     app.request('PUT', `${path}/${id}/dismissal`, { token: admin, body })
 
-  test('is remembered with its reason until it ends, and can be taken back', async () => {
+  test('is stored with its reason until it ends, and can be undone', async () => {
     await app.sql('create table meant (id int primary key)')
     const { id } = (await find('rls_disabled', 'public.meant')) ?? { id: '' }
     const until = new Date(Date.now() + 3_600_000).toISOString()
@@ -347,7 +344,7 @@ describe('a dismissal of advice', () => {
     ])
   })
 
-  test('of ten at once is one', async () => {
+  test('is one for ten concurrent requests', async () => {
     await app.sql('create table raced (id int primary key)')
     const { id } = (await find('rls_disabled', 'public.raced')) ?? { id: '' }
     const answers = await Promise.all(Array.from({ length: 10 }, () => dismiss(id)))
@@ -359,18 +356,18 @@ describe('a dismissal of advice', () => {
     [{ until: 'tomorrow' }, 'until: expected an RFC 3339 time'],
     [{ until: '2020-01-01T00:00:00Z' }, 'until: expected a time to come'],
     [{ reason: 'x'.repeat(501) }, 'reason: at most 500 characters, none of them NUL'],
-  ])('with %j is refused', async (body, message) => {
+  ])('is rejected with %j', async (body, message) => {
     expect(envelope(await dismiss('x', body))).toEqual({ code: 400, message, error: 'invalid_dismissal' })
   })
 
-  test('needs advice, and an administrator', async () => {
+  test('requires existing advice and an administrator', async () => {
     expect(envelope(await dismiss('x'))).toMatchObject({ code: 404, message: 'advice not found' })
     const token = userToken({ sub: alice })
     expect((await app.request('GET', path, { token })).status).toBe(401)
   })
 })
 
-test('basalt advisors prints what is to be mended and exits 1 on an error', async () => {
+test('basalt advisors › prints the advice and exits with 1 on an error', async () => {
   await app.sql('create table printed (id int primary key)')
   const env = {
     BASALT_DATABASE_URL: app.database.url,
@@ -385,8 +382,8 @@ test('basalt advisors prints what is to be mended and exits 1 on an error', asyn
   expect(json.find(({ object }: Advice) => object === 'public.printed')).toEqual(
     await find('rls_disabled', 'public.printed'),
   )
-  // With database.require_rls it is closed, which is no error.
+  // With database.require_rls the table is closed, which is no error.
   const closed = await basaltHere(['advisors'], { env: { ...env, BASALT_DATABASE_REQUIRE_RLS: 'true' } })
-  expect(closed.stdout).toContain('warning  public.printed: Closed for want of row-level security\n')
+  expect(closed.stdout).toContain('warning  public.printed: Closed because row-level security is off\n')
   expect(closed.stdout).not.toContain('public.printed: Open')
 })

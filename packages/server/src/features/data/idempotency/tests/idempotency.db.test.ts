@@ -72,7 +72,7 @@ function send(method: string, path: string, key: string | undefined, options: Wr
   return on.request(method, `/api/${path}`, { token, ...rest, headers: { ...headers, ...named } })
 }
 
-/** Everything of a response that a client acts on. */
+/** Returns everything of a response that a client acts on. */
 function answerOf({ status, text, headers }: TestResponse) {
   return { status, text, type: headers.get('content-type') }
 }
@@ -146,9 +146,9 @@ const writes: readonly (readonly [
   ],
 ]
 
-describe('a write with an Idempotency-Key', () => {
+describe('write with an Idempotency-Key', () => {
   test.each(writes)(
-    'that %s is made once and answered alike on every node',
+    'is made once and returns the same on every node: %s',
     async (_what, method, path, write, status) => {
       const key = randomUUID()
       const first = await send(method, path, key, write)
@@ -165,7 +165,7 @@ describe('a write with an Idempotency-Key', () => {
     },
   )
 
-  test.each(writes)('that %s does what it does without one', async (_what, method, path, write) => {
+  test.each(writes)('has the same effect as without a key: %s', async (_what, method, path, write) => {
     const keyed = await send(method, path, randomUUID(), write)
     const after = await rows()
     await app.sql(`
@@ -176,7 +176,7 @@ describe('a write with an Idempotency-Key', () => {
     expect(await rows()).toEqual(after)
   })
 
-  test('is handed on to listeners once', async () => {
+  test('is captured once', async () => {
     recordedChanges.add('task create')
     const key = randomUUID()
     for (const on of [app, second, app]) {
@@ -208,7 +208,7 @@ describe('a write with an Idempotency-Key', () => {
     expect((await rows()).task).toHaveLength(4)
   })
 
-  test('that imports rows is answered at its end, whatever it prefers', async () => {
+  test('imports rows and responds at its end, whatever it prefers', async () => {
     const headers = { 'content-type': 'text/csv', prefer: 'respond-async' }
     const response = await send('POST', 'collections/task/import', randomUUID(), {
       body: 'title\nx\n',
@@ -241,20 +241,20 @@ describe('a write with an Idempotency-Key', () => {
     expect((await rows()).task).toHaveLength(3)
   })
 
-  test('may have a key of 255 characters, and reads take no notice of one', async () => {
+  test('may have a key of 255 characters, which reads ignore', async () => {
     const key = 'k'.repeat(255)
     expect((await send('POST', 'collections/task', key, { body: { title: 'x' } })).status).toBe(201)
     expect(isReplayed(await send('POST', 'collections/task', key, { body: { title: 'x' } }))).toBe(true)
     expect((await send('GET', 'collections/task', '')).json.totalItems).toBe(3)
   })
 
-  test('without a valid token is 401 before the key is read', async () => {
+  test('is 401 without a valid token, before the key is read', async () => {
     const response = await send('POST', 'collections/task', '', { body: { title: 'x' }, token: 'x' })
     expect(response.status).toBe(401)
   })
 })
 
-describe('an Idempotency-Key', () => {
+describe('Idempotency-Key', () => {
   test('belongs to its identity: others with the same key write for themselves', async () => {
     const key = 'shared key'
     const readwrite = { scope: 'readwrite' }
@@ -309,7 +309,7 @@ describe('an Idempotency-Key', () => {
     expect([other.status, isReplayed(other)]).toEqual([201, false])
   })
 
-  test('is free again after a batch whose second operation fails, which is named', async () => {
+  test('is free again after a batch whose second operation fails, and the error names it', async () => {
     const key = randomUUID()
     const response = await send('POST', 'collections/task/batch', key, { body: batch(['x', 'one']) })
     expect([response.status, response.json.operation]).toEqual([409, { index: 1, method: 'create' }])
@@ -317,7 +317,7 @@ describe('an Idempotency-Key', () => {
     expect([again.status, isReplayed(again)]).toEqual([200, false])
   })
 
-  test('of ten requests at once on two nodes makes one record, and all get its answer', async () => {
+  test('makes one record for ten concurrent requests on two nodes, and all get its response', async () => {
     const key = randomUUID()
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -334,7 +334,7 @@ describe('an Idempotency-Key', () => {
     expect(await app.sql('select from open_note')).toHaveLength(1)
   })
 
-  test('of ten different requests at once on two nodes lets one of them write', async () => {
+  test('lets one of ten different concurrent requests on two nodes write', async () => {
     const key = randomUUID()
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -362,7 +362,7 @@ describe('an Idempotency-Key', () => {
     expect([response.status, isReplayed(response)]).toEqual([201, false])
   })
 
-  test('is 409 with Retry-After when the first request takes longer than a statement may', async () => {
+  test('is 409 with Retry-After when the first request takes longer than the statement timeout', async () => {
     await using other = await openTransaction(app.database)
     const key = randomUUID()
     await other.sql(
@@ -383,7 +383,7 @@ describe('an Idempotency-Key', () => {
     expect((await rows()).task).toHaveLength(3)
   })
 
-  test('is given its answer still when a policy has changed, not when the table or the right has', async () => {
+  test('still replays its response when a policy has changed, not when the table or the privilege has', async () => {
     const key = randomUUID()
     await app.sql('create table passing (id int primary key)')
     const first = await send('POST', 'collections/passing', key, { body: { id: 1 } })

@@ -43,13 +43,13 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-async function ask(method: string, path: string, body?: unknown, node = app): Promise<TestResponse> {
+async function sendRequest(method: string, path: string, body?: unknown, node = app): Promise<TestResponse> {
   const token = await node.adminToken()
   return await node.request(method, `/api/admin/matviews${path}`, { token, body })
 }
 
 let count = 0
-/** A view of its own for each test. */
+/** Creates a view for each test. */
 async function createView(
   query = 'select id, amount from sale',
   { isEmpty = false, isUnique = false } = {},
@@ -62,13 +62,13 @@ async function createView(
 }
 
 async function register(viewName: string, more: object = {}): Promise<Matview> {
-  const { status, json } = await ask('POST', '', { viewName, ...more })
+  const { status, json } = await sendRequest('POST', '', { viewName, ...more })
   expect([status, json]).toEqual([201, expect.anything()])
   return json
 }
 
 async function get(id: string): Promise<Matview> {
-  return (await ask('GET', `/${id}`)).json
+  return (await sendRequest('GET', `/${id}`)).json
 }
 
 async function takeAudit(): Promise<object[]> {
@@ -81,8 +81,8 @@ function expectError(response: TestResponse, status: number, message: string, er
   expect([response.status, envelope(response)]).toEqual([status, { code: status, message, error }])
 }
 
-describe('registering', () => {
-  test('a view, getting it, listing it, forgetting it', async () => {
+describe('POST /admin/matviews', () => {
+  test('registers a view, which can be read, listed and removed', async () => {
     await takeAudit()
     const name = await createView()
     const registration = await register(name)
@@ -101,11 +101,11 @@ describe('registering', () => {
     const other = await register('total', { schema: 'archive', refreshMode: 'concurrent' })
     expect(other).toMatchObject({ schemaName: 'archive', viewName: 'total', refreshMode: 'concurrent' })
     expect(await get(registration.id)).toEqual(registration)
-    expect((await ask('GET', '')).json).toEqual({ items: [other, registration], count: 2 })
+    expect((await sendRequest('GET', '')).json).toEqual({ items: [other, registration], count: 2 })
 
-    const deleted = await ask('DELETE', `/${other.id}`)
+    const deleted = await sendRequest('DELETE', `/${other.id}`)
     expect([deleted.status, deleted.text]).toEqual([204, ''])
-    expect((await ask('GET', '')).json).toEqual({ items: [registration], count: 1 })
+    expect((await sendRequest('GET', '')).json).toEqual({ items: [registration], count: 1 })
     expect(await app.sql('select sum from archive.total')).toEqual([{ sum: '30' }])
     expect(await takeAudit()).toEqual(
       [
@@ -121,13 +121,15 @@ describe('registering', () => {
     )
   })
 
-  test('is done once, however many ask on both nodes', async () => {
+  test('registers once for concurrent requests on both nodes', async () => {
     const viewName = await createView()
     const answers = await Promise.all(
-      Array.from({ length: 6 }, (_, index) => ask('POST', '', { viewName }, index % 2 === 0 ? app : second)),
+      Array.from({ length: 6 }, (_, index) =>
+        sendRequest('POST', '', { viewName }, index % 2 === 0 ? app : second),
+      ),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(5).fill(409)])
-    const refused = await ask('POST', '', { viewName, refreshMode: 'concurrent' })
+    const refused = await sendRequest('POST', '', { viewName, refreshMode: 'concurrent' })
     expectError(refused, 409, 'materialized view already registered', 'matview_already_registered')
   })
 
@@ -140,17 +142,17 @@ describe('registering', () => {
     { viewName: 'view_1', schema: 'archive' },
     { viewName: 'view_1', schema: 'nowhere' },
     { viewName: 'VIEW_1' },
-  ])('answers 404 for what is no materialized view: %j', async (body) => {
-    const response = await ask('POST', '', body)
+  ])('returns 404 for anything but a materialized view: %j', async (body) => {
+    const response = await sendRequest('POST', '', body)
     expectError(response, 404, 'materialized view not found in database', 'not_materialized_view')
   })
 
   test.each(['a b', '1a', 'a"b', 'a;drop table sale', 'a.b', "a'", 'a\u0000b', 'größe', 'x'.repeat(64)])(
-    'refuses %j as a name',
+    'rejects %j as a name',
     async (name) => {
       const message = `invalid identifier: "${name}"`
-      expectError(await ask('POST', '', { viewName: name }), 400, message, 'invalid_identifier')
-      const inSchema = await ask('POST', '', { viewName: 'view_1', schema: name })
+      expectError(await sendRequest('POST', '', { viewName: name }), 400, message, 'invalid_identifier')
+      const inSchema = await sendRequest('POST', '', { viewName: 'view_1', schema: name })
       expectError(inSchema, 400, message, 'invalid_identifier')
     },
   )
@@ -162,17 +164,17 @@ describe('registering', () => {
     [{ viewName: 'view_1', schema: '' }, 'invalid identifier: ""'],
     [{ viewName: 'view_1', refreshMode: 'fast' }, "refreshMode must be 'standard' or 'concurrent'"],
     [{ viewName: 'view_1', refreshMode: null }, 'refreshMode: must be string'],
-  ])('refuses %j', async (body, message) => {
-    const response = await ask('POST', '', body)
+  ])('rejects %j', async (body, message) => {
+    const response = await sendRequest('POST', '', body)
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 })
 
-describe('PUT', () => {
+describe('PUT /admin/matviews/:id', () => {
   test('changes the mode', async () => {
     const registration = await register(await createView())
     await takeAudit()
-    const { status, json } = await ask('PUT', `/${registration.id}`, { refreshMode: 'concurrent' })
+    const { status, json } = await sendRequest('PUT', `/${registration.id}`, { refreshMode: 'concurrent' })
     expect([status, json]).toEqual([
       200,
       { ...registration, refreshMode: 'concurrent', updatedAt: timestamp },
@@ -184,20 +186,20 @@ describe('PUT', () => {
     [{}, 'refreshMode is required'],
     [{ refreshMode: 'CONCURRENT' }, "refreshMode must be 'standard' or 'concurrent'"],
     [{ refreshMode: 1 }, 'refreshMode: must be string'],
-  ])('refuses %j', async (body, message) => {
+  ])('rejects %j', async (body, message) => {
     const { id } = await register(await createView())
-    const response = await ask('PUT', `/${id}`, body)
+    const response = await sendRequest('PUT', `/${id}`, body)
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 })
 
-describe('refreshing', () => {
-  test.each(['standard', 'concurrent'])('in %s mode fills the view and tells of it', async (refreshMode) => {
+describe('POST /admin/matviews/:id/refresh', () => {
+  test.each(['standard', 'concurrent'])('fills the view in %s mode and records it', async (refreshMode) => {
     const name = await createView(undefined, { isUnique: true })
     const { id } = await register(name, { refreshMode })
     await app.sql('insert into sale select max(id) + 1, 5 from sale')
     await takeAudit()
-    const { status, json } = await ask('POST', `/${id}/refresh`)
+    const { status, json } = await sendRequest('POST', `/${id}/refresh`)
     expect(status).toBe(200)
     expect(json).toEqual({ registration: await get(id), durationMs: expect.any(Number) })
     expect(json.registration).toMatchObject({
@@ -217,13 +219,13 @@ describe('refreshing', () => {
   test('fills a view that was never filled, in standard mode only', async () => {
     const name = await createView(undefined, { isEmpty: true, isUnique: true })
     const { id } = await register(name, { refreshMode: 'concurrent' })
-    const response = await ask('POST', `/${id}/refresh`)
+    const response = await sendRequest('POST', `/${id}/refresh`)
     const message = 'concurrent refresh requires a populated materialized view'
     expectError(response, 409, message, 'matview_not_populated')
-    await ask('PUT', `/${id}`, { refreshMode: 'standard' })
-    expect((await ask('POST', `/${id}/refresh`)).status).toBe(200)
-    await ask('PUT', `/${id}`, { refreshMode: 'concurrent' })
-    expect((await ask('POST', `/${id}/refresh`)).status).toBe(200)
+    await sendRequest('PUT', `/${id}`, { refreshMode: 'standard' })
+    expect((await sendRequest('POST', `/${id}/refresh`)).status).toBe(200)
+    await sendRequest('PUT', `/${id}`, { refreshMode: 'concurrent' })
+    expect((await sendRequest('POST', `/${id}/refresh`)).status).toBe(200)
   })
 
   test.each([
@@ -231,30 +233,35 @@ describe('refreshing', () => {
     ['a plain one', 'create index on % (id)'],
     ['a unique one with a condition', 'create unique index on % (id) where id > 0'],
     ['a unique one on an expression', 'create unique index on % ((id + 1))'],
-  ])('concurrently with %s is refused and changes nothing', async (_what, index) => {
+  ])('rejects a concurrent refresh with %s and changes nothing', async (_what, index) => {
     const name = await createView()
     if (index !== '') await app.sql(index.replace('%', name))
     const registration = await register(name, { refreshMode: 'concurrent' })
     const message = 'concurrent refresh requires a unique index on the materialized view'
-    expectError(await ask('POST', `/${registration.id}/refresh`), 409, message, 'unique_index_missing')
+    expectError(
+      await sendRequest('POST', `/${registration.id}/refresh`),
+      409,
+      message,
+      'unique_index_missing',
+    )
     expect(await get(registration.id)).toEqual(registration)
   })
 
-  test('ten times at once on two nodes succeeds once and is refused nine times', async () => {
+  test('succeeds once and is rejected nine times for ten concurrent requests on two nodes', async () => {
     const name = await createView()
     const { id } = await register(name)
-    const asked: Promise<TestResponse>[] = []
+    const requests: Promise<TestResponse>[] = []
     const statuses: number[] = []
     await using blocker = await openTransaction(database)
     await blocker.sql('lock table sale in access exclusive mode')
     for (let index = 0; index < 10; index += 1) {
-      const answer = ask('POST', `/${id}/refresh`, undefined, index % 2 === 0 ? app : second)
+      const answer = sendRequest('POST', `/${id}/refresh`, undefined, index % 2 === 0 ? app : second)
       void answer.then(({ status }) => statuses.push(status))
-      asked.push(answer)
+      requests.push(answer)
     }
     await waitFor('nine to be refused', () => statuses.length === 9)
     await blocker.commit()
-    const answers = await Promise.all(asked)
+    const answers = await Promise.all(requests)
     expect(statuses).toEqual([...Array(9).fill(409), 200])
     for (const answer of answers.filter(({ status }) => status === 409)) {
       expectError(answer, 409, 'refresh already in progress', 'refresh_in_progress')
@@ -262,21 +269,21 @@ describe('refreshing', () => {
     expect(await get(id)).toMatchObject({ lastRefreshStatus: 'success', lastRefreshError: null })
   })
 
-  test('gives way to a statement that changes a table it reads, and is begun again', async () => {
+  test('gives way to a statement that changes a table it reads, and is repeated', async () => {
     const name = await createView('select id, pg_advisory_xact_lock_shared(4711)::text as waits from sale')
     const { id } = await register(name)
     await using operator = await openTransaction(database)
     await operator.sql('select pg_advisory_xact_lock(4711)')
-    const refreshing = ask('POST', `/${id}/refresh`)
+    const refreshing = sendRequest('POST', `/${id}/refresh`)
     await operator.waitForBlocked(1)
-    // Each waits for the other from now on: PostgreSQL would fail one of them with a deadlock.
+    // From now on each waits for the other: PostgreSQL would fail one of them with a deadlock.
     await operator.sql('alter table sale add column later int')
     await operator.sql('alter table sale drop column later')
     await operator.commit()
     expect((await refreshing).status).toBe(200)
   })
 
-  test('continues when its client has disconnected, and takes no connection of the requests', async () => {
+  test('continues when its client has disconnected, and uses no connection of the requests', async () => {
     await using small = await createTestApp({ database, config: { 'database.max_conns': '4' } })
     const names = [await createView(), await createView(), await createView()]
     const registrations = await Promise.all(names.map((name) => register(name)))
@@ -284,7 +291,7 @@ describe('refreshing', () => {
     const leaving = new AbortController()
     await using blocker = await openTransaction(database)
     await blocker.sql('lock table sale in access exclusive mode')
-    const asked = registrations.map(({ id }) =>
+    const requests = registrations.map(({ id }) =>
       fetch(`${small.url}/api/admin/matviews/${id}/refresh`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}` },
@@ -293,7 +300,7 @@ describe('refreshing', () => {
     )
     await blocker.waitForBlocked(2)
     leaving.abort()
-    expect(await Promise.all(asked)).toEqual(['AbortError', 'AbortError', 'AbortError'])
+    expect(await Promise.all(requests)).toEqual(['AbortError', 'AbortError', 'AbortError'])
     const others = await Promise.all(
       Array.from({ length: 8 }, () => small.request('GET', '/api/admin/matviews', { token })),
     )
@@ -304,11 +311,11 @@ describe('refreshing', () => {
     }
   })
 
-  test('that fails tells why without its statement, and is forgotten by one that succeeds', async () => {
+  test('records the reason of a failure without the statement, until a refresh succeeds', async () => {
     const name = await createView('select 1 / n as id from divisor')
     const { id } = await register(name)
     await app.sql('update divisor set n = 0')
-    const response = await ask('POST', `/${id}/refresh`)
+    const response = await sendRequest('POST', `/${id}/refresh`)
     expect([response.status, envelope(response)]).toEqual([
       500,
       {
@@ -325,20 +332,20 @@ describe('refreshing', () => {
       lastRefreshError: 'invalid value: division by zero',
     })
     await app.sql('update divisor set n = 1')
-    expect((await ask('POST', `/${id}/refresh`)).json.registration).toMatchObject({
+    expect((await sendRequest('POST', `/${id}/refresh`)).json.registration).toMatchObject({
       lastRefreshStatus: 'success',
       lastRefreshError: null,
     })
   })
 
-  test('takes as long as it may, whatever the limit of requests is, and no longer', async () => {
+  test('follows its own time limit, not that of requests', async () => {
     const statement = { 'database.statement_timeout_ms': '1000' }
-    await using patient = await createTestApp({ database, config: statement })
+    await using unlimited = await createTestApp({ database, config: statement })
     await using hasty = await createTestApp({ database, config: { 'matviews.refresh_timeout': '1' } })
     const slow = await register(await createView('select 1 as id from pg_sleep(1.2)', { isEmpty: true }))
     const endless = await register(await createView('select 1 as id from pg_sleep(600)', { isEmpty: true }))
-    expect((await ask('POST', `/${slow.id}/refresh`, undefined, patient)).status).toBe(200)
-    const response = await ask('POST', `/${endless.id}/refresh`, undefined, hasty)
+    expect((await sendRequest('POST', `/${slow.id}/refresh`, undefined, unlimited)).status).toBe(200)
+    const response = await sendRequest('POST', `/${endless.id}/refresh`, undefined, hasty)
     expectError(response, 504, 'the refresh took too long', 'refresh_timeout')
     expect(await get(endless.id)).toMatchObject({
       lastRefreshStatus: 'error',
@@ -346,32 +353,32 @@ describe('refreshing', () => {
     })
   })
 
-  test('a view that is gone, or has become something else, answers 404', async () => {
+  test('returns 404 for a view that was dropped or replaced by something else', async () => {
     const name = await createView()
     const { id } = await register(name)
     const message = 'materialized view no longer exists in database'
     await app.sql(`drop materialized view ${name}`)
-    expectError(await ask('POST', `/${id}/refresh`), 404, message, 'matview_gone')
+    expectError(await sendRequest('POST', `/${id}/refresh`), 404, message, 'matview_gone')
     await app.sql(`create table ${name} (id int)`)
-    expectError(await ask('POST', `/${id}/refresh`), 404, message, 'matview_gone')
-    expect((await ask('DELETE', `/${id}`)).status).toBe(204)
+    expectError(await sendRequest('POST', `/${id}/refresh`), 404, message, 'matview_gone')
+    expect((await sendRequest('DELETE', `/${id}`)).status).toBe(204)
   })
 
   test('is cancelled when the server stops', async () => {
     const stopping = await createTestApp({ database, config: { 'server.shutdown_timeout': '0' } })
     const { id } = await register(await createView('select 1 as id from pg_sleep(600)', { isEmpty: true }))
-    const asked = ask('POST', `/${id}/refresh`, undefined, stopping).catch(() => undefined)
+    const requests = sendRequest('POST', `/${id}/refresh`, undefined, stopping).catch(() => undefined)
     const isRunning =
       "select from pg_stat_activity where datname = current_database() and state = 'active' and query like 'refresh%'"
     await waitFor('the refresh to run', async () => (await app.sql(isRunning)).length === 1)
     stopping.app.cutOff()
     await stopping[Symbol.asyncDispose]()
-    await asked
+    await requests
     expect(await app.sql(isRunning)).toEqual([])
     expect(await get(id)).toMatchObject({ lastRefreshStatus: 'error', lastRefreshError: 'canceled' })
   })
 
-  test('as a job registers the view, refreshes it, and gives up on what cannot be refreshed', async () => {
+  test('registers and refreshes the view as a job, and fails permanently if it cannot be refreshed', async () => {
     const name = await createView(undefined, { isEmpty: true })
     const token = await app.adminToken()
     const run = async (payload: object) => {
@@ -384,7 +391,7 @@ describe('refreshing', () => {
       })
     }
     expect(await run({ view_name: name })).toMatchObject({ state: 'completed', lastError: '' })
-    const { items } = (await ask('GET', '')).json
+    const { items } = (await sendRequest('GET', '')).json
     expect(items.find(({ viewName }: Matview) => viewName === name)).toMatchObject({
       refreshMode: 'standard',
       lastRefreshStatus: 'success',
@@ -406,32 +413,32 @@ const routes = [
   ['POST', `/${unknownId}/refresh`],
 ] as const
 
-describe('every route', () => {
+describe('materialized view routes', () => {
   test.each(routes.slice(2))(
-    '%s %s answers 404 for an unknown id, 400 for what is none',
+    '%s %s returns 404 for an unknown id, 400 for a malformed one',
     async (method, path) => {
       const body = method === 'PUT' ? { refreshMode: 'standard' } : undefined
-      const missing = await ask(method, path, body)
+      const missing = await sendRequest(method, path, body)
       expectError(missing, 404, 'matview registration not found', 'matview_not_found')
-      const wrong = await ask(method, path.replace(unknownId, 'x'), body)
+      const wrong = await sendRequest(method, path.replace(unknownId, 'x'), body)
       expectError(wrong, 400, 'invalid matview id format', 'invalid_matview_id')
     },
   )
 
-  test.each(routes)('%s %s is the administrators’', async (method, path) => {
+  test.each(routes)('%s %s requires an administrator', async (method, path) => {
     for (const token of [undefined, userToken({ sub: unknownId }), 'basalt_admin_wrong']) {
       expect((await app.request(method, `/api/admin/matviews${path}`, { token })).status).toBe(401)
     }
   })
 
-  test('answers while jobs are disabled', async () => {
+  test('work while jobs are disabled', async () => {
     await using disabled = await createTestApp({ database, config: { 'jobs.enabled': 'false' } })
     const { id } = await register(await createView())
-    expect((await ask('POST', `/${id}/refresh`, undefined, disabled)).status).toBe(200)
+    expect((await sendRequest('POST', `/${id}/refresh`, undefined, disabled)).status).toBe(200)
   })
 })
 
-test('an ordinary owner refreshes its own views, and gets a reason for those of others', async () => {
+test('materialized views › an ordinary owner refreshes its own views, and gets a reason for those of others', async () => {
   const name = `owner_${randomUUID().replaceAll('-', '')}`
   await database.sql(`create role ${name} login createrole password 'secret'`)
   await database.sql(`grant basalt_authenticated to ${name} with admin option`)
@@ -450,11 +457,12 @@ test('an ordinary owner refreshes its own views, and gets a reason for those of 
       alter materialized view own_view owner to ${name}`)
     await client.commit()
     await client[Symbol.asyncDispose]()
-    const add = async (viewName: string) => (await ask('POST', '', { viewName }, node)).json.id
-    const refresh = async (id: string) => await ask('POST', `/${id}/refresh`, undefined, node)
+    const add = async (viewName: string) => (await sendRequest('POST', '', { viewName }, node)).json.id
+    const refresh = async (id: string) => await sendRequest('POST', `/${id}/refresh`, undefined, node)
     expect((await refresh(await add('own_view'))).status).toBe(200)
     const foreign = await add('foreign_view')
-    // Before PostgreSQL 17 only its owner may. That is a superuser, whose rights the login must not get.
+    // Before PostgreSQL 17 only its owner may refresh it. That is a superuser, whose privileges the login must not
+    // get.
     const refused = await refresh(foreign)
     const { message, data } = refused.json
     expect([refused.status, refused.json.error]).toEqual([403, 'insufficient_permissions'])
@@ -466,7 +474,7 @@ test('an ordinary owner refreshes its own views, and gets a reason for those of 
       /^insufficient permissions: (permission denied for|must be owner of) materialized view foreign_view; have /,
     )
     expect(message).toContain(data.statement)
-    expect((await ask('GET', `/${foreign}`, undefined, node)).json).toMatchObject({
+    expect((await sendRequest('GET', `/${foreign}`, undefined, node)).json).toMatchObject({
       lastRefreshStatus: 'error',
       lastRefreshError: message,
     })

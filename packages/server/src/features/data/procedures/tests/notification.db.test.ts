@@ -40,7 +40,7 @@ let hers: EventStreamClient
 let his: EventStreamClient
 
 beforeAll(async () => {
-  // Elsewhere triggers log what functions write.
+  // In the other mode triggers log the writes of functions.
   app = await createTestApp({ setup, config: { 'events.capture': 'off' } })
   hers = await openEventStream(app.url, 'tables=item,fixed', { token })
   his = await openEventStream(app.url, 'tables=item,fixed', { token: userToken({ sub: bob }) })
@@ -71,7 +71,7 @@ function logged() {
 
 const item = (id: number, name: string) => ({ id, name, secret: 'kept', owner_id: alice })
 
-describe('rpc › X-Notify-Table', () => {
+describe('POST /rpc/:function with X-Notify-Table', () => {
   test('announces each row of a set as an event of its own, to subscribers that may read it', async () => {
     const { status } = await call('add_items', { p_first: 1, p_count: 2 }, 'item', 'create')
     expect(status).toBe(200)
@@ -100,14 +100,14 @@ describe('rpc › X-Notify-Table', () => {
     expect(await logged()).toMatchObject([{ action: 'delete', key: '[10]', record: item(10, 'renamed') }])
   })
 
-  test('announces the rows of the page alone', async () => {
+  test('announces only the rows of the page', async () => {
     const headers = { 'x-notify-table': 'item', 'x-notify-action': 'create' }
     const path = '/api/rpc/add_items?sort=-id&perPage=1'
     await app.request('POST', path, { token, headers, body: { p_first: 20, p_count: 3 } })
     expect(await logged()).toMatchObject([{ key: '[22]' }])
   })
 
-  test('says what the table holds, not what the function returns', async () => {
+  test('announces the rows of the table, not those that the function returns', async () => {
     const rows = [
       { id: 901, name: 'forged', owner_id: bob },
       { id: 900, name: 'forged', owner_id: alice },
@@ -118,7 +118,7 @@ describe('rpc › X-Notify-Table', () => {
       expect(await logged()).toMatchObject([{ action, key: '[901]', record: item(901, 'hers') }])
       await app.sql('delete from basalt.outbox')
     }
-    // Policies may hide from the caller what is still there.
+    // Policies may hide an existing row from the caller.
     for (const as of [token, await app.adminToken()]) {
       await call('pretend', { p_rows: rows.slice(0, 2) }, 'item', 'delete', as)
       expect(await logged()).toEqual([])
@@ -138,14 +138,14 @@ describe('rpc › X-Notify-Table', () => {
     ['rows without the key', 'nameless', 'item', 'update'],
     ['a set of scalars', 'scalar', 'item', 'update'],
     ['nothing returned', 'nothing', 'item', 'update'],
-  ])('is ignored for %s', async (_what, name, table, action) => {
+  ])('ignores %s', async (_what, name, table, action) => {
     const body = name === 'add_items' ? { p_first: 500 } : {}
     expect((await call(name, body, table, action)).status).toBeLessThan(300)
     expect(await logged()).toEqual([])
     await app.sql('delete from item where id = 500')
   })
 
-  test('of a table without a grant for the action is ignored for programs and callers alike', async () => {
+  test('ignores a table without a grant for the action, for programs and callers alike', async () => {
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const { key } = await createApiKey(app, { userId: alice, allowedTables: ['rpc:add_one'] })
     expect((await call('add_one', { p_id: 600 }, 'item', 'create', key)).status).toBe(200)
@@ -160,7 +160,7 @@ describe('rpc › X-Notify-Table', () => {
     expect(await logged()).toEqual([])
   })
 
-  test('does not announce what triggers log, and nothing that they have not', async () => {
+  test('announces only what triggers have logged, where they log the table', async () => {
     await using captured = await createTestApp({ setup })
     await using stream = await openEventStream(captured.url, 'tables=item', { token })
     for (const [name, body] of [

@@ -141,7 +141,7 @@ const track = (id: number, title: string, plays: unknown, owner_id = alice) => (
   owner_id,
 })
 
-describe('rpc › arguments', () => {
+describe('POST /rpc/:function › arguments', () => {
   test.each([
     ['add', { a: 1, b: 2 }, 3],
     ['add', { a: 1 }, 11],
@@ -171,7 +171,7 @@ describe('rpc › arguments', () => {
     ['home', {}, { street: 'Main', number: 5 }],
     ['pair', { x: 7 }, { a: 7, b: 'b7' }],
     ['loose', {}, { a: 1, b: 'x' }],
-  ])('%s %j answers %j', async (name, body: unknown, expected: unknown) => {
+  ])('%s %j returns %j', async (name, body: unknown, expected: unknown) => {
     const response = await call(name, body)
     expect(response.json, response.text).toEqual(expected)
     expect(response.status).toBe(200)
@@ -296,36 +296,36 @@ describe('rpc › arguments', () => {
       'by: expected bytes in hexadecimal, e.g. "\\\\x48656c6c6f"',
     ],
     ['secret', {}, 403, 'insufficient_permissions', 'insufficient permissions'],
-  ])('%s %j is answered %i %s', async (name, body, status, error, message) => {
+  ])('%s %j returns %i %s', async (name, body, status, error, message) => {
     const response = await call(name, body)
     expect(envelope(response)).toMatchObject({ code: status, error, message })
   })
 
-  test('with another content type are answered 415, and too many bytes 413', async () => {
+  test('return 415 with another content type, and 413 for too many bytes', async () => {
     const headers = { 'content-type': 'text/plain' }
     expect((await app.request('POST', '/api/rpc/add', { token, headers, body: 'x' })).status).toBe(415)
     expect((await call('add', `{"a": "${'x'.repeat(2_000_000)}"}`)).status).toBe(413)
   })
 })
 
-describe('rpc › results', () => {
-  test('nothing is 204 without a body', async () => {
+describe('POST /rpc/:function › results', () => {
+  test('returns 204 without a body for no result', async () => {
     for (const response of [await call('nothing'), await call('nothing', { p: 'x' })]) {
       expect([response.status, response.text]).toEqual([204, ''])
     }
   })
 
-  test('a row that does not exist is null', async () => {
+  test('returns null for a row that does not exist', async () => {
     const response = await call('one_track', { p_id: 103 })
     expect([response.status, response.text]).toEqual([200, 'null'])
   })
 
-  test('a row is a record as a list shows it', async () => {
+  test('returns a row as a record of a list', async () => {
     const { text } = await call('one_track', { p_id: 102 })
     expect(text).toBe(`{"id":102,"title":"B","plays":9007199254740993,"owner_id":"${alice}"}`)
   })
 
-  test('a set is an array of records, of what policies show to the caller', async () => {
+  test('returns a set as an array of records that the policies show the caller', async () => {
     expect((await call('tracks')).json.map(({ id }: { id: number }) => id)).toEqual([101, 102, 104])
     expect((await call('tracks', {}, { as: userToken({ sub: bob }) })).json).toEqual([
       track(103, 'C', 1, bob),
@@ -337,7 +337,7 @@ describe('rpc › results', () => {
     expect((await call('nothings')).status).toBe(204)
   })
 
-  test('a set with a parameter of a list is a page of one', async () => {
+  test('returns a set as a page with a parameter of a list', async () => {
     const page = await call(
       'tracks',
       {},
@@ -378,12 +378,12 @@ describe('rpc › results', () => {
       'not_a_set',
       'parameter "page" applies to functions that return a set, which "add" does not',
     ],
-  ])('%s%s is answered 400 %s', async (name, query, error, message) => {
+  ])('rejects %s%s with 400 %s', async (name, query, error, message) => {
     const response = await call(name, name === 'add' ? { a: 1 } : {}, { query })
     expect(envelope(response)).toMatchObject({ code: 400, error, message })
   })
 
-  test('a volatile function that is paged is called once', async () => {
+  test('calls a volatile function once for a page', async () => {
     const before = (await app.sql('select n from counter'))[0]?.n
     await app.sql(`create or replace function count_rows() returns table (n int) language plpgsql as
       'begin update counter set n = counter.n + 1; return query select 1 union all select 2; end'`)
@@ -393,7 +393,7 @@ describe('rpc › results', () => {
   })
 })
 
-describe('rpc › GET', () => {
+describe('GET /rpc/:function', () => {
   test.each([
     ['add?a=1&b=2', 3],
     ['add?a=1', 11],
@@ -410,7 +410,7 @@ describe('rpc › GET', () => {
     ['paged?page=7', [{ paged: 7 }]],
     ['paged?page=7&perPage=5', { page: 1, perPage: 5, totalItems: 1, totalPages: 1, items: [{ paged: 7 }] }],
     ['one_track?p_id=103', null],
-  ])('%s answers %j', async (path, expected: unknown) => {
+  ])('%s returns %j', async (path, expected: unknown) => {
     const response = await read(path)
     expect(response.json, response.text).toEqual(expected)
   })
@@ -438,13 +438,13 @@ describe('rpc › GET', () => {
     ['add?a=x', 400, 'invalid_value', 'invalid integer value "x" — expected a whole number, e.g. 42'],
     ['types?j=x', 400, 'invalid_value', 'j: expected valid JSON, e.g. {"key": "value"}'],
     ['no_such', 404, 'function_not_found', 'function not found: no_such'],
-  ])('%s is answered %i %s', async (path, status, error, message) => {
+  ])('%s returns %i %s', async (path, status, error, message) => {
     const response = await read(path)
     expect(envelope(response)).toMatchObject({ code: status, error, message })
     expect(response.headers.get('allow')).toBe(status === 405 ? 'POST' : null)
   })
 
-  test('writes nothing, whatever the function says of itself', async () => {
+  test('writes nothing, whatever the declaration of the function', async () => {
     const before = await app.sql('select n from counter')
     expect((await read('says_stable')).status).toBe(405)
     expect(envelope(await read('writes_stable'))).toMatchObject({
@@ -454,14 +454,14 @@ describe('rpc › GET', () => {
     expect(await app.sql('select n from counter')).toEqual(before)
   })
 
-  test('HEAD answers as GET without the body, other methods 405', async () => {
+  test('returns headers without the body for HEAD, and 405 for other methods', async () => {
     expect((await app.request('HEAD', '/api/rpc/add?a=1', { token })).status).toBe(200)
     const response = await app.request('PUT', '/api/rpc/add', { token })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
   })
 })
 
-describe('rpc › errors of the function', () => {
+describe('POST /rpc/:function › errors of the function', () => {
   test.each([
     ['P0001', 400, 'raised', 'said the function', undefined],
     ['XY123', 400, 'raised', 'said the function', undefined],
@@ -483,7 +483,7 @@ describe('rpc › errors of the function', () => {
     ],
     ['57014', 504, 'statement_timeout', undefined, undefined],
     ['53300', 503, 'database_busy', 'the database is busy', undefined],
-  ])('RAISE with %s is answered %i %s', async (code, status, error, message, data) => {
+  ])('returns, for a RAISE with %s, %i %s', async (code, status, error, message, data) => {
     const response = await call('fail', { p_code: code })
     expect(envelope(response)).toMatchObject({
       code: status,
@@ -499,7 +499,7 @@ describe('rpc › errors of the function', () => {
     })
   })
 
-  test('RAISE without a code is answered with its message alone', async () => {
+  test('returns only the message of a RAISE without a code', async () => {
     expect(envelope(await call('plain_fail'))).toEqual({
       code: 400,
       message: 'no more seats left',
@@ -525,7 +525,7 @@ describe('rpc › errors of the function', () => {
       'database_definition_error',
       'a definition of the database failed on "broken" (SQLSTATE 42P01)',
     ],
-  ])('%s %j is answered %i %s', async (name, body, status, error, message) => {
+  ])('returns, for %s %j, %i %s', async (name, body, status, error, message) => {
     expect(envelope(await call(name, body))).toMatchObject({
       code: status,
       error,
@@ -534,7 +534,7 @@ describe('rpc › errors of the function', () => {
   })
 
   test.each(['refuse_stable', 'refuse_immutable'])(
-    '%s, which would return nothing, is called and raises',
+    'calls %s, which would return nothing, and it raises',
     async (name) => {
       for (const response of [await call(name), await read(name)]) {
         expect(envelope(response)).toEqual({ code: 403, message: 'refused', error: 'raised' })
@@ -542,14 +542,14 @@ describe('rpc › errors of the function', () => {
     },
   )
 
-  test('one that takes too long is answered 504', async () => {
+  test('returns 504 when the function takes too long', async () => {
     const config = { 'database.statement_timeout_ms': '1000' }
     await using hasty = await createTestApp({ database, config })
     const response = await hasty.request('POST', '/api/rpc/nap', { token, body: { seconds: 600 } })
     expect(envelope(response)).toMatchObject({ code: 504, error: 'statement_timeout' })
   })
 
-  test('the text of PostgreSQL is for administrators', async () => {
+  test('returns the text of PostgreSQL only to administrators', async () => {
     expect(envelope(await call('broken')).data).toEqual({ sqlState: '42P01', relation: 'broken' })
     const asAdministrator = await call('broken', {}, { as: await app.adminToken() })
     expect(envelope(asAdministrator).data).toMatchObject({
@@ -557,20 +557,20 @@ describe('rpc › errors of the function', () => {
     })
   })
 
-  test('a call that fails leaves nothing behind', async () => {
+  test('undoes a call that fails', async () => {
     await app.sql(`create or replace function half() returns int language plpgsql as
       'begin update counter set n = -1; raise exception ''no''; end'`)
     expect((await call('half')).status).toBe(400)
     expect((await app.sql('select n from counter'))[0]?.n).not.toBe(-1)
   })
 
-  test('a serialization failure is retried', async () => {
+  test('retries a serialization failure', async () => {
     expect((await call('collide', { p_failures: 3 })).json).toBe('done')
   })
 })
 
-describe('rpc › callers', () => {
-  test('a function runs as the caller, with the claims of the token', async () => {
+describe('POST /rpc/:function › callers', () => {
+  test('runs the function as the caller, with the claims of the token', async () => {
     expect((await call('whoami')).json).toEqual({
       role: 'basalt_authenticated',
       id: alice,
@@ -582,7 +582,7 @@ describe('rpc › callers', () => {
     await app.sql('delete from track where id = $1', [made.json.id])
   })
 
-  test('without a token or with a bad one are answered 401', async () => {
+  test('returns 401 without a token or with a bad one', async () => {
     for (const method of ['POST', 'GET']) {
       for (const name of ['add', 'no_such']) {
         expect(envelope(await app.request(method, `/api/rpc/${name}`))).toMatchObject({
@@ -597,7 +597,7 @@ describe('rpc › callers', () => {
     }
   })
 
-  test('without a token call what is granted to their role, and see no claims', async () => {
+  test('calls functions that are granted to the anonymous role, without claims', async () => {
     await app.sql(
       'grant execute on function whoami to basalt_anonymous; grant execute on function add to public',
     )
@@ -609,7 +609,7 @@ describe('rpc › callers', () => {
     await waitFor('the revocation', async () => (await app.request('GET', '/api/rpc/whoami')).status === 401)
   })
 
-  test('that are programs need the scope and the name of the function', async () => {
+  test('requires the scope and the name of the function from programs', async () => {
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const keyOf = async (body: object) => (await createApiKey(app, { userId: alice, ...body })).key
     const refusal = (what: string) => ({
@@ -636,7 +636,7 @@ describe('rpc › callers', () => {
     expect(Object.keys(functions)).toEqual(['public.add', 'shop.price'])
   })
 
-  test('at once on two nodes each count once', async () => {
+  test('counts once each for concurrent calls on two nodes', async () => {
     const before = (await app.sql('select n from counter'))[0]?.n
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -648,7 +648,7 @@ describe('rpc › callers', () => {
   })
 })
 
-describe('rpc › hostile input', () => {
+describe('POST /rpc/:function › hostile input', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
   const hostile = [
     ...[
@@ -686,7 +686,7 @@ describe('rpc › hostile input', () => {
     'paged',
   ]
 
-  test('in names, values and parameters is never a 500', async () => {
+  test('never returns 500 for names, values and parameters', async () => {
     for (const text of hostile) {
       const encoded = encodeURIComponent(text.toWellFormed())
       const answers = await Promise.all([
@@ -718,7 +718,7 @@ describe('rpc › hostile input', () => {
     }
   })
 
-  test('that nests deeply is a 400', async () => {
+  test('returns 400 for deep nesting', async () => {
     for (const name of ['echo', 'types', 'add']) {
       const response = await call(name, name === 'echo' ? deep : `{"j": ${deep}, "a": ${deep}}`)
       expect([200, 400], response.text).toContain(response.status)
@@ -726,15 +726,15 @@ describe('rpc › hostile input', () => {
   })
 })
 
-describe('rpc › definitions that change', () => {
-  test('a new function is called at once, on every node', async () => {
+describe('POST /rpc/:function › changed definitions', () => {
+  test('calls a new function at once, on every node', async () => {
     await app.sql(`create function newborn(a int) returns text language sql as $$ select 'v1 ' || a $$`)
     for (const node of [app, other]) {
       expect((await node.request('POST', '/api/rpc/newborn', { token, body: { a: 1 } })).json).toBe('v1 1')
     }
   })
 
-  test('a composite type that grows is taken as it is now', async () => {
+  test('accepts a composite type with a new attribute', async () => {
     await app.sql(`
       create type parcel as (weight int);
       create function ship(p parcel) returns parcel language sql as 'select p'`)
@@ -743,7 +743,7 @@ describe('rpc › definitions that change', () => {
     expect((await call('ship', { p: { height: 2 } })).json).toEqual({ weight: null, height: 2 })
   })
 
-  test('a function that is replaced with other types is called as it is now', async () => {
+  test('calls a function that is replaced with other types', async () => {
     for (const definition of [
       `create function newborn(a text, b int default 2) returns jsonb language sql as $$ select jsonb_build_object('a', a, 'b', b) $$`,
       `create function newborn(a text, b int default 2) returns setof jsonb language sql as $$ select jsonb_build_object('a', a, 'b', b) $$`,
@@ -761,7 +761,7 @@ describe('rpc › definitions that change', () => {
     }
   })
 
-  test('a function that is dropped is answered 404', async () => {
+  test('returns 404 for a dropped function', async () => {
     await app.sql('drop function newborn')
     for (const node of [app, other]) {
       const response = await node.request('POST', '/api/rpc/newborn', { token, body: { a: 'x' } })
@@ -769,7 +769,7 @@ describe('rpc › definitions that change', () => {
     }
   })
 
-  test('a row that gets a column is shown with it', async () => {
+  test('returns a row with a new column', async () => {
     await app.sql('alter table track add column note text')
     await waitFor('the new column', async () => {
       const response = await call('one_track', { p_id: 101 })

@@ -74,7 +74,7 @@ async function generate(format: TypesFormat): Promise<string> {
 
 const tsc = join(import.meta.dirname, '../../../../../../../node_modules/typescript/bin/tsc')
 
-/** What the compiler says of these files; empty when it has nothing to say. */
+/** Returns the compiler's output for these files; empty without errors. */
 async function compile(files: Readonly<Record<string, string>>): Promise<string> {
   for (const [name, source] of Object.entries(files)) await writeFile(join(directory, name), source)
   const paths = Object.keys(files).map((name) => join(directory, name))
@@ -100,7 +100,7 @@ function relation(name: string): string {
 }
 
 describe('basalt types', () => {
-  test('describes every row of a live database as the API answers it', async () => {
+  test('describes every row of a live database as the API returns it', async () => {
     const names = [...app.app.catalog.current.relations.keys()]
     expect(names).toHaveLength(13)
     const rows = await Promise.all(
@@ -111,7 +111,7 @@ describe('basalt types', () => {
         )
         expect(json.items.length, name).toBe(name === 'keyless' ? 0 : json.totalItems)
         const items = /"items":(\[.*\])/s.exec(answer)?.[1] ?? ''
-        // Of a literal each member has to be known, and none may be missing.
+        // In a literal each member has to be known, and none may be missing.
         return `const _${rowsOf(name)}: Row<${JSON.stringify(name)}>[] = ${items}`
       }),
     )
@@ -121,7 +121,7 @@ describe('basalt types', () => {
     expect(await compile({ 'database.ts': text, 'rows.ts': checked })).toBe('')
   })
 
-  test('says which columns may be NULL, of views by their definitions', async () => {
+  test('marks the columns that may be NULL, those of views by their definitions', async () => {
     expect(relation('album').split('Insert')[0]).toBe(`    album: {
       Row: {
         id: Exact
@@ -147,7 +147,7 @@ describe('basalt types', () => {
     const [server] = await app.sql<{ version: number }>(
       "select current_setting('server_version_num')::int as version",
     )
-    // Before PostgreSQL 16 the definition of a view does not say which side of a join a column may be NULL by.
+    // Before PostgreSQL 16 the definition of a view does not say which side of a join may make a column NULL.
     const outerJoined =
       (server?.version ?? 0) >= 160_000
         ? ['id: Exact', 'title: string', 'artist: string | null']
@@ -170,7 +170,7 @@ describe('basalt types', () => {
     }
   })
 
-  test('says what may be written, what identifies a record, and what can be expanded', () => {
+  test('describes writable columns, keys and relations to expand', () => {
     expect(relation('artist').split('Insert')[1]).toBe(`: {
         name: string
       }
@@ -210,7 +210,7 @@ describe('basalt types', () => {
   }`)
   })
 
-  test('is the same of the same definitions, made in another order', async () => {
+  test('prints the same for the same definitions made in another order', async () => {
     await app.sql(
       'create table later (id int primary key); create table earlier (id int primary key references later)',
     )
@@ -222,7 +222,7 @@ describe('basalt types', () => {
     expect(await generate('client')).toBe(text)
   })
 
-  test('makes the DB of kysely, with values as node-postgres parses them', async () => {
+  test('prints the DB of kysely, with values as node-postgres parses them', async () => {
     const kysely = await generate('kysely')
     const client = new pg.Client({ connectionString: app.database.url })
     await client.connect()
@@ -250,7 +250,7 @@ describe('basalt types', () => {
     expect(await compile({ 'kysely.ts': kysely, 'stub.d.ts': stub })).toBe('')
   })
 
-  test('is a command: to standard output, to a file, and again when a definition changes', async () => {
+  test('writes to standard output, to a file, and again when a definition changes', async () => {
     const settings = { ...config, 'database.url': app.database.url }
     const printed = await runCommand(['types'], { config: settings })
     expect(printed).toEqual({ code: 0, signal: null, stdout: text, stderr: '' })

@@ -112,7 +112,7 @@ describe(`vector indexes on ${extensionEngine}`, () => {
     [{ method: 'ivfflat', lists: 1, index_name: 'Odd "name"' }, 'vector_cosine_ops', 'Odd "name"'],
     [{ m: 8, ef_construction: 32 }, 'vector_cosine_ops', 'idx_note_embedding_hnsw'],
     [{ table: 'item', schema: 'shop' }, 'vector_cosine_ops', 'idx_item_embedding_hnsw'],
-  ])('take the operators of the column and the metric: %j', async (fields, operators, name) => {
+  ])('use the operators of the column and the metric: %j', async (fields, operators, name) => {
     const created = await send('POST', '', { ...hnsw, ...fields })
     expect(created.status, created.text).toBe(201)
     expect(created.json.index_name).toBe(name)
@@ -147,13 +147,13 @@ describe(`vector indexes on ${extensionEngine}`, () => {
       { ...hnsw, column: 'long' },
       'failed to create index: column cannot have more than 2000 dimensions for hnsw index',
     ],
-  ])('are 400 for %j, and nothing is left', async (body, message) => {
+  ])('return 400 for %j, and nothing remains', async (body, message) => {
     const response = await send('POST', '', body)
     expect([response.status, response.json.message]).toEqual([400, message])
     expect((await send('GET')).json).toEqual({ indexes: [] })
   })
 
-  test('are built once, however many ask on whichever node', async () => {
+  test('are built once for concurrent requests on all nodes', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => send('POST', '', hnsw, index % 2 === 0 ? app : other)),
     )
@@ -182,7 +182,7 @@ describe(`vector indexes on ${extensionEngine}`, () => {
     expect(await database.sql('select from basalt.vector_index_build')).toEqual([])
   })
 
-  test('replace what a crash has left of a build', async () => {
+  test('replace an interrupted build', async () => {
     await send('POST', '', hnsw)
     await database.sql(`
       begin; set local allow_system_table_mods = on;
@@ -193,14 +193,14 @@ describe(`vector indexes on ${extensionEngine}`, () => {
   })
 
   test.each(['/plain', '/note_pkey', '/nope', '/idx_note_embedding_hnsw?schema=basalt'])(
-    'other than those of pgvector cannot be deleted: %s',
+    'cannot be deleted when they are not of pgvector: %s',
     async (path) => {
       const response = await send('DELETE', path)
       expect(envelope(response)).toMatchObject({ code: 404, error: 'vector_index_not_found' })
     },
   )
 
-  test('are for administrators', async () => {
+  test('require an administrator', async () => {
     const user = userToken({ sub: alice })
     for (const [method, path] of [
       ['GET', ''],
