@@ -351,28 +351,28 @@ export type Advice = {
   readonly explanation: string
   /** SQL that resolves the advice. */
   readonly statement: string | null
-  /** A command instead. */
+  /** Command, where no statement resolves the advice. */
   readonly command: string | null
-  /** A page that the server serves. */
+  /** Page that the server serves. */
   readonly docs: string
   readonly dismissal: {
     readonly reason: string | null
     readonly by: string
     readonly at: string
-    /** null: for good. */
+    /** End of the dismissal; null if it does not end. */
     readonly until: string | null
   } | null
 }
 
 export type AdvisorsDismissInput = {
   readonly reason?: string | null | undefined
-  /** RFC 3339, in the future; for good unless given. */
+  /** RFC 3339 time in the future. Without it, the dismissal does not end. */
   readonly until?: string | null | undefined
 }
 
 export type AdvisorsListResult = {
   readonly items: ReadonlyArray<Advice>
-  /** All of them. */
+  /** Counts of all advice. */
   readonly count: number
   readonly counts: {
     readonly error: number
@@ -868,9 +868,9 @@ export type CreateVectorIndex = {
   readonly column: string
   readonly method: 'hnsw' | 'ivfflat'
   readonly metric: 'cosine' | 'l2' | 'inner_product'
-  /** public unless given. */
+  /** `public` unless given. */
   readonly schema?: string | undefined
-  /** idx_<table>_<column>_<method> unless given. */
+  /** `idx_<table>_<column>_<method>` unless given. */
   readonly index_name?: string | undefined
   /** ivfflat: number of lists. */
   readonly lists?: number | undefined
@@ -3821,13 +3821,13 @@ export type VectorIndex = {
   readonly schema: string
   readonly table: string
   readonly method: 'hnsw' | 'ivfflat'
-  /** SQL. */
+  /** Definition in SQL. */
   readonly definition: string
-  /** null of an index over an expression. */
+  /** Column; null for an index on an expression. */
   readonly column: string | null
-  /** null of an index that the distances of the API do not use. */
+  /** Metric; null for an index that the distances of the API do not use. */
   readonly metric: 'cosine' | 'l2' | 'inner_product' | null
-  /** Whether it is built. */
+  /** True if the index is complete. */
   readonly valid: boolean
   readonly sizeBytes: number
 }
