@@ -321,7 +321,9 @@ function fieldContext(schema: GraphQLSchema, { document, operation, request }: O
 
 function rootFields(fields: FieldContext, { operation, selectionSet }: OperationDefinitionNode) {
   const type = fields.schema.getRootType(operation)
-  if (type == null) throw new TypeError(`the schema has no ${operation}`)
+  if (type == null) {
+    throw new RequestErrors([new GraphQLError(`Schema is not configured to execute ${operation} operation.`)])
+  }
   return requesting(() => collectFields(fields, type, [selectionSet]))
 }
 
