@@ -54,9 +54,9 @@ describe('localSession', () => {
     const [first, second] = [open(), open()]
     await second.load()
     await first.signIn({ email: user.email, password: 'secret' })
-    await vi.waitFor(() => expect(second.identity()).toBe(user.id))
+    await expect.poll(() => second.identity()).toBe(user.id)
     await first.signOut().catch(() => undefined)
-    await vi.waitFor(() => expect(second.current).toBeUndefined())
+    await expect.poll(() => second.current).toBeUndefined()
   })
 
   test('has no session outside of a page', async () => {

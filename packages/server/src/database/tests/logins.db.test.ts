@@ -117,10 +117,10 @@ describe('owner with CREATEROLE and without superuser rights', () => {
           select from pg_stat_activity
           where datname = current_database() and state = 'active' and usename = 'basalt_gateway'`)
       ).length
-    await expect.poll(running, { timeout: 20_000 }).toBe(1)
+    await expect.poll(running).toBe(1)
     abort.abort()
     await asking
-    await expect.poll(running, { timeout: 20_000 }).toBe(0)
+    await expect.poll(running).toBe(0)
   })
 })
 
@@ -135,7 +135,7 @@ describe('gateway password', () => {
     for (const app of [first, rotated, second]) {
       await endSessions(database)
       const admin = await app.adminToken()
-      await expect.poll(() => statusOf(app, admin), { timeout: 20_000 }).toBe(200)
+      await expect.poll(() => statusOf(app, admin)).toBe(200)
     }
     // Databases of a cluster share their roles.
     await using other = await createDatabase('other', 'postgres')

@@ -386,7 +386,7 @@ describe('geometry and geography', () => {
     await app.sql(`insert into guarded (id, place) values (2, 'POINT(50 50)'::"Ext 1".geography)`)
     await send('PATCH', 'guarded/1', { owner: 'x' })
     await send('DELETE', 'stop/1')
-    const messages = await stream.next(4, 20_000)
+    const messages = await stream.next(4)
     expect(messages[0].record).toMatchObject({ id: 1, geom: point, geog: point })
     expect(messages[1].record).toMatchObject({ id: 1, place: near })
     expect(messages[2]).toMatchObject({ action: 'update', record: { owner: 'x', place: near } })

@@ -144,7 +144,7 @@ describe('access › explanations of hostile policies', () => {
     leaving.abort()
     await Promise.allSettled(request)
     // Each would take twenty seconds.
-    await waitFor('none to run', async () => (await sleeping()) === 0, 15_000)
+    await waitFor('none to run', async () => (await sleeping()) === 0)
     expect((await explain({ as: asAda, table: 'raising', ids: ['1'] })).status).toBe(200)
     expect(await sleeping()).toBe(0)
   })

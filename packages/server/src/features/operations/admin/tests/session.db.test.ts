@@ -425,14 +425,11 @@ describe('the end of a session in a cookie', () => {
     try {
       // Believed for a second, so that most of them do not ask.
       await expect
-        .poll(
-          async () => {
-            const nodes = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? first : second))
-            await Promise.all(nodes.map((node) => isOpen(node, cookie)))
-            return (await database.sql('select from moved')).length
-          },
-          { timeout: 10_000 },
-        )
+        .poll(async () => {
+          const nodes = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? first : second))
+          await Promise.all(nodes.map((node) => isOpen(node, cookie)))
+          return (await database.sql('select from moved')).length
+        })
         .toBe(1)
     } finally {
       await database.sql(

@@ -300,7 +300,6 @@ describe('usage › counting', () => {
           await first.sql(
             `select endpoint, status, requests::int from basalt.usage_endpoints order by endpoint`,
           ),
-        { timeout: 20_000 },
       )
       .toEqual([
         { endpoint: '(no route)', status: 404, requests: 1 },
@@ -424,10 +423,7 @@ describe('usage › counting', () => {
     const body = { type: 'usage_retention' }
     expect((await app.request('POST', '/api/admin/jobs', { token, body })).status).toBe(201)
     await expect
-      .poll(
-        async () => (await app.sql('select sum(job_runs)::int as runs from basalt.usage_hours'))[0]?.runs,
-        { timeout: 20_000 },
-      )
+      .poll(async () => (await app.sql('select sum(job_runs)::int as runs from basalt.usage_hours'))[0]?.runs)
       .toBe(1)
   })
 
