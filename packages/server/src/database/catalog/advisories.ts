@@ -1,24 +1,30 @@
 import { isClosed, isUnguarded } from './changes.ts'
 import type { Catalog, DatabaseFunction, Relation } from './model.ts'
 
-/** What of the exposed schemas an operator may not mean to be as open as it is. Names as the API addresses things. */
+/**
+ * Findings about the exposed schemas: objects that may be more open than the operator intends. Names are those
+ * of the API.
+ */
 export interface Advisories {
-  /** Tables that every signed-in caller reaches past policies. */
+  /** Tables that every signed-in caller can access without policies. */
   readonly tablesWithoutRls: readonly string[]
-  /** Tables that requests without a token reach past policies. */
+  /** Tables that requests without a token can access without policies. */
   readonly publicTablesWithoutRls: readonly string[]
-  /** Relations that `database.require_rls` keeps from callers. */
+  /** Relations that `database.require_rls` closes to callers. */
   readonly closedWithoutRls: readonly string[]
   /**
-   * Functions with the rights of their owner that find names by the search path of their callers (PostgreSQL, CREATE
-   * FUNCTION, Writing SECURITY DEFINER Functions Safely).
+   * Functions with the rights of their owner that resolve names by the search path of their callers
+   * (PostgreSQL, CREATE FUNCTION, Writing SECURITY DEFINER Functions Safely).
    */
   readonly definersWithoutSearchPath: readonly string[]
-  /** Functions that PUBLIC may execute, as it may every new one: all signed-in callers may call them. */
+  /**
+   * Functions that PUBLIC may execute, and so all signed-in callers may call. That is PostgreSQL's default for
+   * new functions.
+   */
   readonly functionsOfPublic: readonly string[]
 }
 
-/** For the start; the advisors say the same with the statements that mend it. Pure. */
+/** Finds the advisories for startup; the advisors return the same with the statements that fix them. Pure. */
 export function advise(catalog: Catalog): Advisories {
   const namesOf = (found: readonly Relation[]) => found.map(({ collection }) => collection)
   return {

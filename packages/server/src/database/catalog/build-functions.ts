@@ -3,11 +3,11 @@ import type { FunctionRow } from './queries/functions.ts'
 import type { TypeRow } from './queries/types.ts'
 import { versionOf } from './version-of.ts'
 
-/** How the types of functions are looked up, by object id. */
+/** Lookups of function types by object id. */
 export interface FunctionTypes {
   readonly rows: readonly TypeRow[]
   readonly typeOf: (oid: string) => ColumnType
-  /** Changes with what a prepared statement relies on. */
+  /** Returns a text that changes with everything on which a prepared statement relies. */
   readonly describe: (oid: string) => string
 }
 
@@ -63,14 +63,14 @@ function argumentsOf(row: FunctionRow): Argument[] {
   }))
 }
 
-/** A single output is the type that the function returns, not a row of it. */
+/** Returns the result of a function. A single output is the type that the function returns, not a row of it. */
 function resultOf(row: FunctionRow, all: readonly Argument[], { typeOf }: FunctionTypes): FunctionResult {
   const outputs = all.filter(({ mode }) => mode === 'o' || mode === 'b' || mode === 't')
   if (outputs.length > 1) {
     return {
       kind: 'row',
       columns: outputs.map(({ name, typeName, typeOid }, index) => ({
-        // As PostgreSQL names what has no name.
+        // PostgreSQL gives unnamed columns this name.
         name: name === '' ? `column${index + 1}` : name,
         typeName,
         type: typeOf(typeOid),

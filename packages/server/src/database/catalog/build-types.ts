@@ -1,7 +1,7 @@
 import type { ColumnType } from './model.ts'
 import type { TypeRow } from './queries/types.ts'
 
-/** Builds each type once. No type contains itself: Postgres refuses that. */
+/** Returns a function that builds each type once. No type contains itself: Postgres rejects that. */
 export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => ColumnType {
   const types = new Map(rows.map((row) => [row.oid, row]))
   const built = new Map<string, ColumnType>()
@@ -25,7 +25,7 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
         ? attributes.map(({ name, type: typeName, type_oid }) => ({ name, typeName, type: typeOf(type_oid) }))
         : undefined,
       range: base.kind === 'r' ? 'range' : base.kind === 'm' ? 'multirange' : undefined,
-      // Another type may have such a name, but not be a base type that only an extension in C can make.
+      // Another type may have such a name, but not a base type, which only an extension in C can create.
       spatialSchema: base.kind === 'b' && spatialTypes.has(base.name) ? base.schema : undefined,
       vectorSchema: base.kind === 'b' && vectorTypes.has(base.name) ? base.schema : undefined,
       isText: base.category === 'S',
@@ -46,7 +46,10 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
   return typeOf
 }
 
-/** Describes a type with all it is made of: the text changes with what a prepared statement relies on. */
+/**
+ * Returns a function that describes a type with all its parts. The text changes with everything on which a
+ * prepared statement relies.
+ */
 export function createTypeDescriber(rows: readonly TypeRow[]): (oid: string) => string {
   const types = new Map(rows.map((row) => [row.oid, row]))
   const described = new Map<string, string>()
@@ -67,7 +70,10 @@ export function createTypeDescriber(rows: readonly TypeRow[]): (oid: string) => 
   return describe
 }
 
-/** Enums, ranges and rows compare by operators of their kind, arrays if their elements do. */
+/**
+ * Returns true if the type has the operator. Enums, ranges and rows compare by operators of their kind, arrays
+ * if their elements do.
+ */
 function hasOperator(
   type: TypeRow,
   types: ReadonlyMap<string, TypeRow>,
@@ -79,13 +85,13 @@ function hasOperator(
   return ['e', 'r', 'm', 'c'].includes(type.kind) || type[operator] || type.has_order
 }
 
-/** Of PostGIS; GeoJSON in JSON. */
+/** Types of PostGIS, which are GeoJSON in JSON. */
 const spatialTypes: ReadonlySet<string> = new Set(['geometry', 'geography'])
 
-/** Of pgvector. */
+/** Types of pgvector. */
 const vectorTypes: ReadonlySet<string> = new Set(['vector', 'halfvec', 'sparsevec'])
 
-/** Types that JSON shows as something else than a string. */
+/** JSON types of the types that JSON does not represent as a string. */
 const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {
   bool: 'boolean',
   int2: 'integer',

@@ -35,7 +35,7 @@ export interface CatalogRows {
   readonly extensions: readonly ExtensionRow[]
 }
 
-/** Puts the rows of the catalogue queries together. Pure. */
+/** Builds the catalog from the rows of the catalog queries. Pure. */
 export function buildCatalog(
   rows: CatalogRows,
   {
@@ -61,7 +61,7 @@ export function buildCatalog(
     (positions ?? []).map(
       (position) => columnsOf.get(oid)?.find((column) => column.position === position)?.name ?? '',
     )
-  // Tables of the system, which streams name, are no collections: nothing expands to them.
+  // System tables, which streams name, are no collections, so nothing expands to them.
   const exposed = new Map([...byOid].filter(([, { schema }]) => schemas.includes(schema)))
   const tableOf = ({ partition_of: root }: RelationRow) => (root === null ? undefined : exposed.get(root))
   const isHidden = (row: RelationRow) => !exposePartitions && tableOf(row) !== undefined
@@ -143,7 +143,7 @@ export function buildCatalog(
     fingerprint: rows.fingerprint,
     builtAt,
     schemas,
-    // A table of `public` whose name contains a dot comes before a schema of that name.
+    // A table of `public` with a dot in its name takes precedence over a schema of that name.
     relations: byCollection(
       relations
         .filter(({ oid }) => served.has(oid))
@@ -175,8 +175,8 @@ function collectionName({ schema, name }: { schema: string; name: string }): str
 }
 
 /**
- * What belongs to an extension is for the extension to write: `create extension` may have come after the default
- * privileges that open new tables to callers.
+ * Restricts the privileges on tables of extensions, which only the extension may write. `create extension` may
+ * have run after the default privileges that open new tables to callers.
  */
 function keepOfExtension({ is_of_extension: isOfExtension }: RelationRow, granted: Privileges): Privileges {
   return isOfExtension ? { ...granted, insert: false, update: false, delete: false } : granted
@@ -190,7 +190,8 @@ function anonymousPrivilegesOf(row: RelationRow): Privileges {
 
 function buildColumn(row: ColumnRow, kind: RelationRow['kind'], typeOf: (oid: string) => ColumnType): Column {
   const type = typeOf(row.type_oid)
-  // A view shows NULL in a column of any domain, where an outer join finds nothing (PostgreSQL, CREATE DOMAIN, Notes).
+  // A view shows NULL in a column of any domain, where an outer join finds nothing (PostgreSQL, CREATE DOMAIN,
+  // Notes).
   const isStored = kind === 'r' || kind === 'p' || kind === 'f'
   const isComputed = row.identity !== '' || row.generated !== ''
   return {
@@ -209,8 +210,8 @@ function buildColumn(row: ColumnRow, kind: RelationRow['kind'], typeOf: (oid: st
 }
 
 /**
- * The transactions that defined the columns are part of it: a type that changes there and back may have been used by
- * a statement in between.
+ * Returns the version of a relation. It includes the transactions that defined the columns, because a type may
+ * change and change back while a statement uses it.
  */
 function relationVersion(
   relation: RelationRow,
@@ -221,7 +222,9 @@ function relationVersion(
   return versionOf(relation.oid, parts)
 }
 
-/** The smallest unique key none of whose columns may be NULL; a domain can refuse it only where a value is given. */
+/**
+ * Finds the smallest unique key without nullable columns. A domain can reject NULL only where a value is given.
+ */
 function findUniqueKey(
   keys: readonly (readonly Column[])[],
   mayHoldNull: ReadonlySet<string>,
@@ -268,7 +271,7 @@ function foreignKeyEdges(
   return constraints.flatMap((row) => {
     const from = byOid.get(row.relation_oid)
     const to = byOid.get(row.referenced_oid)
-    // With PERIOD the ranges overlap and are not equal: no value leads from one record to another.
+    // With PERIOD the ranges overlap and are not equal, so no value leads from one record to another.
     if (row.kind !== 'f' || row.has_period || from === undefined || to === undefined) return []
     return [
       {

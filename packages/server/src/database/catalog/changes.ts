@@ -2,11 +2,11 @@ import type { Catalog, Relation } from './model.ts'
 
 export interface RelationChange {
   readonly change: 'created' | 'altered' | 'dropped'
-  /** As it is now, or was before it was dropped. */
+  /** Current relation, or the last state of a dropped one. */
   readonly relation: Relation
 }
 
-/** What became of the relations between two snapshots. Pure. */
+/** Compares the relations of two snapshots. Pure. */
 export function compareCatalogs(before: Catalog, after: Catalog): RelationChange[] {
   const dropped = [...before.relations.values()].filter(({ collection }) => !after.relations.has(collection))
   const present = [...after.relations.values()].flatMap((relation): RelationChange[] => {
@@ -19,13 +19,16 @@ export function compareCatalogs(before: Catalog, after: Catalog): RelationChange
 
 export interface Rename {
   readonly from: Relation
-  /** The same, where only columns have another name. */
+  /** Renamed relation, or the same one where only columns have new names. */
   readonly to: Relation
-  /** The new names of columns, by those before. */
+  /** New names of columns, by the old ones. */
   readonly columns: Readonly<Record<string, string>>
 }
 
-/** What has another name, unless another one has taken the name before: tables and columns that are swapped keep theirs. */
+/**
+ * Finds renamed relations and columns. Names that another one had before are skipped, so swapped tables and
+ * columns keep theirs.
+ */
 export function findRenames(before: Catalog, after: Catalog): Rename[] {
   const earlier = new Map([...before.relations.values()].map((relation) => [relation.oid, relation]))
   return [...after.relations.values()].flatMap((to) => {
@@ -46,14 +49,17 @@ function findRenamedColumns(from: Relation, to: Relation): (readonly [from: stri
   })
 }
 
-/** Everything that is defined on the relation itself; its relationships are defined on both sides. */
+/**
+ * Returns a text of everything that is defined on the relation itself; its relationships are defined on both
+ * sides.
+ */
 function describe({ column: _, relationships: __, ...own }: Relation): string {
   return JSON.stringify(own)
 }
 
 /**
- * Whether signed-in callers, or requests without a token, reach rows of it that no policy guards. A view has the policies
- * of what it reads.
+ * Returns true if signed-in callers, or requests without a token, can access unguarded rows. A view has the
+ * policies of the tables that it reads.
  */
 export function isUnguarded(
   { kind, rlsEnabled, rlsGap, ...privileges }: Relation,
@@ -63,7 +69,7 @@ export function isUnguarded(
   return isTable && !rlsEnabled && rlsGap === undefined && Object.values(privileges[from]).some(Boolean)
 }
 
-/** Returns whether callers have grants on it and `database.require_rls` keeps it from them. */
+/** Returns true if callers have grants on the relation, but `database.require_rls` closes it to them. */
 export function isClosed({ rlsGap, callers, anonymous, isOfExtension }: Relation): boolean {
   if (rlsGap === undefined || isOfExtension) return false
   return [callers, anonymous].some((privileges) => Object.values(privileges).some(Boolean))

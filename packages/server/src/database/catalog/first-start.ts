@@ -6,7 +6,7 @@ import { compareWithNamesByConstraint } from './relation-changes.ts'
 
 type Log = (detail: object, message: string) => void
 
-/** Runs the work in the first start that comes to it, of whichever node: at least once, and never again after it succeeded. */
+/** Runs the work in the first start of any node: at least once, and never again after a success. */
 async function atFirst(database: SystemDatabase, key: string, work: () => void): Promise<void> {
   await database.transaction(async (transaction) => {
     const isFirst = await transaction.count(
@@ -16,7 +16,7 @@ async function atFirst(database: SystemDatabase, key: string, work: () => void):
   })
 }
 
-/** Lists, once for a database, the relations that `database.require_rls` closes to callers who have grants on them. */
+/** Logs, once per database, the relations that `database.require_rls` closes to callers with grants on them. */
 export async function reportClosedRelations(
   database: SystemDatabase,
   catalog: Catalog,
@@ -34,7 +34,7 @@ export async function reportClosedRelations(
 }
 
 /**
- * Lists, once for a database, the names of relations that mean something else since they follow the order of columns rather
+ * Logs, once per database, the relation names with a new meaning. They now follow the order of columns rather
  * than the names of constraints.
  */
 export async function reportRenamedRelations(

@@ -13,40 +13,40 @@ import { SessionCode } from './session-code.ts'
 export interface LiveCatalogOptions extends CatalogScope {
   readonly database: SystemDatabase
   readonly clock: Clock
-  /** Times the pauses between reads; that of the system unless given. */
+  /** Timer of the pauses between reads; by default that of the system. */
   readonly timer?: Timer
-  /** Called when definitions have changed. */
+  /** Listener for changed definitions. */
   readonly onChange?: (before: Catalog, after: Catalog) => void
 }
 
 /**
- * How often definitions are compared: DDL is seen within two seconds. Folding the catalogue takes a few milliseconds, so
- * that it is not done at every look.
+ * Interval of comparisons: DDL is seen within two seconds. Hashing the catalog takes a few milliseconds, too
+ * much for every poll.
  */
 const compareMs = 1000
 
 /**
- * Reads of the catalogue that may follow each other at once. Requests for unknown names arrive as fast as a client sends
- * them: beyond these, those that arrive during a pause share a read.
+ * Number of catalog reads that may follow each other at once. Requests for unknown names arrive as fast as a
+ * client sends them. Beyond this number, those that arrive during a pause share a read.
  */
 const burst = 20
-/** A pause between two reads; one more may follow at once for each that has passed. */
+/** Pause between two reads; after each pause one more may follow at once. */
 const pauseMs = 50
 
 /**
- * A table is locked to print its policies, and a transaction that changes it may hold the lock for long. The policies of
- * before are in force until then, so the last snapshot stays and another look follows.
+ * Lock timeout of a read. Printing policies locks the table, and a transaction that changes it may hold the
+ * lock for long. Its old policies are in force until then, so the last snapshot stays until the next poll.
  */
 const lockTimeoutMs = 100
 /** SQLSTATE lock_not_available. */
 const lockNotAvailable = '55P03'
 
-/** What was planned on a snapshot fails for it within this time after the next one is there. */
+/** Time after a new snapshot in which statements planned on the previous one may fail. */
 const recentMs = 2000
 
 /**
- * The current snapshot of the catalog. It is compared with the database by a fingerprint, which
- * needs neither event triggers nor superuser rights, and at once when a request names something unknown.
+ * Current snapshot of the catalog. A fingerprint compares it with the database, which needs neither event
+ * triggers nor superuser rights. When a request contains an unknown name, it is compared at once.
  */
 export class LiveCatalog {
   readonly #options: LiveCatalogOptions
@@ -55,11 +55,13 @@ export class LiveCatalog {
   #sessionCode: SessionCode
   #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
-  /** Starts when {@link #refreshing} and the pause after it end, for callers that came too late for it. */
+  /**
+   * Read that starts after {@link #refreshing} and the pause, for callers that arrived too late for that one.
+   */
   #refreshingNext: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
   readonly #timer: Timer
-  /** Reads that may follow at once, as of the time below. */
+  /** Number of reads that may follow at once, as of the time below. */
   #readsLeft = burst
   #countedAt: number
 
@@ -76,22 +78,22 @@ export class LiveCatalog {
     return new LiveCatalog(options, await load(options))
   }
 
-  /** The snapshot; take it once per request. */
+  /** Current snapshot; read it once per request. */
   get current(): Catalog {
     return this.#current
   }
 
-  /** What of the operator's code may leave something in a session, as of the snapshot. */
+  /** Operator code that may leave state in a session, as of the snapshot. */
   get sessionCode(): SessionCode {
     return this.#sessionCode
   }
 
   /**
-   * Looks whether definitions have changed.
+   * Checks for changed definitions.
    *
-   * @param seen the snapshot that proved outdated
-   * @returns whether there is a newer snapshot than that; when it is not given, whether there is one so new that
-   *   the caller may have worked on the one before
+   * @param seen snapshot that proved outdated
+   * @returns true if there is a newer snapshot than `seen`. Without `seen`, true if the snapshot is so new that
+   * the caller may have used the one before
    */
   async refresh(seen?: Catalog): Promise<boolean> {
     const before = seen ?? this.#current
@@ -100,18 +102,20 @@ export class LiveCatalog {
     return seen === undefined && performance.now() - this.#replacedAt < recentMs
   }
 
-  /** A look in flight may have read the definitions before the caller's reason came about. */
+  /**
+   * Refreshes from now on. A refresh in flight may have read the definitions before the caller's reason arose.
+   */
   #refreshFromNow(): Promise<void> {
     if (this.#refreshing === undefined) {
-      const look = this.#refresh()
-      // Nothing can be shared with a look that failed.
-      this.#refreshing = look
+      const refresh = this.#refresh()
+      // Callers do not share a failed refresh.
+      this.#refreshing = refresh
         .then(() => this.#pauseAfterRead())
         .finally(() => {
           this.#refreshing = undefined
         })
       this.#refreshing.catch(() => undefined)
-      return look
+      return refresh
     }
     this.#refreshingNext ??= this.#refreshing
       .catch(() => undefined)
@@ -131,7 +135,7 @@ export class LiveCatalog {
     await new Promise<void>((resolve) => this.#timer.after((1 - this.#readsLeft) * pauseMs, resolve))
   }
 
-  /** Called when definitions have changed, with the snapshot before. */
+  /** Adds a listener for changed definitions, which gets the previous snapshot. */
   onChange(listener: (before: Catalog, after: Catalog) => void): void {
     this.#listeners.push(listener)
   }
@@ -173,13 +177,13 @@ export class LiveCatalog {
   #retryLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined
-      // What fails is noticed by the next comparison.
+      // The next comparison notices the failure.
       this.refresh().catch(() => undefined)
     }, compareMs).unref()
   }
 }
 
-/** Of one transaction. */
+/** Parts read in one transaction. */
 interface Snapshot {
   readonly catalog: Catalog
   readonly sessionCode: SessionCode

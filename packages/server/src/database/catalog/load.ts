@@ -15,18 +15,21 @@ import { type RelationRow, relationsQuery } from './queries/relations.ts'
 import { type RlsGapRow, rlsGapsQuery } from './queries/rls-gaps.ts'
 import { type TypeRow, typesQuery } from './queries/types.ts'
 
-/** What a catalog shows. */
+/** Contents of a catalog. */
 export interface CatalogScope {
   readonly schemas: readonly string[]
-  /** Whether relations without row-level security are kept from callers. */
+  /** True if relations without row-level security are closed to callers. */
   readonly requireRls?: boolean
   /** True if partitions are collections of their own. */
   readonly exposePartitions?: boolean
-  /** Milliseconds to wait for a lock: a table is locked to print its policies. Without it, no limit. */
+  /**
+   * Maximum wait in milliseconds for a lock, because printing policies locks the table. Undefined sets no
+   * limit.
+   */
   readonly lockTimeoutMs?: number
 }
 
-/** Returns what the catalog of a configuration shows. */
+/** Returns the catalog contents that a configuration requires. */
 export function catalogScopeOf(
   config: Pick<Deployment, 'auth'> & { readonly database: DatabaseConfig },
 ): CatalogScope {
@@ -34,7 +37,10 @@ export function catalogScopeOf(
   return { schemas, requireRls: requiresRls(config), exposePartitions }
 }
 
-/** Reads the whole catalog at the start of a transaction, so that the parts fit each other and the fingerprint. */
+/**
+ * Reads the whole catalog at the start of a transaction, so that the parts match each other and the
+ * fingerprint.
+ */
 export async function loadCatalog(
   transaction: Queryable,
   scope: CatalogScope,
@@ -48,7 +54,7 @@ export async function loadCatalog(
   return await readCatalog(transaction, scope, builtAt)
 }
 
-/** Reads the whole catalog within a transaction, with what that has changed. */
+/** Reads the whole catalog within a transaction, including its own changes. */
 export async function readCatalog(
   transaction: Queryable,
   { schemas, requireRls = false, exposePartitions = false }: CatalogScope,
@@ -61,7 +67,7 @@ export async function readCatalog(
   const isWhole = [...constraints, ...indexes].every(({ definition }) => definition !== null)
   return buildCatalog(
     {
-      // What could not be printed is read again at the next look.
+      // Definitions that could not be printed are read again at the next poll.
       fingerprint: isWhole ? (fingerprint?.fingerprint ?? '') : '',
       relations: await read<RelationRow>(relationsQuery(schemas)),
       columns: await read<ColumnRow>(columnsQuery(schemas)),

@@ -1,74 +1,76 @@
 import type { Expression, TypeName } from '../sql.ts'
 
-/** The catalog as the rest of Basalt sees it: one frozen snapshot of what the exposed schemas hold. */
+/** Catalog for the rest of Basalt: a frozen snapshot of the objects in the exposed schemas. */
 export interface Catalog {
-  /** Changes with every definition in it. */
+  /** Text that changes with every definition in the catalog. */
   readonly fingerprint: string
   readonly builtAt: Date
   readonly schemas: readonly string[]
-  /** By collection name: `track`, or `shop.track` outside `public`. */
+  /** Relations by collection name: `track`, or `shop.track` outside `public`. */
   readonly relations: ReadonlyMap<string, Relation>
-  /** Partitions that are served through their table alone, by the name they would have. */
+  /** Partitions that are served through their table alone, by the collection name they would have. */
   readonly partitions: ReadonlyMap<string, Relation>
-  /** Our own, which are no collections and have policies of the operator: `basalt.objects`. */
+  /** System relations with policies of the operator, which are no collections: `basalt.objects`. */
   readonly systemRelations: ReadonlyMap<string, Relation>
   readonly functions: readonly DatabaseFunction[]
   /** Overloads by {@link DatabaseFunction.procedure}. */
   readonly procedures: ReadonlyMap<string, readonly DatabaseFunction[]>
-  /** Version by name. */
+  /** Versions of extensions by name. */
   readonly extensions: ReadonlyMap<string, string>
-  /** By the name of an extension, the schema of its types, functions and operators. */
+  /** Schemas of the types, functions and operators of extensions, by the extension's name. */
   readonly extensionSchemas: ReadonlyMap<string, string>
 }
 
 export type RelationKind = 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
 
 export interface Relation {
-  /** What stays when it is renamed. */
+  /** Object id, which survives renames. */
   readonly oid: string
   readonly schema: string
   readonly name: string
-  /** How the API addresses it. */
+  /** Name in the API. */
   readonly collection: string
   readonly kind: RelationKind
   readonly comment: string | undefined
   readonly rlsEnabled: boolean
-  /** Whether tables inherit from it: their rows are among its own, and its keys do not hold for them. */
+  /** True if tables inherit from it: their rows are among its own, and its keys do not apply to them. */
   readonly hasDescendants: boolean
-  /** Of a partition, the collection of the table that it is part of, where that is served. */
+  /** Collection of the partitioned table, where that is served; undefined for all other relations. */
   readonly partitionOf: string | undefined
-  /** Whether an extension made it, such as `spatial_ref_sys` of PostGIS: callers read it at most. */
+  /** True if an extension created it, such as `spatial_ref_sys` of PostGIS. Callers can at most read it. */
   readonly isOfExtension: boolean
   /**
-   * With `database.require_rls`, what callers would read past row-level security; it keeps the relation from them.
-   * Undefined where there is nothing of the kind, and without the setting.
+   * Relation without row-level security that callers would read. With `database.require_rls` it closes this
+   * relation to them. Undefined where there is none, and without the setting.
    */
   readonly rlsGap: RlsGap | undefined
-  /** Whether its policies do not apply to the login role. */
+  /** True if its policies do not apply to the login role. */
   readonly isBypassed: boolean
-  /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
+  /** Privileges of `basalt_authenticated`, on at least one column; policies decide on rows. */
   readonly callers: Privileges
-  /** Whether callers may read all columns, the system columns with them. */
+  /** True if callers may read all columns, including the system columns. */
   readonly callersMayReadSystemColumns: boolean
-  /** What `basalt_anonymous` may do, by grants of its own. */
+  /** Privileges of `basalt_anonymous`, by grants of its own. */
   readonly anonymous: Privileges
-  /** Whether requests without a token may read all columns, the system columns with them. */
+  /** True if requests without a token may read all columns, including the system columns. */
   readonly anonymousMayReadSystemColumns: boolean
-  /** Changes with the relation itself and with the columns and types that a prepared statement on it relies on. */
+  /**
+   * Text that changes with the relation, and with the columns and types on which its prepared statements rely.
+   */
   readonly version: string
-  /** In table order. */
+  /** Columns in table order. */
   readonly columns: readonly Column[]
   readonly column: ReadonlyMap<string, Column>
   /** Empty when there is none. */
   readonly primaryKey: readonly Column[]
-  /** Columns whose values tell any two rows apart: the primary key, else a unique key without NULLs. */
+  /** Columns whose values identify a row: the primary key, else a unique key without NULLs. */
   readonly rowKey: readonly Column[]
   readonly uniqueKeys: readonly Key[]
-  /** The columns of every unique index that holds at all times and for all rows: what `on conflict` can name. */
+  /** Columns of each unique index that applies at all times and to all rows, as `on conflict` can name them. */
   readonly conflictKeys: readonly (readonly Column[])[]
   readonly checks: readonly Check[]
   readonly foreignKeys: readonly ForeignKey[]
-  /** By the name it has in `expand`. */
+  /** Relationships by their name in `expand`. */
   readonly relationships: ReadonlyMap<string, Relationship>
   readonly indexes: readonly Index[]
   readonly policies: readonly Policy[]
@@ -76,7 +78,7 @@ export interface Relation {
 
 export type Privileges = Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
 
-/** A relation without row-level security: the one asked for, or one that a view reads. */
+/** Relation without row-level security: the one itself, or one that a view reads. */
 export interface RlsGap {
   readonly schema: string
   readonly name: string
@@ -87,62 +89,62 @@ export interface Column {
   readonly name: string
   readonly position: number
   readonly type: ColumnType
-  /** With length and precision: `character varying(160)`. */
+  /** Type with length and precision: `character varying(160)`. */
   readonly typeName: TypeName
   readonly nullable: boolean
   /** SQL of the default. */
   readonly default: string | undefined
-  /** `always` cannot be written by a caller. */
+  /** Kind of identity column; a caller cannot write `always`. */
   readonly identity: 'always' | 'by default' | undefined
-  /** Computed from other columns; cannot be written. */
+  /** True if it is computed from other columns, and cannot be written. */
   readonly isGenerated: boolean
   readonly comment: string | undefined
-  /** Whether callers may read it. */
+  /** True if callers may read it. */
   readonly callersMaySelect: boolean
-  /** Whether requests without a token may read it. */
+  /** True if requests without a token may read it. */
   readonly anonymousMaySelect: boolean
 }
 
 export interface ColumnType {
-  /** `integer`, `character varying`, `shop.colour`. */
+  /** Name such as `integer`, `character varying`, `shop.colour`. */
   readonly name: TypeName
-  /** The type behind a domain, or the type itself: `int4`, `jsonb`, `citext`. */
+  /** Type below a domain, or the type itself: `int4`, `jsonb`, `citext`. */
   readonly base: string
-  /** What an array holds; undefined when it is none. */
+  /** Element type of an array; undefined for other types. */
   readonly element: ColumnType | undefined
-  /** What a composite type is made of; undefined when it is none. */
+  /** Attributes of a composite type; undefined for other types. */
   readonly attributes: readonly Attribute[] | undefined
-  /** Whether it is a range or holds several; undefined for every other type. */
+  /** Kind of range; undefined for other types. */
   readonly range: 'range' | 'multirange' | undefined
-  /** Schema of the extension whose type it is, PostGIS, where its functions are; undefined for every other type. */
+  /** Schema of PostGIS and its functions, for a type of that extension; undefined for other types. */
   readonly spatialSchema: string | undefined
-  /** Schema of pgvector for a type of its own, where its operators are; undefined for every other type. */
+  /** Schema of pgvector and its operators, for a type of that extension; undefined for other types. */
   readonly vectorSchema: string | undefined
-  /** Whether it holds text, so that LIKE applies: text, varchar, char, name, citext and domains over them. */
+  /** True if LIKE applies to it: text, varchar, char, name, citext and domains over them. */
   readonly isText: boolean
-  /** Whether `=` applies to it. */
+  /** True if `=` applies to it. */
   readonly hasEquality: boolean
-  /** Whether it can be sorted and compared by `<`. */
+  /** True if it can be sorted and compared by `<`. */
   readonly hasOrder: boolean
-  /** True if it is a domain that refuses NULL, or is made of one. */
+  /** True if it is a domain that rejects NULL, or contains one. */
   readonly isNotNull: boolean
   /** SQL of the default that a column of this domain has without one of its own. */
   readonly default: string | undefined
-  /** Its operators outside pg_catalog, which a search path need not lead to. */
+  /** Operators outside pg_catalog, which may be missing from the search path. */
   readonly operators:
     | Readonly<Partial<Record<OwnOperator, readonly [schema: string, name: string]>>>
     | undefined
-  /** How values look in JSON. */
+  /** Type of its values in JSON. */
   readonly json: 'boolean' | 'integer' | 'number' | 'string' | 'object' | 'array'
   readonly enumLabels: readonly string[] | undefined
 }
 
-/** `~~` is LIKE. What negates them is not needed. */
+/** Operator of a type; `~~` is LIKE. Negations are not needed. */
 export type OwnOperator = '=' | '<' | '<=' | '>' | '>=' | '~~'
 
 export interface Attribute {
   readonly name: string
-  /** With length and precision: `character varying(160)`. */
+  /** Type with length and precision: `character varying(160)`. */
   readonly typeName: TypeName
   readonly type: ColumnType
 }
@@ -167,17 +169,17 @@ export interface ForeignKey {
   readonly onDelete: string
 }
 
-/** A foreign key seen from one of its two sides. */
+/** Foreign key from one of its two sides. */
 export interface Relationship {
-  /** The name in `expand`. */
+  /** Name in `expand`. */
   readonly name: string
   readonly kind: 'many-to-one' | 'one-to-many'
   readonly constraint: string
-  /** On the constraint; it may name the relation (`@name author`). */
+  /** Comment on the constraint; it may name the relation (`@name author`). */
   readonly comment: string | undefined
   /** Collection at the other side; look it up in the same snapshot. */
   readonly target: string
-  /** Pairs of (column here, column there). */
+  /** Pairs of a column on this side and one on the other. */
   readonly pairs: readonly { readonly from: string; readonly to: string }[]
 }
 
@@ -187,7 +189,7 @@ export interface Index {
   readonly isPrimary: boolean
   /** False while it is built concurrently, and after that has failed. */
   readonly isValid: boolean
-  /** Whether it has only the rows of its WHERE. */
+  /** True if it contains only the rows of its WHERE. */
   readonly isPartial: boolean
   readonly method: string
   /** Undefined when the index is over an expression. */
@@ -197,45 +199,45 @@ export interface Index {
 
 export interface Policy {
   readonly name: string
-  /** Changes with its definition. */
+  /** Text that changes with its definition. */
   readonly version: string
   readonly command: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'
   readonly permissive: boolean
   readonly roles: readonly string[]
-  /** Whether it is one for callers: for everybody, or for a role that they have. */
+  /** True if it applies to callers: to everybody, or to a role that they have. */
   readonly isForCallers: boolean
-  /** Whether it applies to requests without a token. */
+  /** True if it applies to requests without a token. */
   readonly isForAnonymous: boolean
   readonly using: Expression | undefined
   readonly check: Expression | undefined
-  /** Whether its answer may depend on rows of a table, besides the row and the claims. */
+  /** True if its result may depend on rows of a table, besides the row and the claims. */
   readonly readsRelations: boolean
-  /** Columns of the row that it looks at; undefined: all of them. */
+  /** Columns of the row that it reads; undefined for all of them. */
   readonly columns: readonly string[] | undefined
 }
 
-/** A plain function, neither a trigger nor a member of an extension. Several with one name are overloads. */
+/** Plain function, neither a trigger nor a member of an extension. Several with one name are overloads. */
 export interface DatabaseFunction {
   readonly schema: string
   readonly name: string
-  /** How the API addresses it: `total`, or `shop.total` outside `public`. */
+  /** Name in the API: `total`, or `shop.total` outside `public`. */
   readonly procedure: string
   readonly comment: string | undefined
-  /** Those that a caller passes, in order. */
+  /** Parameters that a caller passes, in order. */
   readonly parameters: readonly Parameter[]
-  /** With pseudo-types among its parameters, such as `anyelement`, a call has nothing to resolve them by. */
+  /** True if it has pseudo-types among its parameters, such as `anyelement`, which a call cannot resolve. */
   readonly isPolymorphic: boolean
   readonly volatility: 'immutable' | 'stable' | 'volatile'
   readonly returnType: TypeName
   readonly returnsSet: boolean
   readonly result: FunctionResult
-  /** Changes with the function and with the types that a prepared call of it relies on. */
+  /** Text that changes with the function, and with the types on which a prepared call relies. */
   readonly version: string
   readonly callersMayExecute: boolean
-  /** Whether requests without a token may, by a grant of its own. */
+  /** True if requests without a token may execute it, by a grant of its own. */
   readonly anonymousMayExecute: boolean
   readonly publicMayExecute: boolean
-  /** Whether it works with the rights of its owner and by the search path of its caller. */
+  /** True if it runs with the rights of its owner and the search path of its caller. */
   readonly isOpenDefiner: boolean
 }
 
@@ -246,15 +248,15 @@ export interface Parameter {
   readonly typeName: TypeName
   readonly isVariadic: boolean
   readonly hasDefault: boolean
-  /** SQL of its default where it is variadic: a call by names has to pass that. */
+  /** SQL of the default of a variadic parameter, which a call by names has to pass. */
   readonly variadicDefault: Expression | undefined
 }
 
-/** What one call answers, or one row of a set. */
+/** Result of one call, or one row of a set. */
 export type FunctionResult =
   | { readonly kind: 'void' }
-  /** One value; `name` is that of its only column. */
+  /** Single value; `name` is that of its only column. */
   | { readonly kind: 'scalar'; readonly name: string; readonly type: ColumnType }
   | { readonly kind: 'row'; readonly columns: readonly Attribute[] }
-  /** A row whose columns the declaration does not say. */
+  /** Row whose columns are not declared. */
   | { readonly kind: 'record' }

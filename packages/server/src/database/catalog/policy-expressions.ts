@@ -1,34 +1,37 @@
 import { quoteName } from '../sql.ts'
 import type { Index, Policy, Relation } from './model.ts'
 
-/** Expressions of policies as PostgreSQL prints them. Pure. */
-
-/** The conditions that an expression joins by AND and OR, at whatever depth, without parentheses around them. */
+/**
+ * Splits an expression, as PostgreSQL prints it, into the conditions of AND and OR at any depth, without
+ * surrounding parentheses. Pure.
+ */
 export function conditionsOf(expression: string): readonly string[] {
   const inner = withoutParentheses(expression)
   const parts = splitAt(inner, 'AND') ?? splitAt(inner, 'OR')
   return parts === undefined ? [inner] : parts.flatMap(conditionsOf)
 }
 
-/** Returns whether one of several conditions shows a row, so that no index of one of them finds them all. */
+/**
+ * Returns true if one of several conditions can admit a row, so that no index of one of them finds all rows.
+ */
 export function hasAlternatives(expression: string): boolean {
   const inner = withoutParentheses(expression)
   const parts = splitAt(inner, 'AND')
   return parts === undefined ? splitAt(inner, 'OR') !== undefined : parts.every(hasAlternatives)
 }
 
-/** The columns of which an expression asks which rows have a value. */
+/** Returns the columns whose values the expression compares. */
 export function comparedColumns(expression: string, { columns }: Pick<Policy, 'columns'>): readonly string[] {
   return (columns ?? []).filter((name) => isCompared(expression, name))
 }
 
 function isCompared(expression: string, name: string): boolean {
-  // Not the argument of a function.
+  // The column is not the argument of a function.
   const column = `(?<!\\w\\(+)${columnPattern(name)}(?:::[\\w ]+)?(?![\\w."])`
   return new RegExp(`${column}\\)* = |= (?:ANY \\()?\\(*${column}`).test(maskFor(expression, name))
 }
 
-/** Returns whether the expression, outside of its subqueries, reads the column. */
+/** Returns true if the expression, outside of its subqueries, reads the column. */
 export function mentions(expression: string, name: string): boolean {
   return new RegExp(`${columnPattern(name)}(?![\\w."(])`).test(maskFor(expression, name))
 }
@@ -41,7 +44,7 @@ function maskFor(expression: string, name: string): string {
   return quoteName(name) === name ? maskTexts(expression) : expression
 }
 
-/** Returns whether an index of all rows begins with the columns, in whatever order. */
+/** Returns true if an index of all rows begins with the columns, in any order. */
 export function startsIndex({ indexes }: { readonly indexes: readonly Index[] }, columns: readonly string[]) {
   return indexes.some(({ isValid, isPartial, columns: keys }) => {
     const first = keys?.slice(0, columns.length) ?? []
@@ -49,7 +52,7 @@ export function startsIndex({ indexes }: { readonly indexes: readonly Index[] },
   })
 }
 
-/** Returns whether an index finds the rows that the policy shows. */
+/** Returns true if an index finds the rows that the policy admits. */
 export function isFoundByIndex(relation: Relation, policy: Pick<Policy, 'using' | 'columns'>): boolean {
   const { using } = policy
   return (
@@ -61,12 +64,12 @@ export function isFoundByIndex(relation: Relation, policy: Pick<Policy, 'using' 
   )
 }
 
-/** Texts and quoted names as blanks of the same length, so that what they hold is not taken for SQL. */
+/** Replaces texts and quoted names by blanks of the same length, so that their content is not read as SQL. */
 export function maskTexts(expression: string): string {
   return expression.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, (text) => ' '.repeat(text.length))
 }
 
-/** Subqueries as blanks of the same length. */
+/** Replaces subqueries by blanks of the same length. */
 export function maskSubqueries(expression: string): string {
   const masked = maskTexts(expression)
   let shown = expression
@@ -77,7 +80,7 @@ export function maskSubqueries(expression: string): string {
   return shown
 }
 
-/** The position of the parenthesis that closes the one at the position. */
+/** Returns the position of the parenthesis that closes the one at a position. */
 export function closingOf(text: string, opening: number): number {
   let depth = 0
   for (let position = opening; position < text.length; position += 1) {
@@ -95,7 +98,7 @@ function withoutParentheses(expression: string): string {
     : text
 }
 
-/** The operands of a word outside of parentheses; undefined where there is none. */
+/** Returns the operands of a word outside of parentheses; undefined where it does not occur. */
 function splitAt(text: string, word: 'AND' | 'OR'): readonly string[] | undefined {
   const masked = maskTexts(text)
   const parts: string[] = []

@@ -3,33 +3,36 @@ import type { Catalog, Relation, Relationship } from './model.ts'
 import { parseRelationNames, type RelationDirective, withRelationNames } from './relation-comments.ts'
 import { type ForeignKeyEdge, nameByConstraint } from './relationships.ts'
 
-/** A name of `expand` and filters that means something else than before. */
+/** Name of `expand` and filters with a new meaning. */
 export interface RelationChange {
   readonly collection: string
   readonly name: string
-  /** What it followed: `author_id`, or `book.author_id` for the records that refer to one. */
+  /** Previous meaning: `author_id`, or `book.author_id` for the records that refer to one. */
   readonly was: string
-  /** What it follows now; null when there is no relation of this name any more. */
+  /** Current meaning; null when no relation has this name any more. */
   readonly now: string | null
-  /** Under which name what it followed is reached now; null when the key is gone. */
+  /** Current name of the previous meaning; null when the key was dropped. */
   readonly newName: string | null
-  /** Statement after which the name means what it did; null where there is none. */
+  /** Statement that restores the previous meaning of the name; null where there is none. */
   readonly keep: string | null
 }
 
-/** A snapshot with the names that its relations have, or would have by another rule. */
+/** Snapshot with the names of its relations, by the current or another rule. */
 interface Named {
   readonly catalog: Catalog
   readonly namesOf: (relation: Relation) => ReadonlyMap<string, Relationship>
 }
 
-/** Finds the names whose meaning differs between two states of a database. Relations are told by what a rename leaves. */
+/**
+ * Finds the names whose meaning differs between two states of a database. Relations are identified by
+ * properties that a rename keeps.
+ */
 export function compareRelationNames(before: Catalog, after: Catalog): RelationChange[] {
   const namesOf = ({ relationships }: Relation) => relationships
   return compare({ catalog: before, namesOf }, { catalog: after, namesOf })
 }
 
-/** Finds the names that keys had while they were named by their constraints alone, and that mean something else now. */
+/** Finds the names with a new meaning since keys are no longer named by their constraints alone. */
 export function compareWithNamesByConstraint(catalog: Catalog): RelationChange[] {
   const former = nameByConstraint(edgesOf(catalog))
   return compare(
@@ -71,7 +74,7 @@ function compare(before: Named, after: Named): RelationChange[] {
   })
 }
 
-/** What a relation leads to, by ids and positions. */
+/** Returns the meaning of a relation, by ids and positions. */
 function meaningOf(catalog: Catalog, relation: Relation, { kind, target, pairs }: Relationship): string {
   const other = catalog.relations.get(target)
   const columns = pairs.map(({ from, to }) => [
@@ -91,12 +94,12 @@ function directiveOf({ kind }: Relationship): RelationDirective {
   return kind === 'many-to-one' ? '@name' : '@reverse_name'
 }
 
-/** The table that has the key of a relation. */
+/** Returns the table with the key of a relation. */
 function ownerOf(catalog: Catalog, relation: Relation, { kind, target }: Relationship): Relation | undefined {
   return kind === 'many-to-one' ? relation : catalog.relations.get(target)
 }
 
-/** Tells foreign keys apart: constraints of two tables may have one name. */
+/** Returns an identifier of a foreign key: constraints of two tables may have the same name. */
 function keyOf(catalog: Catalog, relation: Relation, relationship: Relationship): string {
   return `${ownerOf(catalog, relation, relationship)?.oid} ${relationship.constraint}`
 }
@@ -119,14 +122,14 @@ function commentStatement(
   return `comment on constraint ${constraint} on ${schema}.${table} is ${printText(comment)};`
 }
 
-/** On one line, as PostgreSQL reads it whatever `standard_conforming_strings` is. */
+/** Quotes a text on one line, for any value of `standard_conforming_strings`. */
 function printText(text: string): string {
   const quoted = text.replaceAll("'", "''")
   if (!/[\\\n\r]/.test(text)) return `'${quoted}'`
   return `e'${quoted.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}'`
 }
 
-/** The foreign keys that the relations of a snapshot are made of. */
+/** Returns the foreign keys behind the relations of a snapshot. */
 function edgesOf({ relations }: Catalog): ForeignKeyEdge[] {
   return [...relations.values()].flatMap((relation) =>
     [...relation.relationships.values()].flatMap(({ kind, constraint, comment, target, pairs }) => {

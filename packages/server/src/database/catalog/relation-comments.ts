@@ -1,8 +1,8 @@
-/** What the comment on a foreign key says of the names of its relations. */
+/** Relation names in the comment on a foreign key. */
 export interface RelationNames {
-  /** Of the record that a key refers to, in `expand` and in filters. */
+  /** Name of the record that a key refers to, in `expand` and in filters. */
   readonly name?: string
-  /** Of the records that refer to one. */
+  /** Name of the records that refer to one. */
   readonly reverseName?: string
 }
 
@@ -10,10 +10,13 @@ export type RelationDirective = '@name' | '@reverse_name'
 
 const lines = /^[ \t]*(@name|@reverse_name)[ \t]+(\S+)[ \t]*$/gm
 
-/** Letters of any script, digits and `_`, as `expand` and filters write a name. */
+/** Pattern of names in `expand` and filters: letters of any script, digits and `_`. */
 const usable = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u
 
-/** Parses lines such as `@name author`; other lines are for people. A name that cannot be written in a request is none. */
+/**
+ * Parses lines such as `@name author`; other lines are for people. A name that a request cannot contain is
+ * ignored.
+ */
 export function parseRelationNames(comment: string | undefined): RelationNames {
   const given = namesIn(comment)
   const name = given.get('@name')
@@ -24,7 +27,7 @@ export function parseRelationNames(comment: string | undefined): RelationNames {
   }
 }
 
-/** Returns what the comment asks for, usable or not; the first line of a kind counts. */
+/** Returns the names in the comment, usable or not; the first line of a kind counts. */
 export function namesIn(comment = ''): ReadonlyMap<RelationDirective, string> {
   const found = [...comment.matchAll(lines)].map(
     ([, directive, name = '']) => [directive as RelationDirective, name] as const,

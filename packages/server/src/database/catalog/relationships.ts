@@ -1,15 +1,21 @@
 import type { Relationship } from './model.ts'
 import { parseRelationNames, type RelationNames } from './relation-comments.ts'
 
-/** A foreign key with both of its relations exposed. */
+/** Foreign key between two exposed relations. */
 export interface ForeignKeyEdge {
   readonly constraint: string
   readonly from: EdgeEnd & {
-    /** Of the key's first column in the table. Added columns stand last, and dump and restore keep the order. */
+    /**
+     * Position of the key's first column in the table. Added columns are the last ones, and dump and restore
+     * keep the order.
+     */
     readonly position: number
   }
   readonly to: EdgeEnd
-  /** A partition's copy of its parent's key: the partition can follow it, but no row is listed through it. */
+  /**
+   * True for a partition's copy of its parent's key. The partition can follow it, but no row is listed through
+   * it.
+   */
   readonly isInherited: boolean
   readonly comment: string | undefined
 }
@@ -24,22 +30,24 @@ export interface EdgeEnd {
 /** Relations that can be expanded, by collection and name. */
 export type NamedRelationships = Map<string, Map<string, Relationship>>
 
-/** Which of two keys that want one name is named first. */
+/** Order in which keys with the same name are named. */
 type Order = (one: ForeignKeyEdge, other: ForeignKeyEdge) => number
 
 /**
- * Names the relations that can be expanded, per collection. A comment on the constraint names them outright. Else:
+ * Names the relations that can be expanded, per collection. A comment on the constraint names them explicitly.
+ * Otherwise these rules apply:
  *
  * - Many-to-one: the column without `_id`, else the referenced table. One-to-many: the referencing table.
- * - When keys of one table want one name, the key whose first column stands earlier has it; on one column the
- *   constraint's name decides. Many-to-one comes before one-to-many, and a table of the same schema before others.
- * - The columns tell the later one apart: `match_by_away_team_id`.
+ * - When keys of one table would have the same name, the key with the earlier first column gets it; on one
+ *   column the constraint's name decides. Many-to-one precedes one-to-many, and a table of the same schema
+ *   precedes others.
+ * - The columns distinguish the later one: `match_by_away_team_id`.
  */
 export function nameRelationships(edges: readonly ForeignKeyEdge[]): NamedRelationships {
   return nameInOrder(edges, byPosition, ({ comment }) => parseRelationNames(comment))
 }
 
-/** Names them as before names followed the table: by the names of constraints, whatever the comments say. */
+/** Names them by the old rule: by the names of constraints, whatever the comments. */
 export function nameByConstraint(edges: readonly ForeignKeyEdge[]): NamedRelationships {
   return nameInOrder(
     edges,
@@ -77,7 +85,7 @@ function nameInOrder(
   const homeOf = ({ edge, relationship }: (typeof sides)[number]) =>
     relationship.kind === 'many-to-one' ? edge.from.collection : edge.to.collection
   const all = [...sides, ...reverses]
-  // A name that is given comes before all that are derived.
+  // An explicit name precedes all derived ones.
   const unnamed = all.filter(
     (side) => side.given === undefined || !add(homeOf(side), [side.given], side.relationship),
   )
@@ -104,7 +112,7 @@ function manyToOneName({ from, to }: ForeignKeyEdge): string {
   return from.columns.length === 1 && /._id$/.test(column) ? column.slice(0, -'_id'.length) : to.table
 }
 
-/** Across tables nothing else is the same on every database. */
+/** Compares keys by position. Across tables nothing else is the same on every database. */
 const byPosition: Order = (one, other) =>
   Number(isAbroad(one)) - Number(isAbroad(other)) ||
   compareText(one.from.collection, other.from.collection) ||
@@ -115,7 +123,7 @@ function isAbroad({ from, to }: ForeignKeyEdge): boolean {
   return from.schema !== to.schema
 }
 
-/** As lists and documents show them. */
+/** Sorts relations for lists and documents. */
 function inListOrder(named: ReadonlyMap<string, Relationship>): Map<string, Relationship> {
   return new Map(
     [...named].sort(

@@ -3,7 +3,7 @@ import type { SessionCodeRow } from './queries/session-code.ts'
 
 const writes = /\b(insert|update|delete|merge|truncate|call|copy)\b/i
 
-/** What is known of the operator's code by which a statement may leave something in its session. */
+/** Operator code by which a statement may leave state in its session. */
 export class SessionCode {
   /** True if some function may prepare statements by SQL. */
   readonly mayPrepare: boolean
@@ -22,12 +22,12 @@ export class SessionCode {
     this.#writeNames = named('write', 'function')
   }
 
-  /** Returns whether there is no such code. */
+  /** True if there is no such code. */
   get isHarmless(): boolean {
     return !this.#isEverywhere && this.#readNames.length === 0 && this.#writeNames.length === 0
   }
 
-  /** Returns whether running the statement may leave something in the session, as far as its names tell. */
+  /** Returns true if the statement may leave state in the session, judged by its names. */
   mayChangeSession(text: string): boolean {
     if (this.#isEverywhere) return true
     const names = writes.test(text) ? this.#writeNames : this.#readNames
@@ -35,7 +35,7 @@ export class SessionCode {
   }
 }
 
-/** As statements of ours write it: quoted, or as it is. */
+/** Returns a pattern of the name in our statements: quoted, or plain. */
 function patternOf(schema: string, name: string): RegExp {
   const plain = `${schema}.${name}`.replace(/[^\w.]/g, '\\$&').replaceAll('.', '\\.')
   const quoted = `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`.replace(/[^\w]/g, '\\$&')

@@ -1,10 +1,10 @@
-/** What PostGIS writes behind the type of a column: `geometry(PointZ,4326)`. */
+/** Modifier that PostGIS appends to the type of a column: `geometry(PointZ,4326)`. */
 export interface SpatialModifier {
-  /** `Point`, without its axes; `Geometry` takes every kind. */
+  /** Kind such as `Point`, without its axes; `Geometry` accepts every kind. */
   readonly kind: string
-  /** `Z`, `M`, `ZM` or nothing. */
+  /** `Z`, `M`, `ZM` or empty. */
   readonly axes: string
-  /** Undefined where the column takes every one, or its type the usual one. */
+  /** Undefined where the column accepts every one, or its type the usual one. */
   readonly srid: number | undefined
 }
 

@@ -1,6 +1,9 @@
 import type { Column } from './model.ts'
 
-/** Dimensions that pgvector writes behind the type of a column, `vector(1536)`; undefined where it takes any number. */
+/**
+ * Returns the dimensions that pgvector appends to the type of a column, `vector(1536)`; undefined where any
+ * number is accepted.
+ */
 export function vectorDimensions({ type, typeName }: Pick<Column, 'type' | 'typeName'>): number | undefined {
   const [, dimensions] = (type.vectorSchema !== undefined && /\((\d+)\)$/.exec(typeName)) || []
   return dimensions === undefined ? undefined : Number(dimensions)

@@ -11,19 +11,19 @@ import type { EmbeddedPostgres } from './embedded-postgres.ts'
 import { isProcessAlive } from './lock-file.ts'
 import { syncDirectory } from './restore-journal.ts'
 
-/** The first entry of a backup: what a restore has to know before it begins. */
+/** First entry of a backup, which a restore reads before it begins. */
 export const descriptionSchema = Type.Object({
   format: Type.Literal(1),
   basaltVersion: Type.String(),
   /** Its major version is that of the data files. */
   postgresVersion: Type.String(),
-  /** The layout of data files depends on it. */
+  /** Architecture, on which the layout of data files depends. */
   architecture: Type.String(),
   createdAt: Type.String(),
 })
 export type BackupDescription = Static<typeof descriptionSchema>
 
-/** The last entry of a backup: the SHA-256 of every file before it. */
+/** Last entry of a backup: the SHA-256 of every file before it. */
 export const manifestSchema = Type.Object({ files: Type.Record(Type.String(), Type.String()) })
 export type BackupManifest = Static<typeof manifestSchema>
 
@@ -39,17 +39,17 @@ export interface BackupOptions {
 }
 
 /**
- * Writes a backup of the cluster and the generated secrets, all or nothing: under another name first, and never over
- * a file that is there.
+ * Writes a backup of the cluster and the generated secrets, all or nothing. It is written under another name
+ * first, and never over an existing file.
  */
 export async function writeBackup({ file, signal, ...options }: BackupOptions): Promise<void> {
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.partial`)
   try {
     removeUnfinished(file)
-    // Reading and writing take turns, and neither holds more than a few pieces.
+    // Reading and writing alternate, and neither buffers more than a few pieces.
     const output = createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true })
     await pipeline(archive(options), createGzip({ level: 1 }), output, { signal })
-    // Unlike a rename this fails when another process has made the file meanwhile.
+    // Unlike a rename this fails when another process has created the file meanwhile.
     linkSync(unfinished, file)
     rmSync(unfinished)
     syncDirectory(dirname(file))
@@ -111,7 +111,7 @@ function readSecrets(dataDirectory: string): { name: string; content: Buffer }[]
   }
 }
 
-/** What backups to this file that were killed left behind. */
+/** Removes leftovers of killed backups to this file. */
 function removeUnfinished(file: string): void {
   const prefix = `.${basename(file)}.`
   for (const name of readdirSync(dirname(file))) {

@@ -3,9 +3,9 @@ import { Connection } from '../connection/connection.ts'
 import type { EmbeddedPostgres } from './embedded-postgres.ts'
 
 /**
- * The data directory of a running cluster as a tar archive, with the WAL that makes it consistent: what
- * `pg_basebackup` receives (PostgreSQL, Streaming Replication Protocol, BASE_BACKUP). What was committed before this
- * is called is in it.
+ * Reads the data directory of a running cluster as a tar archive, with the WAL that makes it consistent. It is
+ * the backup of `pg_basebackup` (PostgreSQL, Streaming Replication Protocol, BASE_BACKUP). It contains all
+ * commits before the call.
  */
 export async function* readBaseBackup({ socket }: EmbeddedPostgres): AsyncGenerator<Buffer> {
   const connection = await Connection.open({
@@ -18,7 +18,8 @@ export async function* readBaseBackup({ socket }: EmbeddedPostgres): AsyncGenera
   })
   let isComplete = false
   try {
-    // These commands are words in capitals. Checkpoints while files are copied remove WAL; a slot keeps what the end of the archive needs.
+    // These commands are words in capitals. Checkpoints during the copy remove WAL, so a slot keeps the part
+    // that the end of the archive needs.
     await connection.script(
       `CREATE_REPLICATION_SLOT basalt_backup_${process.pid} TEMPORARY PHYSICAL RESERVE_WAL`,
     )
@@ -38,7 +39,7 @@ export async function* readBaseBackup({ socket }: EmbeddedPostgres): AsyncGenera
     }
     isComplete = true
   } finally {
-    // In the middle Postgres would continue to send.
+    // In the middle of the copy Postgres would continue to send.
     if (isComplete) await connection.close()
     else connection.destroy()
   }

@@ -20,10 +20,10 @@ export interface Binaries {
   readonly pgCtl: string
 }
 
-/** Where root keeps what an unprivileged Postgres must be able to reach. */
+/** Directory where root stores files that an unprivileged Postgres must be able to read. */
 export const sharedDirectory = '/var/lib/basalt'
 
-/** The PostgreSQL of this platform's package, where the account that will run it can read it. */
+/** Returns the PostgreSQL of this platform's package, at a path that the account for Postgres can read. */
 export function locateBinaries(user: OsUser | undefined): Binaries {
   const { directory, version } = findPackage()
   const native = join(directory, 'native')
@@ -50,7 +50,7 @@ function findPackage(): { directory: string; version: string } {
 }
 
 /**
- * What the package's install script does, for installations that skip install scripts.
+ * Does the work of the package's install script, for installations that skip install scripts.
  *
  * @throws OperatorError when this account may not
  */
@@ -81,7 +81,7 @@ function addLinks(native: string): void {
   }
 }
 
-/** Copies the binaries below {@link sharedDirectory}; two processes at once end with one whole copy. */
+/** Copies the binaries below {@link sharedDirectory}; two concurrent processes produce one complete copy. */
 function copyOut(native: string, version: string): string {
   const destination = join(sharedDirectory, `postgresql-${version}`)
   if (existsSync(destination)) return destination

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { giveTo, type OsUser } from './os-user.ts'
 import { hostBasedAuthentication, loopbackAddresses } from './tcp-access.ts'
 
-/** Settings tests change: a throw-away cluster needs no durability. */
+/** Settings that tests change: a throw-away cluster needs no durability. */
 export type ClusterSettings = Readonly<Record<string, string>>
 
 interface ConfiguredCluster {
@@ -12,7 +12,7 @@ interface ConfiguredCluster {
   readonly socketDirectory: string
   readonly user: OsUser | undefined
   readonly settings: ClusterSettings
-  /** The port on loopback; 0 when only the socket is open. */
+  /** Loopback port; 0 when only the socket is open. */
   readonly tcpPort: number
 }
 
@@ -25,7 +25,7 @@ export function writeSettings(cluster: ConfiguredCluster): void {
     shared_buffers: '128MB',
     // Compiling a short query takes longer than running it.
     jit: 'off',
-    // What a client did wrong is answered to the client; its values have no place in a file.
+    // The client gets its own errors; its values do not belong in a file.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',

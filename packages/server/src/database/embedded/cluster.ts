@@ -25,7 +25,7 @@ import { loopbackAddresses } from './tcp-access.ts'
 
 export const embeddedDatabase = 'basalt'
 
-/** A PostgreSQL cluster on disk and the program that serves it. */
+/** PostgreSQL cluster on disk and the program that serves it. */
 export interface Cluster {
   readonly binaries: Binaries
   /** PGDATA. */
@@ -34,26 +34,26 @@ export interface Cluster {
   readonly logFile: string
   readonly user: OsUser | undefined
   readonly settings: ClusterSettings
-  /** The port on loopback; 0 when only the socket is open. */
+  /** Loopback port; 0 when only the socket is open. */
   readonly tcpPort: number
 }
 
 export interface ClusterOptions {
   readonly settings?: ClusterSettings | undefined
   readonly tcpPort?: number | undefined
-  /** Stops the creation, which then rejects and leaves nothing. */
+  /** Signal that stops the creation, which then rejects and leaves nothing. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Finds the cluster of a data directory, creating it when there is none. Interrupted or concurrent creations
- * leave either no cluster or a whole one.
+ * Finds the cluster of a data directory, or creates it. Interrupted or concurrent creations leave either no
+ * cluster or a complete one.
  */
 export async function prepareCluster(dataDirectory: string, options: ClusterOptions = {}): Promise<Cluster> {
   try {
     return await findOrCreate(dataDirectory, options)
   } catch (error) {
-    // Whatever the system says no to: permissions, a full disk, a file in the way.
+    // The system has denied something: permissions, a full disk, a conflicting file.
     if (!isSystemError(error)) throw error
     throw new OperatorError(`cannot use ${dataDirectory} as data directory: ${error.message}`, {
       cause: error,
@@ -82,7 +82,7 @@ async function findOrCreate(
   return cluster
 }
 
-/** The account that Postgres runs as, and the directory that has the cluster. */
+/** Returns the account that Postgres runs as, and the directory of the cluster. */
 export function locateHome(dataDirectory: string): { user: OsUser | undefined; home: string } {
   const user = findUnprivilegedUser(dataDirectory)
   return { user, home: chooseHome(realpathSync(dataDirectory), user) }
@@ -95,7 +95,7 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 /**
  * Starts the server and waits until it accepts connections.
  *
- * @param signal stops it again, whatever it is doing; the call then rejects when it has ended
+ * @param signal stops it again at any time; the call then rejects when the server has ended
  * @throws OperatorError with Postgres' own reason
  */
 export async function startCluster(cluster: Cluster, signal?: AbortSignal): Promise<void> {
@@ -115,7 +115,7 @@ export async function startCluster(cluster: Cluster, signal?: AbortSignal): Prom
       cluster.logFile,
     ],
   ])
-  // To end pg_ctl would not end what it has started.
+  // Ending pg_ctl would not end the server that it has started.
   const stopWatching = whenAborted(signal, () => stopWhile(cluster, starting))
   const { code, output } = await starting
   await stopWatching()
@@ -125,7 +125,7 @@ export async function startCluster(cluster: Cluster, signal?: AbortSignal): Prom
     : ''
   const [, address, reason = ''] = /could not bind \S+ address "([^"]+)": (.*)/.exec(log) ?? []
   if (address !== undefined) {
-    // With one of two addresses Postgres would start.
+    // Postgres would start with one of two addresses.
     if (code === 0) await stopCluster(cluster)
     throw new OperatorError(describePortFailure(`${address}:${cluster.tcpPort}`, reason))
   }
@@ -141,7 +141,7 @@ function describePortFailure(where: string, reason: string): string {
     : `the embedded PostgreSQL cannot listen on ${where} (database.embedded_port): ${reason}`
 }
 
-/** Stops a server that is being started, as soon as it can be stopped. */
+/** Stops a starting server as soon as that is possible. */
 async function stopWhile(cluster: Cluster, starting: Promise<unknown>): Promise<void> {
   let isStarting = true
   const ended = starting.finally(() => {
@@ -154,7 +154,10 @@ async function stopWhile(cluster: Cluster, starting: Promise<unknown>): Promise<
   if (isClusterRunning(cluster)) await stopCluster(cluster)
 }
 
-/** Begins the work when the signal comes; answers how to stop waiting for it, which waits for work that has begun. */
+/**
+ * Runs the work when the signal aborts. Returns a function that stops waiting for the signal, and awaits work
+ * that has begun.
+ */
 function whenAborted(signal: AbortSignal | undefined, work: () => Promise<void>): () => Promise<void> {
   let begun: Promise<void> | undefined
   const begin = () => {
@@ -168,19 +171,22 @@ function whenAborted(signal: AbortSignal | undefined, work: () => Promise<void>)
   }
 }
 
-/** Stops the server; sessions are ended, what is committed is safe. */
+/** Stops the server. Sessions are ended; committed data is safe. */
 export async function stopCluster(cluster: Cluster): Promise<void> {
   await runAs(cluster.user, cluster.binaries.pgCtl, [
     ...['stop', '--silent', '--wait', '--mode=fast', '--timeout=60', '--pgdata', cluster.directory],
   ])
 }
 
-/** Whether Postgres runs. */
+/** Returns true if Postgres runs. */
 export function isClusterRunning(cluster: Cluster): boolean {
   return isServed(cluster.directory)
 }
 
-/** Whether the Postgres that runs listens where this cluster is to; it can only be changed by a new start. */
+/**
+ * Returns true if the running Postgres listens where this cluster is configured to. Only a restart can change
+ * that.
+ */
 export function listensAsConfigured({ directory, tcpPort, settings }: Cluster): boolean {
   if (settings.listen_addresses !== undefined) return true
   const { port, address } = listeningOf(directory) ?? {}
@@ -188,14 +194,14 @@ export function listensAsConfigured({ directory, tcpPort, settings }: Cluster): 
   return tcpPort === 0 ? address === '' : port === tcpPort && address === first
 }
 
-/** Whether a data directory has a cluster, with a restore that was cut off brought to its end. */
+/** Returns true if a data directory has a cluster. It first completes an interrupted restore. */
 export function hasCluster(dataDirectory: string): boolean {
   if (!existsSync(dataDirectory)) return false
   finishRestore(dataDirectory)
   return existsSync(join(locateHome(dataDirectory).home, 'postgres', 'PG_VERSION'))
 }
 
-/** The files of a data directory's cluster, if Postgres runs on them. */
+/** Returns the directory of a data directory's cluster, if Postgres runs on it. */
 export function findRunningCluster(dataDirectory: string): string | undefined {
   if (!existsSync(dataDirectory)) return undefined
   const { home } = locateHome(dataDirectory)
@@ -203,7 +209,9 @@ export function findRunningCluster(dataDirectory: string): string | undefined {
   return isServed(directory) ? directory : undefined
 }
 
-/** The data directory itself, or, where Postgres' account cannot pass, a directory of its own elsewhere. */
+/**
+ * Returns the data directory itself, or a separate directory elsewhere if Postgres' account cannot enter it.
+ */
 function chooseHome(dataDirectory: string, user: OsUser | undefined): string {
   if (user === undefined || canReach(user, join(dataDirectory, 'postgres'))) return dataDirectory
   const home = join(sharedDirectory, `data-${shortHash(dataDirectory)}`)
@@ -211,10 +219,13 @@ function chooseHome(dataDirectory: string, user: OsUser | undefined): string {
   return home
 }
 
-/** Only Postgres' account and root pass the directory, which makes the socket as private as the data. */
+/**
+ * Prepares a directory that only Postgres' account and root can enter, so that the socket is as private as the
+ * data.
+ */
 function prepareSocketDirectory(home: string, user: OsUser | undefined): string {
   const wanted = join(home, 'run')
-  // A socket's path has room for 103 bytes on the narrowest system.
+  // The path of a socket may have 103 bytes on the most limited system.
   const fits = Buffer.byteLength(join(wanted, '.s.PGSQL.5432')) <= 103
   const directory = fits ? wanted : join(tmpdir(), `basalt-${shortHash(home)}`)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -247,7 +258,7 @@ function rotateLog(cluster: Cluster): void {
   if (existsSync(cluster.logFile) && statSync(cluster.logFile).size > logLimitBytes) {
     renameSync(cluster.logFile, `${cluster.logFile}.1`)
   }
-  // pg_ctl opens it as Postgres' account, which may not create files in our directory.
+  // pg_ctl opens the file as Postgres' account, which may not create files in our directory.
   appendFileSync(cluster.logFile, '', { mode: 0o600 })
   giveTo(cluster.user, cluster.logFile)
 }

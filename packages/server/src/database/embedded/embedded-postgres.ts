@@ -19,32 +19,32 @@ import { describeTcpAccess, scramVerifier, type TcpAccess } from './tcp-access.t
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
-  /** What this process is, for a process that finds the directory taken: `basalt start`. */
+  /** Purpose of this process, such as `basalt start`, for a process that finds the directory in use. */
   readonly purpose: string
-  /** Whether to be the only server of this directory, and to restart Postgres when it dies. */
+  /** True for the only server of this directory, which also restarts Postgres after a crash. */
   readonly asServer: boolean
   readonly log: (message: string, detail?: object) => void
   readonly settings?: ClusterSettings
-  /** Name of the database to reach; a branch, or else {@link embeddedDatabase}. */
+  /** Name of the database to connect to: a branch, or else {@link embeddedDatabase}. */
   readonly database?: string
-  /** A port beside the socket. */
+  /** Port beside the socket. */
   readonly tcp: TcpAccess
-  /** Stops the opening; it then rejects, and leaves no Postgres that it has started. */
+  /** Signal that stops the opening. It then rejects, and leaves no Postgres running that it has started. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Keys of the session advisory locks that processes on one data directory agree by. */
+/** Keys of the session advisory locks by which processes on one data directory coordinate. */
 const lockSpace = 0x6261_736c // "basl"
 const serverLock = 1
 const userLock = 2
 
 /**
- * Where processes hold their locks: a session in the database of the data would keep that from being copied (PostgreSQL,
- * CREATE DATABASE, template).
+ * Database in which processes hold their locks. A session in the data's own database would prevent copies of it
+ * (PostgreSQL, CREATE DATABASE, template).
  */
 const keeperDatabase = 'postgres'
 
-/** PostgreSQL's own port: it names the socket's file. */
+/** PostgreSQL's default port, which names the socket file. */
 const defaultPort = 5432
 
 /** Time for a crashed Postgres to recover, or for a predecessor to stop. */
@@ -52,8 +52,9 @@ const openTimeoutMs = 120_000
 const watchIntervalMs = 500
 
 /**
- * The embedded Postgres as one process uses it. It outlives a killed process: the next one finds it running and
- * takes it over. The last process to leave stops it; that is agreed by session locks, which end with their process.
+ * Embedded Postgres as one process uses it. It outlives a killed process: the next one finds it running and
+ * takes it over. The last process to close stops it. Processes determine that by session locks, which end with
+ * their process.
  */
 export class EmbeddedPostgres {
   readonly #cluster: Cluster
@@ -61,7 +62,7 @@ export class EmbeddedPostgres {
   #keeper: Connection
   #watcher: NodeJS.Timeout | undefined
   #recovery: Promise<void> | undefined
-  /** Why Postgres could not be started again the last time; said once. */
+  /** Reason of the last failed restart, which is logged once. */
   #obstacle: string | undefined
   #isClosing = false
 
@@ -72,7 +73,11 @@ export class EmbeddedPostgres {
     if (options.asServer) this.#watcher = setInterval(() => this.#watch(), watchIntervalMs).unref()
   }
 
-  /** @throws OperatorError when another server holds the directory or Postgres cannot start. */
+  /**
+   * Opens the embedded Postgres.
+   *
+   * @throws OperatorError when another server holds the directory or Postgres cannot start
+   */
   static async open(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
     const { settings, tcp, signal } = options
     const cluster = await prepareCluster(options.dataDirectory, { settings, tcpPort: tcp.port, signal })
@@ -88,12 +93,12 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Where Postgres keeps its files. */
+  /** Directory of Postgres' files. */
   get directory(): string {
     return this.#cluster.directory
   }
 
-  /** Of PostgreSQL: `18.4.0`. */
+  /** Version of PostgreSQL, such as `18.4.0`. */
   get version(): string {
     return this.#cluster.binaries.version.replace(/-.*/, '')
   }
@@ -111,7 +116,7 @@ export class EmbeddedPostgres {
     return [...lines, describeTcpAccess(tcp.port, tcp.password.file, { user, database })]
   }
 
-  /** Leaves; stops Postgres unless another process still uses it. */
+  /** Closes it, and stops Postgres unless another process still uses it. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#watcher)
@@ -120,7 +125,7 @@ export class EmbeddedPostgres {
     await this.#keeper.close()
   }
 
-  /** Whether no other process uses Postgres; none can while it is down or recovering. */
+  /** Returns true if no other process uses Postgres. While it is down or recovering none can. */
   async #isLast(): Promise<boolean> {
     if (!this.#keeper.isOpen) {
       if (!isClusterRunning(this.#cluster)) return false
@@ -157,7 +162,7 @@ export class EmbeddedPostgres {
   }
 }
 
-/** Connects, starting Postgres if need be, and takes this process's locks. */
+/** Connects, starts Postgres if necessary, and takes this process's locks. */
 async function join(
   cluster: Cluster,
   options: EmbeddedOptions,
@@ -166,7 +171,7 @@ async function join(
   const deadline = performance.now() + openTimeoutMs
   let hasStarted = false
   for (;;) {
-    // What was started here is joined, to be stopped by its last user.
+    // A Postgres that this process started is used even after an abort, so that its last user stops it.
     if (!hasStarted) options.signal?.throwIfAborted()
     try {
       const keeper = await connectOrStart(cluster, options)
@@ -175,7 +180,7 @@ async function join(
       if (performance.now() > deadline)
         throw new DirectoryInUse(`${options.dataDirectory} is held by a process that does not end`)
     } catch (error) {
-      // Anything else passes: Postgres goes down under another process, or comes up after a crash.
+      // Other failures are temporary: another process stops Postgres, or it recovers from a crash.
       if (isFinal(error) || !isWanted() || performance.now() > deadline) throw error
       const { signal } = options
       if (signal?.aborted === true && (!hasStarted || error === signal.reason)) throw error
@@ -184,7 +189,7 @@ async function join(
   }
 }
 
-/** One attempt; when it gives no connection, it is to be repeated. */
+/** Makes one attempt; without a connection it is to be repeated. */
 async function connectOrStart(
   cluster: Cluster,
   options: EmbeddedOptions,
@@ -206,7 +211,7 @@ async function connectOrStart(
   if (options.asServer && !(await lock(keeper, 'pg_try_advisory_lock', serverLock))) {
     const [holder] = await holdersOf(keeper, serverLock)
     await keeper.close()
-    // Postgres has yet to notice that a killed one is gone.
+    // Postgres has not noticed yet that a killed process has ended.
     if (holder === undefined || !isAlive(holder)) return undefined
     throw new DirectoryInUse(`${options.dataDirectory} is already served by ${holder}`)
   }
@@ -222,7 +227,8 @@ async function connectOrStart(
 }
 
 /**
- * Stops a Postgres that a killed server or a command has started with another port, unless other processes use it.
+ * Stops a Postgres that a killed server or a command has started with another port, unless other processes use
+ * it.
  *
  * @throws OperatorError that names them
  */
@@ -232,10 +238,10 @@ async function stopToReconfigure(
   { tcp }: EmbeddedOptions,
 ): Promise<void> {
   await lock(keeper, 'pg_advisory_unlock_shared', userLock)
-  // Who has this lock is the only user, and stays so until Postgres has stopped.
+  // The holder of this lock is the only user until Postgres has stopped.
   if (await lock(keeper, 'pg_try_advisory_lock', userLock)) return await stopCluster(cluster)
   const others = (await holdersOf(keeper, userLock)).filter(isAlive)
-  // Postgres has yet to notice that killed ones have ended.
+  // Postgres has not noticed yet that killed processes have ended.
   if (others.length === 0) return
   throw new OperatorError(
     `the embedded PostgreSQL was started with another database.embedded_port than ${tcp.port}, and is in use by ` +
@@ -244,22 +250,22 @@ async function stopToReconfigure(
 }
 
 async function setPassword(connection: Connection, password: string): Promise<void> {
-  // Utility statements take no parameters; a verifier has no quotes.
+  // Utility statements accept no parameters; a verifier contains no quotes.
   await connection.script(`alter role ${embeddedUser} password '${scramVerifier(password)}'`)
 }
 
-/** Whether the process that the name of its connection tells is there. */
+/** Returns true if the process in the name of its connection is alive. */
 function isAlive(holder: string): boolean {
   const [, pid] = /\(process (\d+)\)$/.exec(holder) ?? []
   return pid === undefined || isProcessAlive(Number(pid))
 }
 
-/** Another server holds the data directory: waiting would not help. */
+/** Thrown when another server holds the data directory, so that waiting would not help. */
 class DirectoryInUse extends OperatorError {}
 
 /**
- * What keeps Postgres from starting is final, unless another process is just starting or stopping it, backends of
- * a killed one are still there, or recovery takes its time.
+ * Returns true if the failure to start is final. It is not while another process starts or stops Postgres,
+ * backends of a killed one still run, or recovery takes time.
  */
 function isFinal(error: unknown): boolean {
   if (error instanceof DirectoryInUse) return true

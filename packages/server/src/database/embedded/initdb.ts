@@ -6,18 +6,19 @@ import { isProcessAlive } from './lock-file.ts'
 import { giveTo, type OsUser } from './os-user.ts'
 import { runAs } from './run-as.ts'
 
-/** The superuser; the socket's directory keeps everybody else out. */
+/** Superuser; the socket directory excludes other accounts. */
 export const embeddedUser = 'postgres'
 
 interface NewCluster {
   readonly binaries: Binaries
-  /** PGDATA, which appears when it is whole. */
+  /** PGDATA, which appears when it is complete. */
   readonly directory: string
   readonly user: OsUser | undefined
 }
 
 /**
- * Creates the cluster beside its place and moves it there; one that was created meanwhile stays.
+ * Creates the cluster in a sibling directory and moves it to its final path; one that was created meanwhile
+ * stays.
  *
  * @throws OperatorError with initdb's own reason
  */
@@ -67,7 +68,7 @@ export async function initializeCluster(
 }
 
 /**
- * What creations and restores that were killed left behind; an initdb may still be at it, then the next one removes
+ * Removes leftovers of killed creations and restores. If an initdb still works on one, the next call removes
  * it.
  */
 export function removeUnfinished(directory: string): void {

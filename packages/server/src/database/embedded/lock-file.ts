@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import { codeOf } from '../../lib/errors.ts'
 
 /**
- * `postmaster.pid`: the file by which Postgres notes who serves a data directory. Its first line is the process
- * id; a killed Postgres leaves it behind.
+ * Returns the path of `postmaster.pid`, in which Postgres records the process that serves a data directory. Its
+ * first line is the process id. A killed Postgres leaves the file behind.
  */
 function lockFile(directory: string): string {
   return join(directory, 'postmaster.pid')
 }
 
-/** Whether a Postgres runs on the data directory. */
+/** Returns true if a Postgres runs on the data directory. */
 export function isServed(directory: string): boolean {
   const pid = postmasterPid(directory)
   return pid !== undefined && isProcessAlive(pid) && mayBePostmaster(pid, directory)
 }
 
-/** The process id in the lock file, whether that process is alive or not. */
+/** Returns the process id in the lock file, whether that process is alive or not. */
 export function postmasterPid(directory: string): number | undefined {
   try {
     const [pid] = readFileSync(lockFile(directory), 'utf8').split('\n', 1)
@@ -26,7 +26,10 @@ export function postmasterPid(directory: string): number | undefined {
   }
 }
 
-/** Where the Postgres of the lock file listens: its socket is named by the port (PostgreSQL, postmaster.pid). */
+/**
+ * Returns the address of the Postgres in the lock file; the port is part of the socket's name (PostgreSQL,
+ * postmaster.pid).
+ */
 export function listeningOf(directory: string): { port: number; address: string } | undefined {
   try {
     const [, , , port, , address = ''] = readFileSync(lockFile(directory), 'utf8').split('\n')
@@ -46,9 +49,10 @@ export function isProcessAlive(pid: number): boolean {
 }
 
 /**
- * In a container that starts again, the process id of a killed Postgres soon belongs to another process, and the
- * next Postgres would refuse to start. It takes a lock file that names the parent of pg_ctl, which this process
- * is, as left over, and still makes sure that no backend of the killed one runs; so the file gets this process id.
+ * Takes over a stale lock file. In a restarted container the process id of a killed Postgres soon belongs to
+ * another process, and the next Postgres would refuse to start. It treats a lock file with the parent of
+ * pg_ctl, which is this process, as stale. It still verifies that no backend of the killed one runs. So this
+ * function writes its own process id into the file.
  */
 export function releaseStaleLockFile(directory: string): void {
   const pid = postmasterPid(directory)
@@ -57,7 +61,10 @@ export function releaseStaleLockFile(directory: string): void {
   writeFileSync(lockFile(directory), [process.pid, ...rest].join('\n'))
 }
 
-/** A postmaster works in its data directory; where the system does not show that, any process may be one. */
+/**
+ * Returns true if the process may be a postmaster, which works in its data directory. Where the system does not
+ * show that, any process may be one.
+ */
 function mayBePostmaster(pid: number, directory: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === directory

@@ -2,7 +2,7 @@ import { chownSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../../lib/errors.ts'
 
-/** An account of the operating system. */
+/** Account of the operating system. */
 export interface OsUser {
   readonly name: string
   readonly uid: number
@@ -13,8 +13,9 @@ export interface OsUser {
 const preferredNames = ['basalt', 'postgres', 'nobody']
 
 /**
- * The unprivileged account Postgres must run as, or undefined to run it as we are: Postgres refuses to run as
- * root, and refuses an account without a name. Run with sudo, the owner of the directory is the best choice.
+ * Returns the unprivileged account that Postgres must run as, or undefined to run it as the current one.
+ * Postgres refuses to run as root, and as an account without a name. Under sudo, the owner of the directory is
+ * the best choice.
  */
 export function findUnprivilegedUser(directory: string): OsUser | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -31,7 +32,7 @@ export function findUnprivilegedUser(directory: string): OsUser | undefined {
   return user
 }
 
-/** Whether the account can pass through every directory that leads to the path. */
+/** Returns true if the account can enter every directory on the path. */
 export function canReach(user: OsUser, path: string): boolean {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
     const { mode, uid, gid } = statSync(directory)
@@ -41,7 +42,7 @@ export function canReach(user: OsUser, path: string): boolean {
   }
 }
 
-/** Makes the account the owner; without one it is ours already. */
+/** Makes the account the owner; without one the path is ours already. */
 export function giveTo(user: OsUser | undefined, path: string): void {
   if (user !== undefined) chownSync(path, user.uid, user.gid)
 }

@@ -11,17 +11,17 @@ import {
 import { dirname, join } from 'node:path'
 import { codeOf, OperatorError } from '../../lib/errors.ts'
 
-/** A rename. */
+/** Rename of a file or directory. */
 export interface Move {
   readonly from: string
   readonly to: string
 }
 
-/** The renames that put a restored cluster and its secrets in place; each is harmless twice. */
+/** Renames that install a restored cluster and its secrets; each may be repeated. */
 export interface RestoreJournal {
-  /** What is there, out of the way: done when `to` exists. */
+  /** Renames that move existing files aside; one is done when `to` exists. */
   readonly asides: readonly Move[]
-  /** What was restored, into its place: done when `from` does not exist. */
+  /** Renames that move restored files to their final path; one is done when `from` does not exist. */
   readonly placements: readonly Move[]
 }
 
@@ -29,7 +29,7 @@ function journalOf(dataDirectory: string): string {
   return join(dataDirectory, 'restore.json')
 }
 
-/** Writes down what is to be done. From then on it is done, by this process or by the next one that opens the database. */
+/** Writes the journal. From then on this process, or the next one that opens the database, executes it. */
 export function writeJournal(dataDirectory: string, journal: RestoreJournal): void {
   const path = journalOf(dataDirectory)
   const unfinished = `${path}.${process.pid}`
@@ -38,15 +38,15 @@ export function writeJournal(dataDirectory: string, journal: RestoreJournal): vo
   syncDirectory(dataDirectory)
 }
 
-/** Takes back what was written down, if no other process has begun to do it. */
+/** Removes the journal, if no other process has begun to execute it. */
 export function removeJournal(dataDirectory: string): void {
   rmSync(journalOf(dataDirectory), { force: true })
 }
 
 /**
- * Does what a restore has written down, if there is such a thing. Processes may do so at once.
+ * Executes the journal of a restore, if there is one. Processes may do so concurrently.
  *
- * @throws OperatorError when a database was made where the restored one is to be
+ * @throws OperatorError when a database was created at the path of the restored one
  */
 export function finishRestore(dataDirectory: string): void {
   const path = journalOf(dataDirectory)
@@ -57,7 +57,7 @@ export function finishRestore(dataDirectory: string): void {
     if (codeOf(error) === 'ENOENT') return
     throw error
   }
-  // Written by `writeJournal` and renamed when it was complete.
+  // `writeJournal` wrote it, and renamed it when it was complete.
   const { asides, placements } = JSON.parse(text) as RestoreJournal
   for (const move of asides) if (!existsSync(move.to)) rename(move)
   for (const move of placements) {
@@ -82,7 +82,7 @@ function rename({ from, to }: Move): void {
   }
 }
 
-/** Makes the names in a directory outlive a crash of the machine. */
+/** Makes the names in a directory survive a crash of the machine. */
 export function syncDirectory(path: string): void {
   const descriptor = openSync(path, 'r')
   try {

@@ -26,21 +26,21 @@ import { finishRestore, removeJournal, syncDirectory, writeJournal } from './res
 export interface RestoreOptions {
   readonly file: string
   readonly dataDirectory: string
-  /** Whether a database that is there is moved aside. */
+  /** True if an existing database is moved aside. */
   readonly replaces: boolean
-  /** What serves the data directory, if something does. */
+  /** Returns the server of the data directory, if one runs. */
   readonly findServer: () => string | undefined
   readonly signal: AbortSignal
 }
 
 export interface Restored {
   readonly description: BackupDescription
-  /** Where what was there before is now. */
+  /** Paths to which the previous files were moved. */
   readonly asides: readonly string[]
 }
 
-/** Where a backup is unpacked, and where its parts come to be. */
-interface Places {
+/** Paths where a backup is unpacked, and final paths of its parts. */
+interface RestorePaths {
   readonly user: OsUser | undefined
   readonly postgres: string
   readonly secrets: string
@@ -48,29 +48,29 @@ interface Places {
 }
 
 /**
- * Puts a backup in the place of a data directory, all or nothing: it is unpacked and verified beside the place, and
- * then renamed by a journal that the next start finishes, should this process be killed.
+ * Replaces a data directory by a backup, all or nothing. The backup is unpacked and verified in a sibling
+ * directory, and then renamed by a journal. The next start executes the journal if this process is killed.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { dataDirectory, replaces, findServer } = options
   try {
     mkdirSync(dataDirectory, { recursive: true })
     finishRestore(dataDirectory)
-    const places = findPlaces(dataDirectory)
-    requireStopped(places, findServer)
-    const occupied = [places.postgres, places.secrets].filter((path) => existsSync(path))
+    const paths = findPaths(dataDirectory)
+    requireStopped(paths, findServer)
+    const occupied = [paths.postgres, paths.secrets].filter((path) => existsSync(path))
     if (occupied.length > 0 && !replaces) {
       throw new OperatorError(
         `${occupied[0]} exists: choose another --data-dir, or move it aside with --force`,
       )
     }
-    for (const directory of [dataDirectory, join(places.postgres, '..')]) removeUnfinished(directory)
+    for (const directory of [dataDirectory, join(paths.postgres, '..')]) removeUnfinished(directory)
     try {
-      const description = await unpack(options, places)
-      return { description, asides: place(dataDirectory, places, replaces, findServer) }
+      const description = await unpack(options, paths)
+      return { description, asides: install(dataDirectory, paths, replaces, findServer) }
     } finally {
-      // Of what is in place now nothing is left there.
-      for (const path of Object.values(places.unfinished)) rmSync(path, { recursive: true, force: true })
+      // Installed parts no longer have files at these paths.
+      for (const path of Object.values(paths.unfinished)) rmSync(path, { recursive: true, force: true })
     }
   } catch (error) {
     if (options.signal.aborted) throw new OperatorError('the restore was interrupted, nothing has changed')
@@ -83,15 +83,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   }
 }
 
-function findPlaces(dataDirectory: string): Places {
+function findPaths(dataDirectory: string): RestorePaths {
   const { user, home } = locateHome(dataDirectory)
   const [postgres, secrets] = [join(home, 'postgres'), join(dataDirectory, 'secrets')]
-  // Names that `removeUnfinished` knows.
+  // `removeUnfinished` knows these names.
   const unfinished = { postgres: `${postgres}.${process.pid}`, secrets: `${secrets}.${process.pid}` }
   return { user, postgres, secrets, unfinished }
 }
 
-function requireStopped({ postgres }: Places, findServer: () => string | undefined): void {
+function requireStopped({ postgres }: RestorePaths, findServer: () => string | undefined): void {
   const server = findServer()
   if (server !== undefined) throw new OperatorError(`${server}: stop it first`)
   if (isServed(postgres)) {
@@ -102,15 +102,19 @@ function requireStopped({ postgres }: Places, findServer: () => string | undefin
   }
 }
 
-/** Unpacks and verifies. @throws OperatorError when this Basalt cannot use the backup or it is damaged */
-async function unpack({ file, signal }: RestoreOptions, places: Places): Promise<BackupDescription> {
+/**
+ * Unpacks and verifies the backup.
+ *
+ * @throws OperatorError when this Basalt cannot use the backup or it is damaged
+ */
+async function unpack({ file, signal }: RestoreOptions, paths: RestorePaths): Promise<BackupDescription> {
   let description: BackupDescription | undefined
   let manifest: BackupManifest | undefined
   const hashes = new Map<string, string>()
-  mkdirSync(places.unfinished.postgres, { mode: 0o700 })
-  giveTo(places.user, places.unfinished.postgres)
-  mkdirSync(places.unfinished.secrets, { mode: 0o700 })
-  const directories = new Set<string>(Object.values(places.unfinished))
+  mkdirSync(paths.unfinished.postgres, { mode: 0o700 })
+  giveTo(paths.user, paths.unfinished.postgres)
+  mkdirSync(paths.unfinished.secrets, { mode: 0o700 })
+  const directories = new Set<string>(Object.values(paths.unfinished))
   const source = createReadStream(file, { signal })
   const chunks = source.pipe(createGunzip())
   source.on('error', (error) => chunks.destroy(error))
@@ -119,12 +123,12 @@ async function unpack({ file, signal }: RestoreOptions, places: Places): Promise
       if (entry.path !== descriptionPath) throw new TarError(`${descriptionPath} is not its first entry`)
       const text = await readText(entry, hashes)
       description = parseDescription(text)
-      requireUsable(description, places)
+      requireUsable(description, paths)
     } else if (entry.path === manifestPath) {
       manifest = parseManifest(await readText(entry, new Map()))
     } else {
-      const path = destinationOf(entry.path, places)
-      const owner = entry.path.startsWith('postgres') ? places.user : undefined
+      const path = destinationOf(entry.path, paths)
+      const owner = entry.path.startsWith('postgres') ? paths.user : undefined
       if (entry.kind === 'directory') {
         if (!directories.has(path)) mkdirSync(path, { mode: 0o700 })
         directories.add(path)
@@ -140,11 +144,11 @@ async function unpack({ file, signal }: RestoreOptions, places: Places): Promise
   return description
 }
 
-function destinationOf(path: string, { unfinished }: Places): string {
+function destinationOf(path: string, { unfinished }: RestorePaths): string {
   const [root = '', ...rest] = path.split('/')
   const isPlain = rest.every((name) => name !== '' && name !== '.' && name !== '..')
   if ((root !== 'postgres' && root !== 'secrets') || !isPlain)
-    throw new TarError(`"${path}" has no place here`)
+    throw new TarError(`"${path}" does not belong in a backup`)
   return join(unfinished[root], ...rest)
 }
 
@@ -188,7 +192,7 @@ function parseManifest(text: string): BackupManifest {
 
 function requireUsable(
   { postgresVersion, architecture, basaltVersion }: BackupDescription,
-  { user }: Places,
+  { user }: RestorePaths,
 ): void {
   const [theirs] = postgresVersion.split('.')
   const [ours] = locateBinaries(user).version.split('.')
@@ -213,19 +217,19 @@ function requireSame({ files }: BackupManifest, found: ReadonlyMap<string, strin
     throw new TarError('it has files that its manifest does not list')
 }
 
-/** What gunzip and JSON say of bytes that are not theirs. */
+/** Returns true for errors of gunzip and JSON about damaged bytes. */
 function isDamaged(error: unknown): boolean {
   if (error instanceof SyntaxError) return true
   return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
 }
 
-function place(
+function install(
   dataDirectory: string,
-  places: Places,
+  paths: RestorePaths,
   replaces: boolean,
   findServer: () => string | undefined,
 ): string[] {
-  const { postgres, secrets, unfinished } = places
+  const { postgres, secrets, unfinished } = paths
   const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
   const asides = [postgres, secrets]
     .filter((path) => replaces && existsSync(path))
@@ -239,8 +243,8 @@ function place(
   }
   writeJournal(dataDirectory, { asides, placements })
   try {
-    // A server that began before the journal was there shows itself now; one that begins later finishes it.
-    requireStopped(places, findServer)
+    // A server that started before the journal existed is visible now; one that starts later executes it.
+    requireStopped(paths, findServer)
   } catch (error) {
     removeJournal(dataDirectory)
     throw error

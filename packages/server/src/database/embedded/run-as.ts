@@ -5,7 +5,7 @@ import type { OsUser } from './os-user.ts'
 /**
  * Runs a program of PostgreSQL as its account.
  *
- * @param signal ends the command and what it has started
+ * @param signal ends the command and the processes that it has started
  * @throws OperatorError when it cannot be run
  */
 export function runAs(
@@ -17,9 +17,9 @@ export function runAs(
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
-      // A process group of its own: initdb leaves its work to a Postgres, which has to end with it.
+      // It gets a process group of its own: initdb delegates its work to a Postgres, which has to end with it.
       detached: true,
-      // Nothing of PG* reaches Postgres, its messages come in English, and its account can enter the directory.
+      // Postgres sees no PG* variables, its messages are in English, and its account can enter the directory.
       env: { LC_ALL: 'C', TZ: 'UTC' },
       cwd: '/',
       // The server keeps pg_ctl's descriptors: a pipe would stay open for as long as it runs.
@@ -50,6 +50,6 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -1,22 +1,22 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 
-/** Where programs that know no sockets reach the embedded Postgres, such as most GUI clients. */
+/** TCP access to the embedded Postgres for programs without support for sockets, such as most GUI clients. */
 export interface TcpAccess {
-  /** On loopback; 0 when there is none. */
+  /** Loopback port; 0 when there is none. */
   readonly port: number
-  /** Known to the server, which sets it; commands beside it only open the port. */
+  /** Password, which the server sets. Commands beside it only open the port. */
   readonly password?: TcpPassword | undefined
 }
 
-/** The superuser's: tables that are made with it have the owner that those of `basalt sql` have. */
+/** Password of the superuser. Tables created with it have the same owner as those of `basalt sql`. */
 export interface TcpPassword {
   readonly file: string
-  /** Makes it when there is none. */
+  /** Reads the password, and creates it when there is none. */
   read(): string
 }
 
-/** The addresses that Postgres listens on; a system without IPv6 would make it complain about `::1`. */
+/** Returns the addresses that Postgres listens on; on a system without IPv6 it would complain about `::1`. */
 export function loopbackAddresses(): [string, ...string[]] {
   const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(({ address }) => address === '::1'),
@@ -25,8 +25,8 @@ export function loopbackAddresses(): [string, ...string[]] {
 }
 
 /**
- * Who may connect (PostgreSQL, The pg_hba.conf File), in place of initdb's file, which trusts every connection over
- * TCP. The directory of the socket keeps other accounts out, and base backups go over it.
+ * Access rules (PostgreSQL, The pg_hba.conf File) that replace initdb's file, which trusts every connection
+ * over TCP. The socket directory excludes other accounts, and base backups use the socket.
  */
 export const hostBasedAuthentication = `# Written by Basalt at every start.
 local all         all              trust
@@ -40,10 +40,10 @@ host  replication all all          reject
 const iterations = 4096
 
 /**
- * What Postgres stores of a password of ASCII characters (RFC 5803, RFC 7677). Made here, so that the password itself
- * is in no statement, which logs and views would show.
+ * Returns the verifier that Postgres stores for a password of ASCII characters (RFC 5803, RFC 7677). It is
+ * computed here, so that the password itself is in no statement, which logs and views would show.
  *
- * @param salt of 16 bytes; chosen unless given
+ * @param salt of 16 bytes; random by default
  */
 export function scramVerifier(password: string, salt = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')
@@ -53,7 +53,10 @@ export function scramVerifier(password: string, salt = randomBytes(16)): string 
   return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${serverKey}`
 }
 
-/** `PGPASSWORD="$(cat '/app/.basalt/secrets/postgres_password')" psql "host=127.0.0.1 …"`, for a shell. */
+/**
+ * Formats the command for a shell: `PGPASSWORD="$(cat '/app/.basalt/secrets/postgres_password')" psql
+ * "host=127.0.0.1 …"`.
+ */
 export function describeTcpAccess(
   port: number,
   passwordFile: string,

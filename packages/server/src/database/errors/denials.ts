@@ -72,7 +72,7 @@ export function remedyQuery({ lacks, kind, name }: Denial): Sql {
       where typname = ${name} and ${kind} in ('type', 'domain')
     )
     select case
-        -- Of an owner that is a superuser the login would become one, too.
+        -- As a member of a superuser the login would become one, too.
         when ${lacks} = 'policies' and (is_forced or owner_role.rolsuper)
           then format('alter role %I bypassrls;', current_user)
         when ${lacks} = 'ownership' and owner_role.rolsuper and name is not null

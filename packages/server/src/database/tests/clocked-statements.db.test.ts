@@ -107,7 +107,7 @@ beforeAll(async () => {
       create policy parent on child using (exists (select from parent where parent.id = child.id));
       insert into basalt.webhooks (id, url, events, tables, enabled)
       values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete}', '{}', true);
-      -- None of the housekeeping before its turn.
+      -- No housekeeping runs before its time.
       update basalt.schedules set next_run_at = now() + interval '1 day' where enabled`,
   })
   const token = userToken({ sub: alice })

@@ -18,13 +18,13 @@ import { sql } from '../sql.ts'
  * session as a new one.
  */
 const setup = `
-  create table command (place int, text text);
+  create table command (ordinal int, text text);
   grant select on command to basalt_anonymous;
   create function disturb() returns boolean language plpgsql as $$
   declare
     command text;
   begin
-    for command in select text from public.command order by place loop
+    for command in select text from public.command order by ordinal loop
       begin
         execute command;
       exception when others then
@@ -112,7 +112,7 @@ const commands = [
   `set client_encoding to 'LATIN1'`,
   'set standard_conforming_strings to off',
   'create temp table note (id int, owner_id uuid, body text)',
-  'create temp view command as select 1 as place, null::text as text',
+  'create temp view command as select 1 as ordinal, null::text as text',
   `create function pg_temp.disturb() returns int language sql as 'select 1'`,
   'prepare kept as select 1',
   'deallocate all',
@@ -254,7 +254,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('session state › %s'
   async function disturb(path: string, chosen: readonly string[]): Promise<void> {
     await database.sql('truncate command')
     await database.sql(
-      'insert into command select place, text from unnest($1::text[]) with ordinality c (text, place)',
+      'insert into command select ordinal, text from unnest($1::text[]) with ordinality c (text, ordinal)',
       [chosen],
     )
     await paths[path]?.(as, app)

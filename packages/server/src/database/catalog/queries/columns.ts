@@ -1,8 +1,8 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
 import { anonymousPrivileges, caller } from './caller.ts'
-import { isShown } from './shown.ts'
+import { isCataloged } from './cataloged.ts'
 
-/** Columns in table order. */
+/** Builds the query of the columns in table order. */
 export function columnsQuery(schemas: readonly string[]): Sql {
   return sql`
     select a.attrelid::int8 as relation_oid,
@@ -10,12 +10,12 @@ export function columnsQuery(schemas: readonly string[]): Sql {
       a.attnum::int as position,
       format_type(a.atttypid, a.atttypmod) as type,
       a.atttypid::int8 as type_oid,
-      -- A NOT NULL that is not validated (PostgreSQL 18) says nothing of the rows that are there.
+      -- A NOT NULL that is not validated (PostgreSQL 18) does not apply to existing rows.
       not a.attnotnull or exists (
         select from pg_constraint k
         where k.conrelid = a.attrelid and k.contype = 'n' and k.conkey = array[a.attnum] and not k.convalidated
       ) as nullable,
-      -- PostgreSQL would lock a table that is named here, and a default names no columns.
+      -- PostgreSQL would lock a named table, and a default names no columns.
       case when a.attgenerated = '' then pg_get_expr(d.adbin, 0) end as default,
       a.attidentity as identity,
       a.attgenerated as generated,
@@ -29,7 +29,7 @@ export function columnsQuery(schemas: readonly string[]): Sql {
     join pg_class c on c.oid = a.attrelid
     join pg_namespace n on n.oid = c.relnamespace
     left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-    where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    where ${isCataloged(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
       and a.attnum > 0 and not a.attisdropped
     order by a.attrelid, a.attnum`
 }
@@ -40,15 +40,15 @@ export interface ColumnRow {
   readonly position: number
   readonly type: TypeName
   readonly type_oid: string
-  /** Whether rows may hold NULL. */
+  /** True if rows may contain NULL. */
   readonly nullable: boolean
-  /** Null also for a generated column. */
+  /** Null for a generated column, too. */
   readonly default: string | null
   readonly identity: '' | 'a' | 'd'
   readonly generated: '' | 's' | 'v'
   readonly comment: string | null
   readonly can_select: boolean
   readonly anonymous_can_select: boolean
-  /** The transaction that defined it as it is. */
+  /** Transaction of its last definition. */
   readonly version: string
 }

@@ -1,8 +1,8 @@
 import { type Sql, sql } from '../../sql.ts'
+import { isCataloged } from './cataloged.ts'
 import { unlessLocked } from './exclusive-locks.ts'
-import { isShown } from './shown.ts'
 
-/** Primary keys, unique, foreign key and check constraints. */
+/** Builds the query of primary key, unique, foreign key and check constraints. */
 export function constraintsQuery(schemas: readonly string[]): Sql {
   return sql`
     select k.conname as name,
@@ -14,7 +14,7 @@ export function constraintsQuery(schemas: readonly string[]): Sql {
       k.confupdtype as on_update,
       k.confdeltype as on_delete,
       ${unlessLocked(sql`k.conrelid`, sql`pg_get_constraintdef(k.oid)`)} as definition,
-      -- A partition's copy of its parent's key.
+      -- It is a partition's copy of its parent's key.
       k.conparentid <> 0 as is_inherited,
       obj_description(k.oid, 'pg_constraint') as comment,
       -- A foreign key with PERIOD (PostgreSQL 18): a row refers to all those that cover its range together.
@@ -24,7 +24,7 @@ export function constraintsQuery(schemas: readonly string[]): Sql {
     from pg_constraint k
     join pg_class c on c.oid = k.conrelid
     join pg_namespace n on n.oid = c.relnamespace
-    where ${isShown(schemas)} and k.contype in ('p', 'u', 'f', 'c')
+    where ${isCataloged(schemas)} and k.contype in ('p', 'u', 'f', 'c')
       -- A key that references a partitioned table has one more entry per partition it references.
       and not exists (
         select from pg_constraint parent where parent.oid = k.conparentid and parent.conrelid = k.conrelid

@@ -1,8 +1,9 @@
 import { type Sql, sql } from '../../sql.ts'
 
 /**
- * The text of an expression on a relation, or null while a transaction that changes the relation locks it or waits to:
- * PostgreSQL locks a relation to name the columns in an expression on it, and printing it would wait for that transaction.
+ * Builds the text of an expression on a relation. It is null while a transaction that changes the relation
+ * locks it or waits for the lock. PostgreSQL locks a relation to name the columns in an expression on it, so
+ * printing would wait for that transaction.
  *
  * @param relation its object id
  */

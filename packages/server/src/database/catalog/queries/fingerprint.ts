@@ -1,12 +1,12 @@
 import { type Sql, sql } from '../../sql.ts'
 import { anonymous, caller } from './caller.ts'
-import { firstUserOid, isShown } from './shown.ts'
+import { firstUserOid, isCataloged } from './cataloged.ts'
 
 /**
- * A short text that changes with every definition the catalog shows: the row versions (`xmin`) of all catalogue
- * rows involved, folded together. VACUUM, ANALYZE and temporary tables do not change it.
+ * Builds the query of a short text that changes with every definition of the catalog. It is a hash of the row
+ * versions (`xmin`) of all catalog rows involved. VACUUM, ANALYZE and temporary tables do not change it.
  *
- * @param requireRls whether it also matters what views read elsewhere, and whether that has row-level security
+ * @param requireRls includes the relations that views read elsewhere, and their row-level security
  */
 export function fingerprintQuery(schemas: readonly string[], requireRls = false): Sql {
   const elsewhere = sql`,
@@ -17,18 +17,18 @@ export function fingerprintQuery(schemas: readonly string[], requireRls = false)
       select c.oid, c.xmin
       from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
-      where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      where ${isCataloged(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
     ), passing as (
       select oid from pg_namespace where nspname like 'pg\\_temp\\_%' or nspname like 'pg\\_toast%'
     )
-    -- By arrays, of which PostgreSQL expects ten elements, each look is by an index: it expects more of the exposed, and
-    -- would read all columns and indexes of the system's own relations.
+    -- PostgreSQL expects ten elements of an array, and so uses an index. It expects more of the exposed relations, and
+    -- would read all columns and indexes of the system's own ones.
     select concat_ws('/',
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from exposed),
       (select bit_xor(hash_record_extended(row(a.attrelid, a.attnum, a.xmin), 0))
        from pg_attribute a where a.attrelid = any (array(select oid from exposed)) and a.attnum > 0),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_attrdef where oid >= ${firstUserOid}),
-      -- Triggers of ours come and go with listeners, and are no definitions of the operator.
+      -- Our triggers are created and dropped with listeners, and are no definitions of the operator.
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_trigger
        where oid >= ${firstUserOid} and not tgisinternal and tgfoid not in (
          select oid from pg_proc where pronamespace = to_regnamespace('basalt')

@@ -1,8 +1,11 @@
 import { type Expression, type Sql, sql, type TypeName } from '../../sql.ts'
 import { anonymous, anonymousPrivileges, caller } from './caller.ts'
-import { firstUserOid } from './shown.ts'
+import { firstUserOid } from './cataloged.ts'
 
-/** Whether `p` in the schema `n` is a plain function that is no trigger and belongs to neither an extension nor PostgreSQL. */
+/**
+ * Builds the condition that `p` in the schema `n` is a plain function: no trigger, and part of neither an
+ * extension nor PostgreSQL.
+ */
 export function isServedFunction(schemas: readonly string[]): Sql {
   return sql`
     n.nspname = any (${schemas}) and p.oid >= ${firstUserOid} and p.prokind = 'f'
@@ -48,17 +51,17 @@ export function functionsQuery(schemas: readonly string[]): Sql {
 
 export interface FunctionRow {
   readonly oid: string
-  /** The transaction that defined it as it is. */
+  /** Transaction of its last definition. */
   readonly version: string
   readonly schema: string
   readonly name: string
   readonly comment: string | null
   readonly argument_names: string[]
-  /** Empty when all arguments are plain inputs; else i, o, b (in and out), v (variadic), t (table). */
+  /** Modes of the arguments: i, o, b (in and out), v (variadic), t (table). Empty when all are plain inputs. */
   readonly argument_modes: ('i' | 'o' | 'b' | 'v' | 't')[]
   readonly argument_type_oids: string[]
   readonly argument_types: TypeName[]
-  /** So many of the last inputs have a default. */
+  /** Number of inputs with a default, which are the last ones. */
   readonly default_count: number
   readonly variadic_default: Expression | null
   readonly volatility: 'i' | 's' | 'v'

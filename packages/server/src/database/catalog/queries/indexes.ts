@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../sql.ts'
+import { isCataloged } from './cataloged.ts'
 import { unlessLocked } from './exclusive-locks.ts'
-import { isShown } from './shown.ts'
 
 export function indexesQuery(schemas: readonly string[]): Sql {
   return sql`
@@ -13,7 +13,7 @@ export function indexesQuery(schemas: readonly string[]): Sql {
       m.amname as method,
       i.indkey::int[] as columns,
       i.indnkeyatts::int as key_count,
-      -- Whether it proves rows distinct: whole, valid and not put off to the commit. A key WITHOUT OVERLAPS
+      -- It proves rows distinct if it is complete, valid and not deferred to the commit. A key WITHOUT OVERLAPS
       -- (PostgreSQL 18) is an exclusion constraint, which cannot be inferred from columns.
       i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
         and not i.indisexclusion as is_key,
@@ -23,7 +23,7 @@ export function indexesQuery(schemas: readonly string[]): Sql {
     join pg_am m on m.oid = x.relam
     join pg_class c on c.oid = i.indrelid
     join pg_namespace n on n.oid = c.relnamespace
-    where ${isShown(schemas)}
+    where ${isCataloged(schemas)}
     order by i.indrelid, x.relname`
 }
 

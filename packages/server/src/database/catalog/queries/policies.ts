@@ -1,15 +1,19 @@
 import { type Expression, type Sql, sql } from '../../sql.ts'
 import type { Policy } from '../model.ts'
 import { anonymous, caller } from './caller.ts'
-import { firstUserOid, isShown } from './shown.ts'
+import { firstUserOid, isCataloged } from './cataloged.ts'
 
-/** A relation among what a stored expression reads from (PostgreSQL, `nodes/parsenodes.h`, RangeTblEntry). */
+/**
+ * Pattern of a relation among those that a stored expression reads (PostgreSQL, `nodes/parsenodes.h`,
+ * RangeTblEntry).
+ */
 const readsRelation = sql.literal(':relid [1-9]')
 
 /**
- * Whether the function `f` may answer by more than its arguments and settings. `pg_depend` knows no built-in functions,
- * which read no tables of users. A body in SQL or PL/pgSQL that names no relation to read from, executes no text and
- * calls no other function of a user reads none: a wrapper of `current_setting`, for example.
+ * Condition that the result of the function `f` may depend on more than its arguments and settings. `pg_depend`
+ * does not contain built-in functions, which read no tables of users. A body in SQL or PL/pgSQL may name no
+ * relation to read from, execute no text and call no other user function. Such a function reads none, for
+ * example a wrapper of `current_setting`.
  */
 const mayReadRelations = sql`(
   f.provolatile <> 'i' and not (
@@ -23,7 +27,7 @@ const mayReadRelations = sql`(
     and not exists (
       select from pg_proc other
       where other.oid >= ${firstUserOid} and other.oid <> f.oid
-        -- The helpers for policies read settings; a wrapper of its own often names the same ones.
+        -- The helpers for policies read settings; custom wrappers often name the same ones.
         and other.pronamespace is distinct from to_regnamespace('basalt')
         and f.prosrc ~* ('\\m' || regexp_replace(other.proname, '(\\W)', '\\\\\\1', 'g') || '\\M')
     )
@@ -72,7 +76,7 @@ export function policiesQuery(schemas: readonly string[]): Sql {
     from pg_policy p
     join pg_class c on c.oid = p.polrelid
     join pg_namespace n on n.oid = c.relnamespace
-    where ${isShown(schemas)}
+    where ${isCataloged(schemas)}
     order by p.polrelid, p.polname`
 }
 

@@ -1,8 +1,11 @@
 import { type Sql, sql } from '../../sql.ts'
 import { anonymous, anonymousPrivileges, caller } from './caller.ts'
-import { isShown } from './shown.ts'
+import { isCataloged } from './cataloged.ts'
 
-/** Tables, partitioned tables, views, materialized views and foreign tables, with what callers may do, with a token and without. */
+/**
+ * Builds the query of tables, partitioned tables, views, materialized views and foreign tables, with the
+ * privileges of callers with and without a token.
+ */
 export function relationsQuery(schemas: readonly string[]): Sql {
   return sql`
     select c.oid::int8 as oid,
@@ -36,7 +39,7 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       'SELECT' in (${anonymousPrivileges(sql`c.relacl`)}) as anonymous_can_select_all
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
-    where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    where ${isCataloged(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
     order by n.nspname, c.relname`
 }
 
@@ -48,7 +51,7 @@ export interface RelationRow {
   readonly comment: string | null
   readonly rls_enabled: boolean
   readonly has_descendants: boolean
-  /** Of a partition, the table at the root of them. */
+  /** Root table of a partition. */
   readonly partition_of: string | null
   readonly is_of_extension: boolean
   readonly is_bypassed: boolean
@@ -59,7 +62,7 @@ export interface RelationRow {
   readonly can_update: boolean
   readonly can_delete: boolean
   readonly anonymous_schema_usable: boolean
-  /** `SELECT` and so on, on the relation or on one of its columns. */
+  /** Privileges such as `SELECT`, on the relation or on one of its columns. */
   readonly anonymous_privileges: readonly string[]
   readonly anonymous_can_select_all: boolean
 }

@@ -1,15 +1,16 @@
 import { type Sql, sql } from '../../sql.ts'
 import type { RelationRow } from './relations.ts'
 
-/** Whether a view works with the rights of its reader, as PostgreSQL reads the option. */
+/** Condition that a view runs with the rights of its caller, as PostgreSQL reads the option. */
 const isInvokers = sql`exists (
   select from pg_options_to_table(c.reloptions) o
   where o.option_name = 'security_invoker' and o.option_value::boolean
 )`
 
 /**
- * For each relation the first one without row-level security through which its rows are read: itself, or, of a view
- * with the rights of its reader, one that it reads. A view with the rights of its owner is one itself.
+ * Builds the query that finds, for each relation, the first one without row-level security through which its
+ * rows are read. That is the relation itself, or one that a view with the rights of its caller reads. A view
+ * with the rights of its owner is one itself.
  */
 export function rlsGapsQuery(schemas: readonly string[]): Sql {
   return sql`

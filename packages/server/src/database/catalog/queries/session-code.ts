@@ -1,9 +1,9 @@
 import { type Sql, sql } from '../../sql.ts'
-import { firstUserOid } from './shown.ts'
+import { firstUserOid } from './cataloged.ts'
 
 /**
- * Volatile functions of PostgreSQL that leave nothing in a session. Those that are immutable or stable leave nothing
- * either, but for some that execute a text or read any relation.
+ * Volatile functions of PostgreSQL that leave no state in a session. Immutable and stable ones leave none
+ * either, except for some that execute a text or read any relation.
  */
 const harmless = sql`(
   p.proname in (
@@ -15,13 +15,16 @@ const harmless = sql`(
 )`
 const executesText = sql`(p.proname like '%\\_to\\_xml%' or p.proname in ('ts_rewrite', 'ts_stat'))`
 
-/** Extensions whose volatile functions are harmless: they answer random values. */
+/** Extensions whose volatile functions are harmless: they return random values. */
 const harmlessExtensions = sql`('uuid-ossp', 'pgcrypto')`
 
-/** Functions, relations and types in a stored expression, between its colons (PostgreSQL, `nodes/primnodes.h`). */
+/**
+ * Pattern of functions, relations and types in a stored expression, between its colons (PostgreSQL,
+ * `nodes/primnodes.h`).
+ */
 const references = sql.literal('^(funcid|opfuncid|aggfnoid|winfnoid|relid|[a-z]*type) [1-9]')
 
-/** Nodes of the graph, as numbers: they are compared often. */
+/** Returns a node of the graph, as a number, because nodes are compared often. */
 const functionNode = (oid: Sql): Sql => sql`(${oid}::int8 * 4)`
 const readNode = (oid: Sql): Sql => sql`(${oid}::int8 * 4 + 1)`
 const writeNode = (oid: Sql): Sql => sql`(${oid}::int8 * 4 + 2)`
@@ -29,11 +32,13 @@ const typeNode = (oid: Sql): Sql => sql`(${oid}::int8 * 4 + 3)`
 const everywhere = sql`-1`
 
 /**
- * What operator's code a statement may reach: a graph of functions, of reading and of writing relations, and of types. What
- * leads to a function of which nothing is known is tainted: it may leave something in the session.
+ * Query of the operator code that a statement may reach. It builds a graph of functions, of reads and writes of
+ * relations, and of types. A path to a function with unknown effects is tainted: it may leave state in the
+ * session.
  *
- * Functions are read from the stored expressions: `pg_depend` does not know those of PostgreSQL. Bodies that are texts
- * (PL/pgSQL, and SQL but for `begin atomic`) say nothing, nor do volatile ones in C.
+ * Functions are read from the stored expressions, because `pg_depend` does not contain those of PostgreSQL.
+ * Bodies that are texts (PL/pgSQL, and SQL other than `begin atomic`) have unknown effects, and so do volatile
+ * functions in C.
  */
 export const sessionCodeQuery: Sql = sql`
   with recursive ours as (
@@ -84,7 +89,7 @@ export const sessionCodeQuery: Sql = sql`
     where field ~ ${references}
   ), edges as materialized (
     select node as source, case kind
-        -- What is not read alone may be written.
+        -- A relation that is not only read may be written.
         when 'relid' then case node & 3 when 1 then ${readNode(sql`oid`)} else ${writeNode(sql`oid`)} end
         when 'funcid' then ${functionNode(sql`oid`)} when 'opfuncid' then ${functionNode(sql`oid`)}
         when 'aggfnoid' then ${functionNode(sql`oid`)} when 'winfnoid' then ${functionNode(sql`oid`)}
@@ -92,13 +97,13 @@ export const sessionCodeQuery: Sql = sql`
       end as target
     from referred
     union all
-    -- To write a relation is to read it.
+    -- Writing a relation includes reading it.
     select ${writeNode(sql`oid`)}, ${readNode(sql`oid`)} from pg_class
     where oid >= ${firstUserOid} and relkind in ('r', 'p', 'v', 'm', 'f')
     union all
     select ${writeNode(sql`tgrelid`)}, ${functionNode(sql`tgfoid`)} from pg_trigger where tgenabled <> 'D'
     union all
-    -- What a foreign key cascades to.
+    -- Tables to which a foreign key cascades.
     select ${writeNode(sql`confrelid`)}, ${writeNode(sql`conrelid`)} from pg_constraint
     where contype = 'f' and (confdeltype in ('c', 'n', 'd') or confupdtype in ('c', 'n', 'd'))
     union all
@@ -131,18 +136,18 @@ export const sessionCodeQuery: Sql = sql`
       aggminvtransfn, aggmfinalfn]::oid[]) target
     where aggfnoid::oid >= ${firstUserOid} and target <> 0
     union all
-    -- Our own functions are texts as well, which name what they write.
+    -- Our own functions are texts, too, and name the tables that they write.
     select ${functionNode(sql`f.oid`)}, target
-    from functions f, string_to_table(f.prosrc, 'basalt.') with ordinality piece (text, place),
+    from functions f, string_to_table(f.prosrc, 'basalt.') with ordinality piece (text, ordinal),
       lateral substring(piece.text from '^\\w+') name,
       lateral (
         select ${writeNode(sql`c.oid`)} from pg_class c where c.relnamespace = f.pronamespace and c.relname = name
         union all
         select ${functionNode(sql`other.oid`)} from functions other where other.is_ours and other.proname = name
       ) named (target)
-    where f.is_ours and f.provolatile = 'v' and place > 1
+    where f.is_ours and f.provolatile = 'v' and ordinal > 1
     union all
-    -- What no name in a statement leads to: operators, casts, order; and what a name of PostgreSQL may lead to.
+    -- Code that no name in a statement leads to (operators, casts, order), and code behind names of PostgreSQL.
     select ${everywhere}, ${functionNode(sql`f.oid`)} from functions f
     where not (f.extname is not null and f.lanname = 'c') and not f.is_ours and (
       f.oid in (select unnest(array[oprcode, oprrest, oprjoin]::oid[]) from pg_operator where oid >= ${firstUserOid})
@@ -184,7 +189,10 @@ export const sessionCodeQuery: Sql = sql`
   where t.node & 3 = 0 and n.nspname !~ '^pg_temp'`
 
 export interface SessionCodeRow {
-  /** Everywhere: whatever a statement names. Prepares: some function may prepare statements by SQL. */
+  /**
+   * Reach of the code. `everywhere`: any statement reaches it. `prepares`: some function may prepare statements
+   * by SQL.
+   */
   readonly kind: 'everywhere' | 'prepares' | 'read' | 'write' | 'function'
   readonly schema: string | null
   readonly name: string | null

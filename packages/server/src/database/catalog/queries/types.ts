@@ -1,21 +1,24 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
 import type { OwnOperator } from '../model.ts'
+import { isCataloged } from './cataloged.ts'
 import { isServedFunction } from './functions.ts'
-import { isShown } from './shown.ts'
 
-/** The types of all exposed columns and of functions' arguments and results, and what they are made of: bases of domains, elements of arrays, attributes. */
+/**
+ * Builds the query of the types of all exposed columns and of functions' arguments and results. It includes
+ * their parts: bases of domains, elements of arrays, attributes.
+ */
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
-      -- Here and below: of an array PostgreSQL expects ten elements. Expecting what all functions may name instead, it
-      -- takes memory for millions of types, and compiles the statement where it can (PostgreSQL, JIT).
+      -- Here and below PostgreSQL expects ten elements of an array. Otherwise it expects the types that all functions may
+      -- name, allocates memory for millions, and compiles the statement where it can (PostgreSQL, JIT).
       select oid
       from unnest(array(
         select a.atttypid
         from pg_attribute a
         join pg_class c on c.oid = a.attrelid
         join pg_namespace n on n.oid = c.relnamespace
-        where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        where ${isCataloged(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
           and a.attnum > 0 and not a.attisdropped
         union
         select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
@@ -67,7 +70,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
         ) found (role, oid)
         join pg_operator o on o.oid = found.oid
         join pg_namespace n on n.oid = o.oprnamespace
-        -- Rows compare by operators of their kind, which are all there.
+        -- Rows compare by operators of their kind, which all exist.
         where t.typtype <> 'c' and n.nspname <> 'pg_catalog'
       ) as operators,
       (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels,
@@ -81,7 +84,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
       ) as attributes
     from unnest(array(select oid from used)) used (oid)
     join pg_type t on t.oid = used.oid
-    -- What sorts it: a class of its own, else that of a type it is implicitly read as.
+    -- Operator class that sorts it: its own, else that of a type to which it is implicitly converted.
     left join lateral (
       select c.opcfamily as family, c.opcintype as input
       from pg_opclass c
@@ -100,25 +103,27 @@ export function typesQuery(schemas: readonly string[]): Sql {
 export interface TypeRow {
   readonly oid: string
   readonly name: string
-  /** The transaction that defined it as it is. */
+  /** Transaction of its last definition. */
   readonly version: string
   readonly schema: string
   readonly full_name: TypeName
   readonly kind: 'b' | 'c' | 'd' | 'e' | 'p' | 'r' | 'm'
   readonly category: string
   readonly base_oid: string
-  /** Of a domain; those it is made of may refuse NULL, too. */
+  /** True for a domain that rejects NULL; its parts may reject NULL, too. */
   readonly not_null: boolean
-  /** SQL of the default of a domain, also of one it is made of. */
+  /** SQL of the default of a domain, or of one below it. */
   readonly default: string | null
   readonly element_oid: string
-  /** Whether the type itself, or one it is implicitly read as, has `=` and `<`. Polymorphic kinds have none. */
+  /**
+   * True if the type, or one to which it is implicitly converted, has `=` and `<`. Polymorphic kinds have none.
+   */
   readonly has_equality: boolean
   readonly has_order: boolean
-  /** Schema and name of those outside pg_catalog, by what they do. */
+  /** Schema and name of the operators outside pg_catalog, by their function. */
   readonly operators: Partial<Record<OwnOperator, readonly [schema: string, name: string]>> | null
   readonly labels: string[] | null
-  /** Of a composite type, null when it has none. */
+  /** Attributes of a composite type; null when it has none. */
   readonly attributes:
     | {
         readonly name: string

@@ -1,16 +1,19 @@
 import { callerRole } from '../../caller/caller-scope.ts'
 import { type Sql, sql } from '../../sql.ts'
 
-/** Whether a start has prepared the database, so that {@link openedSchemasQuery} can be asked. */
+/** Query that returns whether a start has prepared the database, as {@link openedSchemasQuery} requires. */
 export const isPreparedQuery: Sql = sql`select to_regclass('basalt.opened_schemas') is not null as prepared`
 
-/** Schemas whose relations were granted to callers once; those of others will be, at the next start. */
+/**
+ * Query of the schemas whose relations were granted to callers once. The next start grants those of other
+ * schemas.
+ */
 export const openedSchemasQuery: Sql = sql`select schema_name from basalt.opened_schemas`
 
 /**
- * Relations whose rows no policy guards from signed-in callers.
+ * Builds the query of relations whose rows no policy guards from signed-in callers.
  *
- * @param opened schemas in which the grants of now decide; in the others the next start grants everything
+ * @param opened schemas whose current grants decide; in the others the next start grants everything
  */
 export function unguardedQuery(schemas: readonly string[], opened: readonly string[]): Sql {
   return sql`
@@ -23,7 +26,7 @@ export function unguardedQuery(schemas: readonly string[], opened: readonly stri
     where n.nspname = any (${schemas})
       and c.relkind in ('r', 'p', 'v', 'm', 'f')
       and not c.relrowsecurity
-      -- A view that asks with its caller's rights is guarded by the policies of what it reads.
+      -- A view with its caller's rights is guarded by the policies of the tables that it reads.
       and not (c.relkind = 'v' and exists (
         select from pg_options_to_table(c.reloptions)
         where option_name = 'security_invoker' and option_value::bool))
@@ -35,7 +38,7 @@ export function unguardedQuery(schemas: readonly string[], opened: readonly stri
 
 export interface UnguardedRow {
   readonly oid: string
-  /** As SQL writes it. */
+  /** Name in SQL. */
   readonly name: string
   readonly kind: 'r' | 'p' | 'v' | 'm' | 'f'
 }
