@@ -10,7 +10,7 @@ const message = { to: '+14155550132', body: 'Your code is: 482913' }
 
 type VendorName = Exclude<SmsProviderName, 'log'>
 
-/** How each provider says that it took the message. */
+/** Response of each provider to an accepted message. */
 const receipts: Readonly<Record<VendorName, Answer>> = {
   webhook: json(200, { message_id: 'm1' }),
   twilio: json(201, { sid: 'SM1' }),
@@ -22,9 +22,9 @@ const receipts: Readonly<Record<VendorName, Answer>> = {
 }
 const names = Object.keys(receipts) as VendorName[]
 
-/** Which of the two depends on how far the other side had read. */
+/** Error of a broken connection, which depends on how far the provider had read. */
 const brokenConnection = /^the connection failed: (UND_ERR_SOCKET|ECONNRESET)$/
-/** Port 2 belongs to a protocol that is no longer used. */
+/** Address that refuses connections. The protocol of port 2 is obsolete. */
 const closedAddress = 'http://127.0.0.1:2'
 const withReceipt = names.filter((name) => name !== 'webhook')
 
@@ -56,7 +56,7 @@ async function failure(name: VendorName, attempt?: Attempt): Promise<Error> {
     () => undefined,
     (reason: unknown) => reason,
   )
-  if (!(error instanceof Error)) throw new Error('the message was taken')
+  if (!(error instanceof Error)) throw new Error('the message was accepted')
   return error
 }
 
@@ -70,14 +70,14 @@ async function expectTemporary(name: VendorName, reason: string | RegExp, attemp
   else expect(shown).toMatch(reason)
 }
 
-describe.each(names)('%s', (name) => {
-  test('takes a message', async () => {
+describe.each(names)('text messages by %s', (name) => {
+  test('sends a message', async () => {
     standIn.answerWith(receipts[name])
     await send(name)
     expect(standIn.requests.length).toBe(1)
   })
 
-  test.each([400, 401, 402, 403, 404, 409, 410, 413, 422, 451])('refuses with %i', async (status) => {
+  test.each([400, 401, 402, 403, 404, 409, 410, 413, 422, 451])('fails for good after %i', async (status) => {
     standIn.answerWith(text(status, ''))
     const error = await failure(name)
     expect(error).toBeInstanceOf(SmsRefused)
@@ -86,13 +86,21 @@ describe.each(names)('%s', (name) => {
     expect(standIn.requests.length).toBe(1)
   })
 
-  test.each([304, 408, 425, 429, 500, 502, 503, 504, 599])('may take it later after %i', async (status) => {
-    standIn.answerWith(text(status, ''))
-    await expectTemporary(name, `HTTP ${status}`)
-    expect(standIn.requests.length).toBe(1)
-  })
+  test.each([301, 304, 308, 408, 425, 429, 500, 502, 503, 504, 599])(
+    'may be retried after %i',
+    async (status) => {
+      standIn.answerWith(text(status, ''))
+      await expectTemporary(name, `HTTP ${status}`)
+      expect(standIn.requests.length).toBe(1)
+    },
+  )
+})
 
-  test.each([301, 302, 303, 307, 308])('is not followed to another address by %i', async (status) => {
+// All providers share the exchange, so one of them stands for all.
+describe('text messages › exchange with a provider', () => {
+  const name = 'twilio'
+
+  test.each([301, 302, 303, 307, 308])('follows no redirect with %i', async (status) => {
     await using elsewhere = await startSmsStandIn()
     elsewhere.answerWith(receipts[name])
     standIn.answerWith((response) => response.writeHead(status, { location: elsewhere.url }).end())
@@ -100,12 +108,12 @@ describe.each(names)('%s', (name) => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  test('is given up while it does not answer', async () => {
+  test('times out without a response', async () => {
     standIn.answerWith(() => undefined)
     await expectTemporary(name, 'no answer within 0.1 s', { timeoutMs: 100 })
   })
 
-  test('is given up while its reply comes in drops', async () => {
+  test('times out during a slow response', async () => {
     standIn.answerWith((response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write(' '), 10)
@@ -114,16 +122,16 @@ describe.each(names)('%s', (name) => {
     await expectTemporary(name, 'no answer within 0.2 s', { timeoutMs: 200 })
   })
 
-  test('is out of reach', async () => {
+  test('may be retried after a refused connection', async () => {
     await expectTemporary(name, 'the connection failed: ECONNREFUSED', { url: closedAddress })
   })
 
-  test('ends the connection before its reply', async () => {
+  test('may be retried when the connection ends before the response', async () => {
     standIn.answerWith((response) => response.destroy())
     await expectTemporary(name, brokenConnection)
   })
 
-  test('ends the connection within its reply', async () => {
+  test('may be retried when the connection ends within the response', async () => {
     standIn.answerWith((response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{', () => response.destroy())
@@ -131,29 +139,12 @@ describe.each(names)('%s', (name) => {
     await expectTemporary(name, brokenConnection)
   })
 
-  test('does not speak HTTP', async () => {
+  test('may be retried when the server does not speak HTTP', async () => {
     standIn.answerWith((response) => response.socket?.end('220 mail.example.com ESMTP\r\n'))
     await expectTemporary(name, 'the connection failed')
   })
-})
 
-describe.each(withReceipt)('%s is not believed', (name) => {
-  test.each([
-    ['an empty reply', ''],
-    ['a page', '<!doctype html><title>Sign in</title>'],
-    ['JSON of another kind', '{"ok":true}'],
-    ['null', 'null'],
-    ['a text', '"success"'],
-    ['an empty list', '[]'],
-    ['half of JSON', '{"sid":"SM1'],
-    ['bytes', '\u0000\u0001\ufffd'],
-    ['members of the prototype', '{"__proto__":{"sid":"x"},"message_uuid":{},"data":"toString"}'],
-  ])('with %s', async (_, body) => {
-    standIn.answerWith(text(200, body))
-    await expectTemporary(name, "HTTP 200 with a reply that is not the provider's")
-  })
-
-  test('with an endless reply, of which little is read', async () => {
+  test('reads little of an endless response', async () => {
     const closed = Promise.withResolvers<void>()
     standIn.answerWith((response) => pourInto(response, closed.resolve))
     await expectTemporary(name, "HTTP 200 with a reply that is not the provider's")
@@ -161,29 +152,51 @@ describe.each(withReceipt)('%s is not believed', (name) => {
   })
 })
 
-test('an endless reply to the webhook counts by its status', async () => {
+describe.each(withReceipt)('text messages by %s › response 200 without a receipt', (name) => {
+  test.each([
+    ['an empty response', ''],
+    ['a page', '<!doctype html><title>Sign in</title>'],
+    ['JSON of another kind', '{"ok":true}'],
+    ['a message without a type', '{"message":"ok"}'],
+    ['a status without an id', '{"status":"queued"}'],
+    ['null data', '{"data":null}'],
+    ['empty lists', '{"message_uuid":[],"messages":[]}'],
+    ['null', 'null'],
+    ['a text', '"success"'],
+    ['an empty list', '[]'],
+    ['XML without a message id', '<PublishResponse/>'],
+    ['half of JSON', '{"sid":"SM1'],
+    ['bytes', '\u0000\u0001\ufffd'],
+    ['members of the prototype', '{"__proto__":{"sid":"x"},"message_uuid":{},"data":"toString"}'],
+  ])('rejects %s', async (_, body) => {
+    standIn.answerWith(text(200, body))
+    await expectTemporary(name, "HTTP 200 with a reply that is not the provider's")
+  })
+})
+
+test('text messages by webhook › accepts an endless response by its status', async () => {
   const closed = Promise.withResolvers<void>()
   standIn.answerWith((response) => pourInto(response, closed.resolve))
   await send('webhook')
   await closed.promise
 })
 
-describe('the message of a failure', () => {
+describe('text messages › error message', () => {
   const { log, lines } = recordingLog()
 
-  /** Everything of an error that could reach a log. */
+  /** Returns all parts of an error that could reach a log. */
   async function shown(name: VendorName, config: Parameters<typeof createSmsProvider>[0]['config']) {
     const sms = createSmsProvider({ config, isDevelopment: false, log, clock: systemClock })
     const error: unknown = await sms.send(message, { id: 'm-1' }).then(
       () => undefined,
       (reason: unknown) => reason,
     )
-    if (!(error instanceof Error)) throw new Error(`${name} took the message`)
+    if (!(error instanceof Error)) throw new Error(`${name} accepted the message`)
     log.error(error)
     return inspect(error, { depth: null, showHidden: true }) + lines.splice(0).join('')
   }
 
-  /** A provider that says back, where its error texts stand, one part of what it was sent. */
+  /** Makes a response that repeats a part of the request in its error texts. */
   function echo(status: number, part: string): Answer {
     const error = {
       code: part,
@@ -200,7 +213,7 @@ describe('the message of a failure', () => {
     }
   }
 
-  test.each(names)('of %s holds neither credential, number nor code', async (name) => {
+  test.each(names)('contains neither credential, number nor code, by %s', async (name) => {
     const config = smsConfig(name, standIn.url)
     standIn.answerWith(receipts[name])
     const sms = createSmsProvider({ config, isDevelopment: false, log, clock: systemClock })
@@ -227,7 +240,7 @@ describe('the message of a failure', () => {
     }
   })
 
-  test('is one line of readable length', async () => {
+  test('is one line of limited length', async () => {
     standIn.answerWith(json(400, { code: 1, message: `a\r\nb\u2028c\u0000d${'e'.repeat(1000)}` }))
     const { message: shown } = await failure('twilio')
     expect(shown).toBe(`twilio refused the message: HTTP 400: 1 a b c d${'e'.repeat(200 - 19)}`)
@@ -241,7 +254,7 @@ describe('the message of a failure', () => {
     ['webhook', 'sms_webhook_url', 'http://[half-an-address'],
     ['twilio', 'twilio_sid', 'lone-\ud800'],
     ['sns', 'aws_region', 'not a region'],
-  ] as const)('of %s with an unusable %s does not hold it', async (name, key, value) => {
+  ] as const)('does not contain the value, by %s with an unusable %s', async (name, key, value) => {
     const config = { ...smsConfig(name), [key]: value }
     const text = await shown(name, config)
     expect(text).not.toContain(value)
@@ -250,7 +263,7 @@ describe('the message of a failure', () => {
   })
 })
 
-describe('the log provider', () => {
+describe('text messages in the log', () => {
   async function logged(isDevelopment: boolean): Promise<unknown[]> {
     const { log, lines } = recordingLog()
     const config = smsConfig('log')
@@ -258,20 +271,20 @@ describe('the log provider', () => {
     return lines.map((line) => JSON.parse(line))
   }
 
-  test('writes the message while developing', async () => {
+  test('have the message in development', async () => {
     expect(await logged(true)).toEqual([
       { level: 30, ...message, msg: 'text message (auth.sms_provider is log: not sent)' },
     ])
   })
 
-  test('writes neither code nor number elsewhere', async () => {
+  test('have neither code nor number in production', async () => {
     expect(await logged(false)).toEqual([
       { level: 40, to: '+*******0132', msg: 'text message not sent: set auth.sms_provider' },
     ])
   })
 })
 
-/** Sends a body without end, as fast as it is read, until the other side closes. */
+/** Sends an endless body as fast as it is read, until the client disconnects. */
 function pourInto(response: Parameters<Answer>[0], onClose: () => void): void {
   const chunk = Buffer.alloc(16 * 1024, ' ')
   const pour = () => {

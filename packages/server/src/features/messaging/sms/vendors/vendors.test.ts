@@ -123,13 +123,6 @@ describe('twilio', () => {
       message: 'twilio refused the message: HTTP 400: 30007 Filtered: [redacted] ([redacted])',
     })
   })
-
-  test('is not believed without a receipt', async () => {
-    expect(await failure('twilio', json(200, { status: 'queued' }))).toEqual({
-      isFinal: false,
-      message: "twilio did not take the message: HTTP 200 with a reply that is not the provider's",
-    })
-  })
 })
 
 describe('plivo', () => {
@@ -155,11 +148,6 @@ describe('plivo', () => {
       isFinal: true,
       message: 'plivo refused the message: HTTP 400: [redacted] is not a valid phone number',
     })
-  })
-
-  test('is not believed without a receipt', async () => {
-    const answer = json(202, { message: 'message(s) queued', message_uuid: [] })
-    expect(await failure('plivo', answer)).toMatchObject({ isFinal: false })
   })
 })
 
@@ -195,10 +183,6 @@ describe('telnyx', () => {
       isFinal: true,
       message: "telnyx refused the message: HTTP 422: 40310 Invalid 'to' address The to address is invalid.",
     })
-  })
-
-  test('is not believed without a receipt', async () => {
-    expect(await failure('telnyx', json(200, { data: null }))).toMatchObject({ isFinal: false })
   })
 })
 
@@ -245,10 +229,6 @@ describe('msg91', () => {
       isFinal: true,
       message: 'msg91 refused the message: HTTP 401: Unauthorized [redacted]',
     })
-  })
-
-  test('is not believed without a type', async () => {
-    expect(await failure('msg91', json(200, { message: 'ok' }))).toMatchObject({ isFinal: false })
   })
 })
 
@@ -299,10 +279,6 @@ describe('sns', () => {
       isFinal,
       message: `sns ${verb} the message: HTTP ${status}: ${code} Rate or value`,
     })
-  })
-
-  test('is not believed without a receipt', async () => {
-    expect(await failure('sns', text(200, '<PublishResponse/>'))).toMatchObject({ isFinal: false })
   })
 })
 
