@@ -293,7 +293,6 @@ function operationLimits(config: GraphqlConfig): OperationLimits {
     depth: config.max_depth,
     rootFields: config.max_root_fields,
     aliases: config.max_aliases,
-    cost: config.max_cost,
   }
 }
 

@@ -7,13 +7,11 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 
-/** Limits of one operation, by the configuration. */
+/** Limits of the text of one operation, by the configuration. */
 export interface OperationLimits {
   readonly depth: number
   readonly rootFields: number
   readonly aliases: number
-  /** Estimated records. */
-  readonly cost: number
 }
 
 /** Fields of one operation, with those of fragments at each use: more take long to validate. */
