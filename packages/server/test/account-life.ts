@@ -276,7 +276,7 @@ function expectStatus(response: TestResponse, ...statuses: readonly number[]): v
   throw new Error(`got ${response.status} ${response.text}, expected ${statuses.join(' or ')}`)
 }
 
-async function askMe(life: Life): Promise<void> {
+async function getMe(life: Life): Promise<void> {
   const session = life.pick(life.chance(0.7) ? life.alive() : life.sessions)
   const token = life.pick(session?.tokens ?? [])
   if (session === undefined || token === undefined) return
@@ -621,7 +621,7 @@ function newAccount(id: string, known: Partial<Account>): Account {
 
 /** Steps with their weights. Steps that hash a password are expensive, so they are rare. */
 const steps: readonly (readonly [string, number, Step])[] = [
-  ['me', 300, askMe],
+  ['me', 300, getMe],
   ['list sessions', 80, listSessions],
   ['refresh', 220, refresh],
   ['replay a refresh token', 90, replay],

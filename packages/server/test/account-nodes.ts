@@ -97,12 +97,12 @@ export async function insertUser(
 }
 
 /** Requests the caller's own account. */
-export const askMe = (node: TestApp, token: string) => node.request('GET', '/api/auth/me', { token })
+export const getMe = (node: TestApp, token: string) => node.request('GET', '/api/auth/me', { token })
 
 /** Waits until every node rejects a token, which must happen within a second. */
 export async function waitUntilDead({ both }: AccountNodes, token: string): Promise<void> {
   for (const { app } of both) {
-    await waitFor('the token to end', async () => (await askMe(app, token)).status === 401)
+    await waitFor('the token to end', async () => (await getMe(app, token)).status === 401)
   }
 }
 

@@ -5,7 +5,7 @@ import { openTransaction } from './account-nodes.ts'
 import { type AccountsApp, goodPassword } from './accounts.ts'
 import { createApplication } from './api-keys.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
-import { askToken, askWith, createClient, createProof, type TestClient } from './oauth.ts'
+import { authorizationRequest, createClient, createProof, requestToken, type TestClient } from './oauth.ts'
 import { createMfaApp } from './second-factors.ts'
 import { type OpenIdPeer, oidcConfig, startOpenIdPeer } from './social.ts'
 
@@ -59,7 +59,7 @@ describe.runIf(chromium !== undefined)('authorization page in a browser', () => 
 
   const open = (at = origin) =>
     browser.open(
-      `${at}/oauth/authorize?${new URLSearchParams(askWith(client, proof, { redirect_uri: callback }))}`,
+      `${at}/oauth/authorize?${new URLSearchParams(authorizationRequest(client, proof, { redirect_uri: callback }))}`,
     )
   const has = (selector: string) =>
     browser.evaluate<boolean>(`document.querySelector('${selector}') !== null`)
@@ -77,7 +77,7 @@ describe.runIf(chromium !== undefined)('authorization page in a browser', () => 
   async function arrive(): Promise<void> {
     await expect.poll(() => browser.evaluate<string>('document.body.textContent')).toBe('Back at the client.')
     const code = new URL(await browser.evaluate<string>('location.href')).searchParams.get('code') ?? ''
-    const response = await askToken(accounts.app, {
+    const response = await requestToken(accounts.app, {
       grant_type: 'authorization_code',
       code,
       redirect_uri: callback,

@@ -49,7 +49,7 @@ export function createProof(): Proof {
 }
 
 /** Makes the parameters of a client's authorization request. */
-export function askWith({ clientId }: TestClient, { challenge }: Proof, more: object = {}) {
+export function authorizationRequest({ clientId }: TestClient, { challenge }: Proof, more: object = {}) {
   return {
     response_type: 'code',
     client_id: clientId,
@@ -76,7 +76,7 @@ export function postForm(
   })
 }
 
-export const askToken = (app: TestApp, form: Readonly<Record<string, string | undefined>>) =>
+export const requestToken = (app: TestApp, form: Readonly<Record<string, string | undefined>>) =>
   postForm(app, '/api/auth/token', form)
 
 /** Approves as the user and returns the code. */
@@ -89,7 +89,7 @@ export async function approveClient(
 ): Promise<string> {
   const response = await app.request('POST', '/api/auth/authorize/consent', {
     token,
-    body: { decision: 'approve', ...askWith(client, proof, more) },
+    body: { decision: 'approve', ...authorizationRequest(client, proof, more) },
     headers: { accept: 'application/json' },
   })
   const code = new URL(response.json.redirect_to).searchParams.get('code')
@@ -98,7 +98,7 @@ export async function approveClient(
 }
 
 export const redeem = (node: TestApp, client: TestClient, proof: Proof, code: string) =>
-  askToken(node, {
+  requestToken(node, {
     grant_type: 'authorization_code',
     code,
     redirect_uri: callback,
@@ -108,7 +108,7 @@ export const redeem = (node: TestApp, client: TestClient, proof: Proof, code: st
   })
 
 export const refresh = (node: TestApp, client: TestClient, refreshToken: string) =>
-  askToken(node, {
+  requestToken(node, {
     grant_type: 'refresh_token',
     refresh_token: refreshToken,
     client_id: client.clientId,

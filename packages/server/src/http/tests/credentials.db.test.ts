@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiKey } from '../../../test/api-keys.ts'
 import { alice, notes } from '../../../test/fixtures.ts'
 import { forgeJwt } from '../../../test/jwt.ts'
-import { askToken, createClient, createOAuthApp, obtainTokens } from '../../../test/oauth.ts'
+import { createClient, createOAuthApp, obtainTokens, requestToken } from '../../../test/oauth.ts'
 import { examplePath, listRoutes, type ServedRoute } from '../../../test/routes.ts'
 import { type TestApp, userToken } from '../../../test/test-app.ts'
 
@@ -486,7 +486,7 @@ beforeAll(async () => {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   await app.request('POST', '/api/auth/revoke', { body, headers })
   const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
-  const { access_token } = (await askToken(app, { ...form, client_secret: client.clientSecret })).json
+  const { access_token } = (await requestToken(app, { ...form, client_secret: client.clientSecret })).json
   keys.set('token of a client for itself', access_token)
   const impersonation = await app.request('POST', `/api/admin/users/${alice}/impersonate`, {
     token: await app.adminToken(),

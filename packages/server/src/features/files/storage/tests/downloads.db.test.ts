@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
-import { askToken, createClient } from '../../../../../test/oauth.ts'
+import { createClient, requestToken } from '../../../../../test/oauth.ts'
 import { exchangeRaw } from '../../../../../test/raw-http.ts'
 import { createTestApp } from '../../../../../test/test-app.ts'
 import {
@@ -290,7 +290,7 @@ describe('storage › signed addresses', () => {
     await apps.app.sql('insert into basalt.users (id) values ($1)', [alice])
     const { clientId, clientSecret } = await createClient(apps.app)
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const program = (await askToken(apps.app, { ...form, scope: 'readwrite' })).json.access_token
+    const program = (await requestToken(apps.app, { ...form, scope: 'readwrite' })).json.access_token
     const path = `/${bucket}/report`
     const upload = (await sign(path, program, {}, 'sign-upload')).json.url
     expect((await exchange(apps.app, 'PUT', upload.slice(12), undefined, 'one', {})).status).toBe(201)
@@ -433,7 +433,7 @@ describe('storage › signed addresses', () => {
     const expiring = await createApiKey(apps.app, { userId: id, scope: 'readwrite' })
     const { clientId, clientSecret } = await createClient(apps.app)
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const client = (await askToken(apps.app, { ...form, scope: 'readwrite' })).json.access_token
+    const client = (await requestToken(apps.app, { ...form, scope: 'readwrite' })).json.access_token
     await put(apps.app, `/${bucket}/a`, key, 'content')
     const signed = async (token: string): Promise<readonly [string, string]> => [
       (await sign(`/${bucket}/a`, token)).json.url,

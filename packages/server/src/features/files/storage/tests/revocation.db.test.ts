@@ -16,7 +16,7 @@ import {
   type SignedIn,
 } from '../../../../../test/accounts.ts'
 import { createApiKey } from '../../../../../test/api-keys.ts'
-import { askToken, createClient, obtainTokens, postForm } from '../../../../../test/oauth.ts'
+import { createClient, obtainTokens, postForm, requestToken } from '../../../../../test/oauth.ts'
 import type { TestApp, TestResponse } from '../../../../../test/test-app.ts'
 import { testAdminPassword } from '../../../../../test/test-config.ts'
 import { defaultAppId } from '../../../../http/access/identity.ts'
@@ -346,7 +346,7 @@ describe('what was made with a grant or a key', () => {
     const bucket = await createBucket(app)
     await applyTemplate(app, 'bucket-scoped', { bucket })
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const token = (await askToken(app, { ...form, scope: 'readwrite' })).json.access_token
+    const token = (await requestToken(app, { ...form, scope: 'readwrite' })).json.access_token
     const { download } = await leaveBehind(token, bucket)
     expect((await open(download)).status).toBe(200)
     await postForm(app, '/api/auth/revoke', { token })

@@ -9,7 +9,7 @@ import {
 import { claimsOf, goodPassword, newEmail, type SignedIn } from '../../../../../test/accounts.ts'
 import {
   approveClient,
-  askWith,
+  authorizationRequest,
   createClient,
   createProof,
   type TestClient,
@@ -71,7 +71,7 @@ const requests: Record<
   'let a program in': [
     'oauth_consents',
     async ({ token }) => {
-      const body = { decision: 'approve', ...askWith(client, proof) }
+      const body = { decision: 'approve', ...authorizationRequest(client, proof) }
       return () => send('POST', 'authorize/consent', token, body)
     },
   ],
@@ -79,7 +79,7 @@ const requests: Record<
     'oauth_codes',
     async ({ token }) => {
       await approveClient(nodes.first.app, token, client, proof)
-      const query = new URLSearchParams(Object.entries(askWith(client, proof)))
+      const query = new URLSearchParams(Object.entries(authorizationRequest(client, proof)))
       return () => send('GET', `authorize?${query}`, token)
     },
   ],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { askMe, insertUser } from '../../../../../test/account-nodes.ts'
+import { getMe, insertUser } from '../../../../../test/account-nodes.ts'
 import { type AccountsApp, claimsOf, goodPassword } from '../../../../../test/accounts.ts'
 import { createTestNotifications } from '../../../../../test/notifications.ts'
 import { createMfaApp, pendingToken, totpUser } from '../../../../../test/second-factors.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 const sql = (text: string, values: readonly unknown[] = []) => accounts.app.sql(text, values)
-const statusOf = async (node: TestApp, token: string) => (await askMe(node, token)).status
+const statusOf = async (node: TestApp, token: string) => (await getMe(node, token)).status
 
 /** Simulates the effect of time on revocations: rows grow older, and both nodes remove the expired ones. */
 async function letHoursPass(hours: number, columns = ['ended_at', 'tokens_expire_at']): Promise<void> {
@@ -49,7 +49,7 @@ async function letHoursPass(hours: number, columns = ['ended_at', 'tokens_expire
 
 async function expectDead(token: string): Promise<void> {
   for (const node of [accounts.app, short]) {
-    await waitFor('the token to end', async () => (await statusOf(node, token)) === 401, 15_000)
+    await waitFor('the token to end', async () => (await statusOf(node, token)) === 401)
   }
   const restarted = await createTestApp({ config: shortConfig, database: accounts.app.database })
   expect(await statusOf(restarted, token)).toBe(401)
@@ -142,7 +142,7 @@ describe('accounts › revocation', () => {
       // The token cannot grow older, so the revocation remains the later one.
       await letHoursPass(12, ['tokens_expire_at'])
       for (const node of nodes) {
-        await waitFor('the token to end', async () => (await listed(node, token)) === 401, 15_000)
+        await waitFor('the token to end', async () => (await listed(node, token)) === 401)
         expect(await listed(node, stranger)).toBe(200)
       }
       const restarted = await createTestApp({ config: shortConfig, database: accounts.app.database })
@@ -164,7 +164,7 @@ describe('accounts › revocation', () => {
       }
       await end(user.user.id)
       for (const node of nodes) {
-        await waitFor('the token to end', async () => (await listed(node, user.token)) === 401, 15_000)
+        await waitFor('the token to end', async () => (await listed(node, user.token)) === 401)
         const factors = await node.request('GET', '/api/auth/mfa/factors', { token: pending })
         expect(factors.status).toBe(401)
         expect(await listed(node, stranger.token)).toBe(200)
@@ -176,7 +176,7 @@ describe('accounts › revocation', () => {
     const { id } = await insertUser(accounts.app)
     const before = userToken({ sub: id })
     await short.request('POST', `/api/admin/users/${id}/disable`, { token: admin })
-    await waitFor('the token to end', async () => (await statusOf(short, before)) === 401, 15_000)
+    await waitFor('the token to end', async () => (await statusOf(short, before)) === 401)
     await short.request('POST', `/api/admin/users/${id}/enable`, { token: admin })
     // A token of the same second may have been issued earlier.
     await sql(

@@ -2,8 +2,8 @@ import { hkdfSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AccountNodes,
-  askMe,
   createAccountNodes,
+  getMe,
   insertUser,
   mailedToken,
   waitForJobs,
@@ -94,7 +94,7 @@ describe('account takeover › an account registered before the owner of its add
       expect((await post('verify', { token: attacker.verification })).status).toBe(400)
     }
     for (const { app } of nodes.both) {
-      expect((await askMe(app, owner.token)).json).toMatchObject({ id: owner.user.id, emailVerified: true })
+      expect((await getMe(app, owner.token)).json).toMatchObject({ id: owner.user.id, emailVerified: true })
     }
     expect(await nodes.sql('select id from basalt.sessions where user_id = $1', [owner.user.id])).toEqual([
       { id: claimsOf(owner.token).sid },
@@ -258,7 +258,7 @@ test('account takeover › a verified account keeps its password and its session
   const second: SignedIn = (await nodes.second.post('magic-link/confirm', { token })).json
   expect(await stored(first.user.id)).toEqual(before)
   for (const session of [first, second]) {
-    for (const { app } of nodes.both) expect((await askMe(app, session.token)).status).toBe(200)
+    for (const { app } of nodes.both) expect((await getMe(app, session.token)).status).toBe(200)
   }
   expect((await logIn(email, goodPassword)).status).toBe(200)
   expect(
@@ -469,7 +469,7 @@ describe('account takeover › a token', () => {
       expect((await nodes.second.post('refresh', { refreshToken: text })).status).toBe(401)
     }
     for (const text of [refreshToken, ...Object.values(mailed)]) {
-      expect((await askMe(nodes.first.app, text)).status).toBe(401)
+      expect((await getMe(nodes.first.app, text)).status).toBe(401)
       for (const [path] of confirmations.slice(0, 3)) {
         const body = { token: refreshToken, password: ownersPassword }
         expect((await nodes.first.post(path, body)).status).toBe(400)
@@ -496,13 +496,13 @@ describe('account takeover › a token', () => {
       [nodes.first, theirs],
       [foreign, ours],
     ] as const) {
-      expect((await askMe(node.app, token)).status).toBe(401)
+      expect((await getMe(node.app, token)).status).toBe(401)
       expect((await node.app.request('GET', '/api/collections/none', { token })).status).toBe(401)
       expect((await node.post('refresh', { refreshToken })).status).toBe(401)
       expect((await node.post('logout', { refreshToken })).status).toBe(204)
     }
-    expect((await askMe(nodes.first.app, ours.token)).status).toBe(200)
-    expect((await askMe(foreign.app, theirs.token)).status).toBe(200)
+    expect((await getMe(nodes.first.app, ours.token)).status).toBe(200)
+    expect((await getMe(foreign.app, theirs.token)).status).toBe(200)
   })
 })
 
@@ -564,5 +564,5 @@ test('account takeover › a session id of another user is useless', async () =>
     nodes.second.app.request('DELETE', `/api/auth/sessions/${id}`, { token: mine.token })
   expect(envelope(await end(String(claimsOf(theirs.token).sid)))).toMatchObject({ code: 403 })
   expect(envelope(await end(randomUUID()))).toMatchObject({ code: 404 })
-  expect((await askMe(nodes.first.app, theirs.token)).status).toBe(200)
+  expect((await getMe(nodes.first.app, theirs.token)).status).toBe(200)
 })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AccountNodes,
-  askMe,
   createAccountNodes,
+  getMe,
   insertUser,
   mailedToken,
   waitForJobs,
@@ -141,7 +141,7 @@ describe('accounts › email_verified of a token', () => {
       const { id, email } = await insertUser(nodes, { password: goodPassword, isVerified: true })
       const { token, refreshToken }: SignedIn = (await logIn(email)).json
       expect(await emailVerified(token)).toBe(true)
-      expect((await askMe(nodes.first.app, token)).status).toBe(200)
+      expect((await getMe(nodes.first.app, token)).status).toBe(200)
       await nodes.sql(`update basalt.users set ${change} where id = $1`, [id])
       await waitUntilDead(nodes, token)
       expect((await nodes.first.post('refresh', { refreshToken })).status).toBe(401)

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import {
   approveClient,
-  askToken,
-  askWith,
+  authorizationRequest,
   callback,
   createClient,
   createOAuthApp,
@@ -12,6 +11,7 @@ import {
   postForm,
   redeem,
   refresh,
+  requestToken,
   type TestClient,
 } from '../../../../../test/oauth.ts'
 import { envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -35,7 +35,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 const authorize = (scope: string) =>
   app.request(
     'GET',
-    `/api/auth/authorize?${new URLSearchParams(askWith(client, createProof(), { scope }))}`,
+    `/api/auth/authorize?${new URLSearchParams(authorizationRequest(client, createProof(), { scope }))}`,
     {
       token: user,
       headers: { accept: 'application/json' },
@@ -106,7 +106,7 @@ describe('oauth server › actions', () => {
       client_id: client.clientId,
       client_secret: client.clientSecret,
     }
-    const answer = await askToken(app, { ...form, scope: '* email:send' })
+    const answer = await requestToken(app, { ...form, scope: '* email:send' })
     expect(answer.json).toEqual({ error: 'invalid_scope', error_description: beyond })
   })
 
@@ -116,7 +116,7 @@ describe('oauth server › actions', () => {
       client_id: client.clientId,
       client_secret: client.clientSecret,
     }
-    const { json } = await askToken(app, { ...form, scope: 'email:send readonly' })
+    const { json } = await requestToken(app, { ...form, scope: 'email:send readonly' })
     expect([json.scope, await send(json.access_token)]).toEqual(['readonly email:send', permitted])
   })
 
@@ -130,7 +130,7 @@ describe('oauth server › actions', () => {
   test('a refresh may drop them from the access token, and adds no others', async () => {
     const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readwrite email:send' })
     const ask = (token: string, scope: string) =>
-      askToken(app, {
+      requestToken(app, {
         grant_type: 'refresh_token',
         refresh_token: token,
         scope,

@@ -3,7 +3,7 @@ import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import {
   approveClient,
-  askWith,
+  authorizationRequest,
   callback,
   createClient,
   createOAuthApp,
@@ -38,7 +38,7 @@ const consent = (body: object | string, token = user, headers: Record<string, st
 
 describe('GET /api/auth/authorize', () => {
   test('describes the required consent', async () => {
-    const requested = askWith(client, proof, { scope: 'readonly', state: 'a b\r\nc' })
+    const requested = authorizationRequest(client, proof, { scope: 'readonly', state: 'a b\r\nc' })
     const response = await authorize({ ...requested, allowed_tables: 'note,task' })
     const { response_type: _, ...echoed } = requested
     expect([response.status, response.json]).toEqual([
@@ -68,7 +68,7 @@ describe('GET /api/auth/authorize', () => {
     [{ scope: 'read write' }, 400, 'invalid_scope', 'requested scope is not allowed for this client'],
     [{ resource: 'https://elsewhere.example.com' }, 400, 'invalid_target', 'resource must be'],
   ])('rejects %j: %s %s: %s', async (change, status, error, description) => {
-    const requested = { ...askWith(client, proof), ...change }
+    const requested = { ...authorizationRequest(client, proof), ...change }
     const expected = { error, error_description: expect.stringContaining(description) }
     const response = await authorize(requested)
     expect([response.status, response.json]).toEqual([status, expected])
@@ -102,7 +102,7 @@ describe('GET /api/auth/authorize', () => {
     'http://127.0.0.1:65536/native',
     'http://127.0.0.1:99999999999/native',
   ])('rejects the redirect address %s', async (redirect_uri) => {
-    const response = await authorize(askWith(client, proof, { redirect_uri }))
+    const response = await authorize(authorizationRequest(client, proof, { redirect_uri }))
     expect([response.status, response.json.error_description]).toEqual([
       400,
       'redirect_uri does not match registered URI',
@@ -111,7 +111,7 @@ describe('GET /api/auth/authorize', () => {
 
   test('accepts a loopback address with any port, as RFC 8252 says', async () => {
     for (const redirect_uri of ['http://127.0.0.1/native', 'http://127.0.0.1:51004/native']) {
-      expect((await authorize(askWith(client, proof, { redirect_uri }))).status).toBe(200)
+      expect((await authorize(authorizationRequest(client, proof, { redirect_uri }))).status).toBe(200)
     }
   })
 
@@ -120,16 +120,22 @@ describe('GET /api/auth/authorize', () => {
     [{ redirect_uri: 'https://evil.example/' }, 'redirect_uri does not match registered URI'],
     [{ scope: 'all' }, 'requested scope is not allowed for this client'],
   ])('checks the client before the form of challenge and state: %j', async (change, description) => {
-    const requested = askWith(client, proof, { code_challenge: 'short', state: 'x'.repeat(3000), ...change })
+    const requested = authorizationRequest(client, proof, {
+      code_challenge: 'short',
+      state: 'x'.repeat(3000),
+      ...change,
+    })
     expect((await authorize(requested)).json.error_description).toBe(description)
   })
 
   test('ignores unknown parameters, as RFC 6749 says', async () => {
-    expect((await authorize(askWith(client, proof, { nonce: 'x', prompt: 'login' }))).status).toBe(200)
+    expect(
+      (await authorize(authorizationRequest(client, proof, { nonce: 'x', prompt: 'login' }))).status,
+    ).toBe(200)
   })
 
   test.each(['client_id', 'redirect_uri', 'scope', 'state'])('rejects a repeated %s', async (name) => {
-    const query = new URLSearchParams(askWith(client, proof))
+    const query = new URLSearchParams(authorizationRequest(client, proof))
     query.append(name, query.get(name) ?? '')
     const response = await authorize(String(query))
     expect([response.status, response.json.error]).toEqual([400, 'invalid_request'])
@@ -140,13 +146,15 @@ describe('GET /api/auth/authorize', () => {
     await app.sql('update basalt.oauth_clients set revoked_at = now() where client_id = $1', [
       revoked.clientId,
     ])
-    expect((await authorize(askWith(revoked, proof))).json).toEqual({
+    expect((await authorize(authorizationRequest(revoked, proof))).json).toEqual({
       error: 'invalid_client',
       error_description: 'client has been revoked',
     })
     const reader = await createClient(app, { scopes: ['readonly'] })
     for (const scope of ['readwrite', '*']) {
-      expect((await authorize(askWith(reader, proof, { scope }))).json.error).toBe('invalid_scope')
+      expect((await authorize(authorizationRequest(reader, proof, { scope }))).json.error).toBe(
+        'invalid_scope',
+      )
     }
   })
 
@@ -154,7 +162,9 @@ describe('GET /api/auth/authorize', () => {
     const { key } = await createApiKey(app, { userId: alice })
     const { access_token } = await obtainTokens(app, user, await createClient(app))
     for (const token of [key, access_token]) {
-      expect(envelope(await authorize(askWith(client, proof), token)).error).toBe('insufficient_scope')
+      expect(envelope(await authorize(authorizationRequest(client, proof), token)).error).toBe(
+        'insufficient_scope',
+      )
       expect(envelope(await consent({}, token)).error).toBe('insufficient_scope')
     }
     expect((await app.request('GET', '/api/auth/authorize')).status).toBe(401)
@@ -163,7 +173,7 @@ describe('GET /api/auth/authorize', () => {
 
 describe('POST /api/auth/authorize/consent', () => {
   test('redirects with a code, the state and the issuer', async () => {
-    const body = { decision: 'approve', ...askWith(client, proof) }
+    const body = { decision: 'approve', ...authorizationRequest(client, proof) }
     const response = await consent(body)
     expect([response.status, Object.keys(response.json)]).toEqual([200, ['requires_consent', 'redirect_to']])
     const url = new URL(response.json.redirect_to)
@@ -186,7 +196,7 @@ describe('POST /api/auth/authorize/consent', () => {
   })
 
   test('redirects with access_denied', async () => {
-    const response = await consent({ decision: 'deny', ...askWith(client, proof) })
+    const response = await consent({ decision: 'deny', ...authorizationRequest(client, proof) })
     expect(Object.fromEntries(new URL(response.json.redirect_to).searchParams)).toEqual({
       error: 'access_denied',
       error_description: 'resource owner denied access',
@@ -199,7 +209,9 @@ describe('POST /api/auth/authorize/consent', () => {
     [{ allowed_tables: 'note' }, 'allowed_tables: must be array'],
     [{ client_id: ['x'] }, 'client_id: must be string'],
   ])('names a malformed member: %j', async (more, error_description) => {
-    expect((await consent({ decision: 'approve', ...askWith(client, proof, more) })).json).toEqual({
+    expect(
+      (await consent({ decision: 'approve', ...authorizationRequest(client, proof, more) })).json,
+    ).toEqual({
       error: 'invalid_request',
       error_description,
     })
@@ -207,14 +219,14 @@ describe('POST /api/auth/authorize/consent', () => {
 
   test('requires a decision', async () => {
     for (const decision of [undefined, 'maybe']) {
-      expect((await consent({ decision, ...askWith(client, proof) })).json).toEqual({
+      expect((await consent({ decision, ...authorizationRequest(client, proof) })).json).toEqual({
         error: 'invalid_request',
         error_description: 'decision must be approve or deny',
       })
     }
-    expect((await consent({ decision: 'approve', ...askWith(client, proof), state: 5 })).json.error).toBe(
-      'invalid_request',
-    )
+    expect(
+      (await consent({ decision: 'approve', ...authorizationRequest(client, proof), state: 5 })).json.error,
+    ).toBe('invalid_request')
   })
 
   test('rejects malformed JSON with a protocol error', async () => {
@@ -240,7 +252,7 @@ describe('POST /api/auth/authorize/consent', () => {
       const fresh = await createClient(app)
       await approveClient(app, user, fresh, proof, { scope, allowed_tables: tables })
       const query = {
-        ...askWith(fresh, proof, { scope: requested }),
+        ...authorizationRequest(fresh, proof, { scope: requested }),
         allowed_tables: requestedTables.join(','),
       }
       const response = await authorize(query)
@@ -253,7 +265,7 @@ describe('POST /api/auth/authorize/consent', () => {
   test('an earlier consent redirects a browser at once', async () => {
     const fresh = await createClient(app)
     await approveClient(app, user, fresh, proof)
-    const query = new URLSearchParams(askWith(fresh, proof))
+    const query = new URLSearchParams(authorizationRequest(fresh, proof))
     const response = await fetch(`${app.url}/api/auth/authorize?${query}`, {
       redirect: 'manual',
       headers: { authorization: `Bearer ${user}` },
@@ -269,7 +281,7 @@ describe('POST /api/auth/authorize/consent', () => {
     await app.sql('alter table basalt.users disable trigger users_deleted')
     await app.sql('delete from basalt.users where id = $1', [gone?.id])
     await app.sql('alter table basalt.users enable trigger users_deleted')
-    const response = await consent({ decision: 'approve', ...askWith(client, proof) }, token)
+    const response = await consent({ decision: 'approve', ...authorizationRequest(client, proof) }, token)
     expect(envelope(response)).toMatchObject({ code: 401, error: 'invalid_token' })
   })
 })
@@ -282,16 +294,18 @@ describe('oauth server › state', () => {
     ['that looks encoded', '%0D%0A+%2B'],
   ])('%s is returned exactly', async (_what, state) => {
     const fresh = await createClient(app)
-    const { redirect_to } = (await consent({ decision: 'approve', ...askWith(fresh, proof, { state }) })).json
+    const { redirect_to } = (
+      await consent({ decision: 'approve', ...authorizationRequest(fresh, proof, { state }) })
+    ).json
     expect(new URL(redirect_to).searchParams.get('state')).toBe(state)
-    const again = (await authorize(askWith(fresh, proof, { state }))).json.redirect_to
+    const again = (await authorize(authorizationRequest(fresh, proof, { state }))).json.redirect_to
     expect(new URL(again).searchParams.get('state')).toBe(state)
   })
 
   test('of bytes that are not text is returned unchanged', async () => {
     const fresh = await createClient(app)
     await approveClient(app, user, fresh, proof)
-    const query = new URLSearchParams(askWith(fresh, proof, { state: undefined }))
+    const query = new URLSearchParams(authorizationRequest(fresh, proof, { state: undefined }))
     query.delete('state')
     const { redirect_to } = (await authorize(`${query}&state=%FF%00%80a`)).json
     expect(redirect_to).toMatch(/&state=%FF%00%80a$/)

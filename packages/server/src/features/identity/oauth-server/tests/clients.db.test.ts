@@ -4,7 +4,6 @@ import { createApplication } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import {
   approveClient,
-  askToken,
   callback,
   createClient,
   createOAuthApp,
@@ -12,6 +11,7 @@ import {
   obtainTokens,
   redeem,
   refresh,
+  requestToken,
 } from '../../../../../test/oauth.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
@@ -206,7 +206,7 @@ describe('/api/admin/oauth/clients', () => {
       const isCode = what === 'a code is redeemed'
       const asked = isCode
         ? redeem(app, client, proof, code)
-        : askToken(app, {
+        : requestToken(app, {
             grant_type: 'client_credentials',
             scope: 'readwrite',
             client_id: client.clientId,

@@ -4,7 +4,6 @@ import { openEventStream } from '../../../../../test/event-stream.ts'
 import { alice, bob, notes } from '../../../../../test/fixtures.ts'
 import {
   approveClient,
-  askToken,
   createClient,
   createOAuthApp,
   createProof,
@@ -12,6 +11,7 @@ import {
   postForm,
   redeem,
   refresh,
+  requestToken,
   type TestClient,
 } from '../../../../../test/oauth.ts'
 import { envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -63,7 +63,7 @@ describe('oauth server › access tokens', () => {
 
   test('of client credentials act for no user', async () => {
     const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
-    const { access_token } = (await askToken(first, { ...form, client_secret: client.clientSecret })).json
+    const { access_token } = (await requestToken(first, { ...form, client_secret: client.clientSecret })).json
     expect((await ask('GET', '/api/collections/note', access_token)).json.items).toEqual([])
     const { json } = await ask('POST', '/api/collections/caller', access_token, { body: 'x' })
     expect(json).toMatchObject({ who: '', aal: 'aal1', email: null, verified: false })
@@ -104,7 +104,7 @@ describe('oauth server › access tokens', () => {
     })
     const tokenOf = async ({ clientId: client_id, clientSecret: client_secret }: TestClient) => {
       const form = { grant_type: 'client_credentials', scope: 'readonly', client_id, client_secret }
-      return (await askToken(first, form)).json.access_token as string
+      return (await requestToken(first, form)).json.access_token as string
     }
     const [shop, blog] = [await createClient(first), await createClient(first)]
     const neighbour = await createClient(first, { appId: shop.client.appId })

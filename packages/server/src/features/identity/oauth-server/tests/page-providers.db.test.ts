@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccountsApp, createAccountsApp, newEmail } from '../../../../../test/accounts.ts'
 import { createApplication } from '../../../../../test/api-keys.ts'
 import {
-  askWith,
+  authorizationRequest,
   callback,
   createClient,
   createProof,
@@ -45,7 +45,8 @@ function introduce(email = newEmail()): string {
   return email
 }
 
-const query = (more: object = {}) => String(new URLSearchParams(askWith(client, proof, { state, ...more })))
+const query = (more: object = {}) =>
+  String(new URLSearchParams(authorizationRequest(client, proof, { state, ...more })))
 
 /** Browser without a script, on the page. */
 class Page extends Browser {

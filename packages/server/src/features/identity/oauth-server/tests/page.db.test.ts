@@ -8,7 +8,7 @@ import {
 } from '../../../../../test/accounts.ts'
 import { tokenIn } from '../../../../../test/inbox.ts'
 import {
-  askWith,
+  authorizationRequest,
   callback,
   createClient,
   createProof,
@@ -78,7 +78,8 @@ class Browser {
   }
 }
 
-const query = (more: object = {}) => String(new URLSearchParams(askWith(client, proof, { state, ...more })))
+const query = (more: object = {}) =>
+  String(new URLSearchParams(authorizationRequest(client, proof, { state, ...more })))
 
 async function signIn(user: SignedIn['user']): Promise<Browser> {
   const browser = await new Browser().open(query())
@@ -126,7 +127,9 @@ describe('oauth server › page', () => {
       scopes: ['readonly', 'email:send', 'sms:send'],
     })
     const asked = { state, scope: 'sms:send email:send readonly' }
-    const browser = await new Browser().open(String(new URLSearchParams(askWith(acting, proof, asked))))
+    const browser = await new Browser().open(
+      String(new URLSearchParams(authorizationRequest(acting, proof, asked))),
+    )
     await browser.submit('password', { email: user.email, password: goodPassword })
     expect(browser.html).toContain(
       '<p id="actions">It also wants to <b>send mail on your behalf and send text messages on your behalf</b>.</p>',

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AccountsApp } from '../../../../../test/accounts.ts'
-import { approveClient, askWith, createClient, createProof, redeem } from '../../../../../test/oauth.ts'
+import {
+  approveClient,
+  authorizationRequest,
+  createClient,
+  createProof,
+  redeem,
+} from '../../../../../test/oauth.ts'
 import { aal2Session, createMfaApp, totpUser } from '../../../../../test/second-factors.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 
@@ -27,7 +33,7 @@ test('oauth server › a session that has not passed the enrolled factor cannot 
     message: 'MFA verification is required for this action',
     error: 'insufficient_aal',
   }
-  const asked = askWith(client, proof)
+  const asked = authorizationRequest(client, proof)
   // The session from before the enrolment.
   const consent = await app.request('POST', '/api/auth/authorize/consent', {
     token: user.token,

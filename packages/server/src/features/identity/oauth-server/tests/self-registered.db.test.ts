@@ -2,8 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import {
   approveClient,
-  askToken,
-  askWith,
+  authorizationRequest,
   callback,
   createClient,
   createOAuthApp,
@@ -12,6 +11,7 @@ import {
   postForm,
   redeem,
   refresh,
+  requestToken,
   type TestClient,
 } from '../../../../../test/oauth.ts'
 import { type ProviderStandIn, startProviderStandIn } from '../../../../../test/social.ts'
@@ -113,9 +113,11 @@ describe('POST /api/auth/clients', () => {
     })
     const client = { clientId: registered.client_id, clientSecret: undefined }
     const redirect_uri = 'http://127.0.0.1:5123/callback'
-    expect((await authorize(askWith(client, proof, { redirect_uri, scope: 'readonly' }))).status).toBe(200)
+    expect(
+      (await authorize(authorizationRequest(client, proof, { redirect_uri, scope: 'readonly' }))).status,
+    ).toBe(200)
     for (const scope of ['readwrite', '*']) {
-      expect((await authorize(askWith(client, proof, { redirect_uri, scope }))).json.error).toBe(
+      expect((await authorize(authorizationRequest(client, proof, { redirect_uri, scope }))).json.error).toBe(
         'invalid_scope',
       )
     }
@@ -207,7 +209,7 @@ describe('POST /api/auth/clients', () => {
     const { client_id, client_secret } = (await register({ redirect_uris })).json
     const registered = { client_id, client_secret }
     expect(
-      (await askToken(app, { grant_type: 'client_credentials', scope: 'readonly', ...registered })).json,
+      (await requestToken(app, { grant_type: 'client_credentials', scope: 'readonly', ...registered })).json,
     ).toEqual({
       error: 'unauthorized_client',
       error_description:
@@ -296,7 +298,7 @@ describe('oauth server › client metadata documents', () => {
 
   test('describe a client that users grant access, and that refreshes without another fetch', async () => {
     const client = publish()
-    expect((await authorize(askWith(client, proof))).json).toMatchObject({
+    expect((await authorize(authorizationRequest(client, proof))).json).toMatchObject({
       requires_consent: true,
       client_id: client.clientId,
       client_name: 'Reader',
@@ -326,14 +328,14 @@ describe('oauth server › client metadata documents', () => {
     ['', 3600],
   ])('with Cache-Control %j are used for %i s, then fetched again', async (control, seconds) => {
     const client = publish({}, control === '' ? {} : { 'cache-control': control })
-    await authorize(askWith(client, proof))
+    await authorize(authorizationRequest(client, proof))
     const [row] = await app.sql(
       `select round(extract(epoch from document_expires_at - updated_at))::int as seconds
       from basalt.oauth_clients where client_id = $1`,
       [client.clientId],
     )
     expect(row).toEqual({ seconds })
-    await authorize(askWith(client, proof))
+    await authorize(authorizationRequest(client, proof))
     expect(fetches(client)).toBe(1)
     await app.sql('update basalt.oauth_clients set document_expires_at = now() where client_id = $1', [
       client.clientId,
@@ -341,18 +343,20 @@ describe('oauth server › client metadata documents', () => {
     const moved = 'https://client.example.com/moved'
     const document = { client_id: client.clientId, redirect_uris: [moved] }
     answerWith(client.clientId, { status: 200, text: JSON.stringify(document), headers: jsonType })
-    expect((await authorize(askWith(client, proof))).json.error_description).toBe(
+    expect((await authorize(authorizationRequest(client, proof))).json.error_description).toBe(
       'redirect_uri does not match registered URI',
     )
-    expect((await authorize(askWith(client, proof, { redirect_uri: moved }))).json.client_name).toBe(
-      'client.example.com',
-    )
+    expect(
+      (await authorize(authorizationRequest(client, proof, { redirect_uri: moved }))).json.client_name,
+    ).toBe('client.example.com')
     expect(fetches(client)).toBe(2)
   })
 
   test('are fetched once by ten concurrent requests', async () => {
     const client = publish()
-    const responses = await Promise.all(Array.from({ length: 10 }, () => authorize(askWith(client, proof))))
+    const responses = await Promise.all(
+      Array.from({ length: 10 }, () => authorize(authorizationRequest(client, proof))),
+    )
     expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200))
     expect(fetches(client)).toBe(1)
     expect(
@@ -384,13 +388,13 @@ describe('oauth server › client metadata documents', () => {
     [{ padding: 'x'.repeat(5 * 1024) }, 'it is longer than 5120 bytes'],
   ])('are rejected with %j: %s', async (more, problem) => {
     const client = publish(more)
-    const response = await authorize(askWith(client, proof))
+    const response = await authorize(authorizationRequest(client, proof))
     expect([response.status, response.json]).toEqual([401, refusal(problem)])
     expect(
       await app.sql('select 1 from basalt.oauth_clients where client_id = $1', [client.clientId]),
     ).toEqual([])
     // A faulty document is not remembered.
-    await authorize(askWith(client, proof))
+    await authorize(authorizationRequest(client, proof))
     expect(fetches(client)).toBe(2)
   })
 
@@ -404,7 +408,7 @@ describe('oauth server › client metadata documents', () => {
   ])('are rejected as response %j: %s', async (answer, problem) => {
     const client = publish()
     answerWith(client.clientId, answer)
-    const response = await authorize(askWith(client, proof))
+    const response = await authorize(authorizationRequest(client, proof))
     expect([response.status, response.json]).toEqual([401, refusal(problem)])
   })
 
@@ -414,12 +418,12 @@ describe('oauth server › client metadata documents', () => {
       { 'content-type': 'application/oauth-client+json' },
     )
     const redirect_uri = 'http://127.0.0.1:6123/callback'
-    expect((await authorize(askWith(client, proof, { redirect_uri }))).status).toBe(200)
+    expect((await authorize(authorizationRequest(client, proof, { redirect_uri }))).status).toBe(200)
     // A port with leading zeros is the same port. Any other address is compared by characters.
     const spelled = { redirect_uri: 'http://127.0.0.1:0006123/callback' }
-    expect((await authorize(askWith(client, proof, spelled))).status).toBe(200)
+    expect((await authorize(authorizationRequest(client, proof, spelled))).status).toBe(200)
     const beyond = await authorize(
-      askWith(client, proof, { redirect_uri: 'http://127.0.0.1:70000/callback' }),
+      authorizationRequest(client, proof, { redirect_uri: 'http://127.0.0.1:70000/callback' }),
     )
     expect([beyond.status, beyond.json.error]).toEqual([400, 'invalid_request'])
   })
@@ -436,7 +440,7 @@ describe('oauth server › client metadata documents', () => {
     'https:/client.example.com/oauth.json',
     `https://client.example.com/${'x'.repeat(2048)}`,
   ])('are not fetched from %s', async (clientId) => {
-    const response = await authorize(askWith({ clientId, clientSecret: undefined }, proof))
+    const response = await authorize(authorizationRequest({ clientId, clientSecret: undefined }, proof))
     expect([response.status, response.json]).toEqual([
       401,
       { error: 'invalid_client', error_description: 'invalid client_id' },
@@ -469,7 +473,7 @@ describe('oauth server › client metadata documents', () => {
       'nowhere.example.com',
     ]) {
       const client = { clientId: `https://${host}/oauth.json`, clientSecret: undefined }
-      expect((await authorize(askWith(client, proof), outside)).json).toEqual(refused)
+      expect((await authorize(authorizationRequest(client, proof), outside)).json).toEqual(refused)
     }
   })
 
@@ -480,9 +484,12 @@ describe('oauth server › client metadata documents', () => {
     })
     const clients = Array.from({ length: 4 }, () => publish())
     const statuses: number[] = []
-    for (const client of clients) statuses.push((await authorize(askWith(client, proof), limited)).status)
+    for (const client of clients)
+      statuses.push((await authorize(authorizationRequest(client, proof), limited)).status)
     expect(statuses).toEqual([200, 200, 200, 429])
-    const [first, , , last] = clients.map((client) => String(new URLSearchParams(askWith(client, proof))))
+    const [first, , , last] = clients.map((client) =>
+      String(new URLSearchParams(authorizationRequest(client, proof))),
+    )
     const page = await limited.request('GET', `/oauth/authorize?${last}`)
     expect([page.status, page.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
     expect(page.text).toContain('too many requests')
@@ -507,7 +514,7 @@ describe('oauth server › client metadata documents', () => {
     await app.sql('update basalt.oauth_clients set document_expires_at = now() where client_id = $1', [
       client.clientId,
     ])
-    expect((await authorize(askWith(client, proof, { scope: 'readonly' }))).status).toBe(200)
+    expect((await authorize(authorizationRequest(client, proof, { scope: 'readonly' }))).status).toBe(200)
     await expect.poll(() => statusOf(wide.access_token)).toBe(401)
     expect((await refresh(app, client, wide.refresh_token)).json.error).toBe('invalid_grant')
     expect(await statusOf(narrow.access_token)).toBe(200)
@@ -516,7 +523,7 @@ describe('oauth server › client metadata documents', () => {
 
   test('stay revoked, and cannot be changed by the administrator', async () => {
     const client = publish()
-    await authorize(askWith(client, proof))
+    await authorize(authorizationRequest(client, proof))
     const path = `/api/admin/oauth/clients/${encodeURIComponent(client.clientId)}`
     const body = { name: 'x', redirectUris: [callback], scopes: ['*'] }
     expect(envelope(await app.request('PUT', path, { token: admin, body })).message).toBe(
@@ -529,7 +536,9 @@ describe('oauth server › client metadata documents', () => {
     await app.sql('update basalt.oauth_clients set document_expires_at = now() where client_id = $1', [
       client.clientId,
     ])
-    expect((await authorize(askWith(client, proof))).json.error_description).toBe('client has been revoked')
+    expect((await authorize(authorizationRequest(client, proof))).json.error_description).toBe(
+      'client has been revoked',
+    )
     expect(fetches(client)).toBe(1)
   })
 
@@ -540,7 +549,9 @@ describe('oauth server › client metadata documents', () => {
       reachProvider: standIn.reachProvider,
     })
     const client = publish()
-    expect((await authorize(askWith(client, proof), off)).json.error_description).toBe('invalid client_id')
+    expect((await authorize(authorizationRequest(client, proof), off)).json.error_description).toBe(
+      'invalid client_id',
+    )
     expect(fetches(client)).toBe(0)
     const { json: metadata } = await off.request('GET', '/.well-known/oauth-authorization-server')
     expect(Object.keys(metadata)).not.toContain('client_id_metadata_document_supported')

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import {
   approveClient,
-  askToken,
   callback,
   createClient,
   createOAuthApp,
@@ -11,6 +10,7 @@ import {
   postForm,
   redeem,
   refresh,
+  requestToken,
   type TestClient,
 } from '../../../../../test/oauth.ts'
 import { type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
@@ -35,7 +35,7 @@ const refused = (error: string, error_description: string) => [
 ]
 const credentials = () => ({ client_id: client.clientId, client_secret: client.clientSecret })
 const refreshWith = (refresh_token: string, scope: string) =>
-  askToken(app, { grant_type: 'refresh_token', refresh_token, scope, ...credentials() })
+  requestToken(app, { grant_type: 'refresh_token', refresh_token, scope, ...credentials() })
 const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
 })
@@ -137,7 +137,7 @@ describe('POST /api/auth/token', () => {
     ],
   ])('rejects a form %#: %s: %s', async (form, error, description) => {
     const isWithoutGrantType = description === 'grant_type is required'
-    const response = await askToken(app, {
+    const response = await requestToken(app, {
       ...(isWithoutGrantType ? {} : { grant_type: 'authorization_code' }),
       ...form(),
     })
@@ -155,7 +155,7 @@ describe('POST /api/auth/token', () => {
       revoked.clientId,
     ])
     const form = { grant_type: 'client_credentials', scope: '*', client_id: revoked.clientId }
-    expect(answer(await askToken(app, { ...form, client_secret: revoked.clientSecret }))).toEqual(
+    expect(answer(await requestToken(app, { ...form, client_secret: revoked.clientSecret }))).toEqual(
       refused('invalid_client', 'client has been revoked'),
     )
   })
@@ -213,7 +213,7 @@ describe('POST /api/auth/token', () => {
       refused('invalid_grant', 'PKCE verification failed'),
     )
     const form = { grant_type: 'authorization_code', code, code_verifier: proof.verifier, ...credentials() }
-    expect(answer(await askToken(app, { ...form, redirect_uri: `${callback}/` }))).toEqual(
+    expect(answer(await requestToken(app, { ...form, redirect_uri: `${callback}/` }))).toEqual(
       refused('invalid_grant', 'redirect_uri mismatch'),
     )
     expect((await redeem(app, client, proof, code)).status).toBe(200)
@@ -247,7 +247,7 @@ describe('POST /api/auth/token', () => {
 describe('POST /api/auth/token › client credentials', () => {
   test('return a token without a refresh token', async () => {
     const form = { grant_type: 'client_credentials', scope: 'readonly', ...credentials() }
-    expect(answer(await askToken(app, { ...form, allowed_tables: 'note, task' }))).toEqual([
+    expect(answer(await requestToken(app, { ...form, allowed_tables: 'note, task' }))).toEqual([
       200,
       {
         access_token: expect.stringMatching(/^basalt_at_/),

@@ -4,7 +4,7 @@ import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { type Inbox, openInbox } from '../../../../../test/inbox.ts'
 import { openMailServer } from '../../../../../test/mail-server.ts'
-import { askToken, createClient } from '../../../../../test/oauth.ts'
+import { createClient, requestToken } from '../../../../../test/oauth.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
@@ -56,7 +56,7 @@ describe('email › send', () => {
     const send = async () => {
       const { clientId, clientSecret } = await createClient(app, { scopes: ['*', 'email:send'] })
       const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-      const { json } = await askToken(app, { ...form, scope: 'readonly email:send' })
+      const { json } = await requestToken(app, { ...form, scope: 'readonly email:send' })
       const to = Array.from({ length: 5 }, (_, index) => `${index}@example.com`)
       return await app.request('POST', path, { token: json.access_token, body: { ...mail, to } })
     }
