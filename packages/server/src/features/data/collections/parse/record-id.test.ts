@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyUnits } from '../../../../../test/any-text.ts'
-import { relationOf } from '../../../../../test/relation-of.ts'
 import { AppError } from '../../../../lib/errors.ts'
+import { relationOf } from '../tests/catalog-of.ts'
 import { parseBodyId, parsePathId } from './record-id.ts'
 
-const single = relationOf(['id', 'note'], ['id'])
-const double = relationOf(['id', 'note', 'room'], ['room', 'id'])
-const none = relationOf(['id'], [])
+const columns = { id: 'text', note: 'text', room: 'text' }
+const single = relationOf({ columns, primaryKey: ['id'] })
+const double = relationOf({ columns, primaryKey: ['room', 'id'] })
+const none = relationOf({ columns, primaryKey: [] })
 
 const value = fc.oneof(
   fc.string({ unit: 'grapheme' }),

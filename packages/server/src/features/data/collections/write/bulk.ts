@@ -59,7 +59,7 @@ export const deleteAll = operation({
 })
 
 /** Writes every record that matches a filter. Responds with their number, and with the records if requested. */
-async function writeAll(
+export async function writeAll(
   collections: Collections,
   action: BulkPlan['action'],
   { caller, table, body = '', query = '' }: CollectionRequest,
