@@ -124,29 +124,11 @@ describe('POST /collections/:table/batch › SQL', () => {
     expect(
       await compiledAll('POST /collections/project/batch', {
         operations: [
-          { method: 'create', body: { id: 1, name: 'House' } },
           { method: 'create', body: { id: 2, name: 'Garden', owner_id: null } },
+          { method: 'create', body: { id: 1, name: 'House' } },
         ],
       }),
     ).toEqual([
-      {
-        sql: sql`
-          with w as (
-            insert into "public"."project" as "t" ("id", "name")
-            select "b"."id", "b"."name"
-            from json_to_record($1::json) as b ("id" integer, "name" text)
-            returning "t"."id", "t"."name", "t"."owner_id"
-          )
-          select
-            t.record,
-            case when t.record is null then ('missing … ' || coalesce(t.record::text, '0'))::int end
-          from (select) one
-          left join (
-            select row_to_json(w.*) as record, null as answer, null as old_record from w offset 0
-          ) t on true
-          limit 1`,
-        parameters: ['{"id":1,"name":"House"}'],
-      },
       {
         sql: sql`
           with w as (
@@ -164,6 +146,24 @@ describe('POST /collections/:table/batch › SQL', () => {
           ) t on true
           limit 1`,
         parameters: ['{"id":2,"name":"Garden","owner_id":null}'],
+      },
+      {
+        sql: sql`
+          with w as (
+            insert into "public"."project" as "t" ("id", "name")
+            select "b"."id", "b"."name"
+            from json_to_record($1::json) as b ("id" integer, "name" text)
+            returning "t"."id", "t"."name", "t"."owner_id"
+          )
+          select
+            t.record,
+            case when t.record is null then ('missing … ' || coalesce(t.record::text, '0'))::int end
+          from (select) one
+          left join (
+            select row_to_json(w.*) as record, null as answer, null as old_record from w offset 0
+          ) t on true
+          limit 1`,
+        parameters: ['{"id":1,"name":"House"}'],
       },
     ])
   })
