@@ -26,7 +26,7 @@ journeys('dashboard frame', () => {
         '/oauth-clients',
         'Oauth provider is not enabled. Set auth.oauth_provider.enabled = true in the configuration',
       ],
-      ['/schedules', 'Jobs that are added at certain times.'],
+      ['/schedules', 'Jobs that run at scheduled times.'],
     ] as const) {
       await dashboard.open(path)
       await page.getByText(text).waitFor()

@@ -87,7 +87,7 @@ journeys('dashboard › session', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('alert').filter({ hasText: 'invalid password' }).waitFor()
     await signIn()
-    await page.getByText('The node that answers').waitFor()
+    await page.getByText('This node').waitFor()
     expect(page.url()).toBe(`${app.url}/admin/settings/server`)
   })
 
@@ -109,7 +109,7 @@ journeys('dashboard › session', () => {
 
   test('survives a server restart, and the page resumes automatically', async () => {
     await dashboard.open('/settings/server')
-    await page.getByText('The node that answers').waitFor()
+    await page.getByText('This node').waitFor()
     await app[Symbol.asyncDispose]()
     await page.getByText('The server is unavailable.').waitFor()
     // Neither its script nor its style sheet has been loaded.
@@ -170,7 +170,7 @@ journeys('dashboard › session', () => {
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     await page.keyboard.press('Escape')
     await dashboard.open('/storage/photos')
-    await page.getByText('No object here.').waitFor()
+    await page.getByText('No objects here.').waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('g f')
     expect(await page.getByRole('searchbox').inputValue()).toBe('g f')

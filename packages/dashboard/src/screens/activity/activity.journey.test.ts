@@ -129,7 +129,7 @@ journeys('dashboard › logs, requests, audit, usage and statements', () => {
       values (999999, 'pg_stat_statements', 10, 'statistics'::regnamespace, false, '1')`)
     await page.reload()
     await page.getByRole('button', { name: `select $1 as "${hostile}"` }).click()
-    await page.getByText('20.0 ms each, 241 ms in total').waitFor()
+    await page.getByText('20.0 ms per call, 241 ms in total').waitFor()
     const href = await page.getByRole('link', { name: 'Explain in SQL' }).getAttribute('href')
     const { pathname, searchParams } = new URL(href ?? '', page.url())
     expect([pathname, [...searchParams]]).toEqual([

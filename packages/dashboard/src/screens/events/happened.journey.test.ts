@@ -232,7 +232,7 @@ journeys('dashboard › events, webhooks, advisors, jobs and realtime', () => {
     await write(3, 'not for him')
     await page.getByText('not sent to this subscriber').first().waitFor()
     expect(await page.getByText('not for him').count()).toBe(0)
-    await page.getByRole('tab', { name: 'Preview of the past' }).click()
+    await page.getByRole('tab', { name: 'Preview of past events' }).click()
     await page.getByRole('textbox', { name: 'As' }).fill(alice)
     await page.getByRole('button', { name: 'Preview', exact: true }).click()
     await page.getByText('"body":"not for him"').waitFor()

@@ -10,7 +10,7 @@ export function EnqueueDialog({
   types,
   onClose,
 }: {
-  /** Offered for completion. */
+  /** Job types to suggest. */
   readonly types: readonly string[]
   readonly onClose: () => void
 }) {
@@ -57,7 +57,7 @@ export function EnqueueDialog({
         type="datetime-local"
         value={runAt}
         onChange={setRunAt}
-        hint="At once unless given."
+        hint="Leave empty to run immediately."
       />
     </FormDialog>
   )

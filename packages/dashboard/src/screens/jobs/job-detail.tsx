@@ -23,13 +23,13 @@ export function JobDetail({ id, onClose }: { readonly id: string; readonly onClo
 function Content({ job }: { readonly job: Job }) {
   const { id, state } = job
   const again = { invalidates: [['jobs']] }
-  const retry = useAction(retryJob, { ...again, done: 'Queued again.' })
+  const retry = useAction(retryJob, { ...again, done: 'Requeued.' })
   const cancel = useAction(cancelJob, { ...again, done: 'Canceled.' })
   return (
     <>
       <Toolbar label="Job">
         <Button disabled={state !== 'failed'} isPending={retry.isPending} onClick={() => retry.run(id)}>
-          Try again
+          Retry
         </Button>
         <Button disabled={state !== 'queued'} isPending={cancel.isPending} onClick={() => cancel.run(id)}>
           Cancel
@@ -50,7 +50,7 @@ function Content({ job }: { readonly job: Job }) {
           ['Attempts', `${job.attempts} of ${job.maxAttempts}`],
           ['Added', <Time key="added" value={job.createdAt} />],
           ['Due', <Time key="due" value={job.runAt} />],
-          ['Last begun', <Time key="begun" value={job.lastRunAt} />],
+          ['Last started', <Time key="begun" value={job.lastRunAt} />],
           ['Lease until', <Time key="lease" value={job.leaseUntil} />],
           ['Ended', <Time key="ended" value={job.completedAt ?? job.canceledAt} />],
           [

@@ -51,7 +51,7 @@ export function JobsScreen() {
           </>
         }
       >
-        Work that outlives the request that asked for it.
+        Background work of the server and of your application.
       </PageHeader>
       <Toolbar label="Jobs">
         <Select
@@ -60,7 +60,7 @@ export function JobsScreen() {
           value={state}
           onChange={(value) => set({ state: value })}
           choices={[
-            { value: '', label: 'Every state' },
+            { value: '', label: 'All states' },
             ...jobStates.map((name) => ({ value: name, label: `${name}${count(name)}` })),
           ]}
         />
@@ -77,7 +77,7 @@ export function JobsScreen() {
             rowKey={(job) => job.id}
             href={(job) => `/jobs/${job.id}${rest}`}
             selectedKey={params?.id}
-            empty={state === '' && type === '' ? 'No job was queued yet.' : 'No such jobs.'}
+            empty={state === '' && type === '' ? 'No jobs yet.' : 'No jobs match.'}
             columns={[
               { key: 'type', title: 'Type', cell: (job) => job.type },
               { key: 'state', title: 'State', cell: (job) => <StateBadge state={job.state} /> },

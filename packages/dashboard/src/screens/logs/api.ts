@@ -11,7 +11,7 @@ export interface LogFilter {
   readonly requestId: string | undefined
 }
 
-/** Of `GET /api/admin/logs`. */
+/** Reads `GET /api/admin/logs`. */
 export async function listLogs(
   filter: LogFilter & { readonly since?: string | undefined; readonly until?: string | undefined },
   cursor: string | undefined,
@@ -25,11 +25,11 @@ export async function listLogs(
   return { items: entries, next: nextCursor, searchedTo }
 }
 
-/** Entries as they are written, of all nodes; with where to resume. */
+/** Yields log entries of all nodes as they are written, with the id to resume from. */
 export async function* followLogs(filter: LogFilter, options: Omit<EventsOptions, 'query'>) {
   const query = { ...filter }
   for await (const { name, data, id } of readEvents('admin/logs/tail', { ...options, query })) {
-    // The server's own entry, as it is documented.
+    // The server sends its documented entry.
     if (name === 'log') yield { entry: JSON.parse(data) as LogEntry, id }
   }
 }

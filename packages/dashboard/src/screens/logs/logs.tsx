@@ -42,9 +42,9 @@ export function LogsScreen() {
           />
         }
       >
-        What all nodes have logged, newest first.
+        Log entries of all nodes, newest first.
       </PageHeader>
-      <Toolbar label="Filter of the log">
+      <Toolbar label="Log filter">
         <FilterField label="Text" value={values.q ?? ''} onChange={(q) => set({ q })} />
         <Select
           label="Level"
@@ -78,7 +78,7 @@ export function LogsScreen() {
               caption="Log entries"
               rows={withKeys(isLive ? merge(tail.entries, rows) : rows)}
               rowKey={({ key }) => key}
-              empty={isFiltered ? 'No entries match.' : 'Nothing is logged yet.'}
+              empty={isFiltered ? 'No entries match.' : 'No log entries yet.'}
               columns={[
                 { key: 'time', title: 'Time', cell: ({ entry }) => <Time value={entry.time} /> },
                 {
@@ -144,7 +144,7 @@ function EntryPanel({ entry, onClose }: { readonly entry: LogEntry; readonly onC
   )
 }
 
-/** Entries of the tail stand in the list too, once it is read again. */
+/** Merges the tail and the list, which contains entries of the tail after it is read again. */
 function merge(newest: readonly LogEntry[], rows: readonly LogEntry[]): readonly LogEntry[] {
   const known = new Set(newest.map(identify))
   return [...newest, ...rows.filter((entry) => !known.has(identify(entry)))]
@@ -154,7 +154,7 @@ function identify({ time, node, message, requestId }: LogEntry): string {
   return [time, node, requestId, message].join(' ')
 }
 
-/** Entries have no id: equal ones differ by their number. */
+/** Adds keys to the entries. Entries have no id, so equal ones get a number. */
 function withKeys(entries: readonly LogEntry[]) {
   const counts = new Map<string, number>()
   return entries.map((entry) => {

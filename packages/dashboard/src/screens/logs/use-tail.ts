@@ -3,21 +3,21 @@ import { useEffect, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
 import { followLogs, type LogEntry, type LogFilter } from './api.ts'
 
-/** What a person can look through; older ones are in the list. */
+/** Maximum number of entries in the tail. The list has older ones. */
 const keptEntries = 1000
-/** Entries that come together are drawn together. */
+/** Delay in which entries are collected before they are rendered together, in milliseconds. */
 const drawMs = 200
 const reconnectMs = 1000
 
 export interface Tail {
-  /** Newest first. */
+  /** Entries, newest first. */
   readonly entries: readonly LogEntry[]
   readonly state: 'off' | 'connecting' | 'following'
 }
 
 const off: Tail = { entries: [], state: 'off' }
 
-/** The log as it is written, while `isOn`. A connection that ends is resumed where it was. */
+/** Follows the log while `isOn` is true. A lost connection resumes after the last entry. */
 export function useTail(filter: LogFilter, isOn: boolean): Tail {
   const [tail, setTail] = useState(off)
   const queries = useQueryClient()
@@ -44,7 +44,7 @@ export function useTail(filter: LogFilter, isOn: boolean): Tail {
     void follow(given, aborter.signal, {
       onOpen() {
         setTail(({ entries }) => ({ entries, state: 'following' }))
-        // What was written after the list was read and before this is in neither.
+        // Entries written after the list was read and before the stream opened are in neither.
         void queries.invalidateQueries({ queryKey: ['logs'] })
       },
       onEntry: (entry) => waiting.push(entry),
@@ -76,7 +76,7 @@ async function follow(filter: LogFilter, signal: AbortSignal, follower: Follower
         }
       }, signal)
     } catch {
-      // The page says itself that the server is unavailable.
+      // The page shows that the server is unavailable.
     }
     if (signal.aborted) return
     follower.onLost()

@@ -19,13 +19,16 @@ const pathOf = (key: string) => `${path}/${segment(key)}` as const
 export const listTemplates = (signal: AbortSignal) => get<'mail.listTemplates'>(path, {}, { signal })
 export const readTemplate = (key: string, signal: AbortSignal) =>
   get<'mail.getTemplate'>(pathOf(key), {}, { signal })
-/** @param replaces what was read; null: the built-in template, or none; undefined: whatever is stored. @throws BasaltError `template_changed` */
+/**
+ * Saves a template. @param replaces stored template that was read; null if none was stored; undefined to overwrite any. @throws
+ * BasaltError `template_changed`
+ */
 export const saveTemplate = (key: string, source: TemplateSource, replaces?: TemplateSource | null) =>
   put<'mail.putTemplate'>(pathOf(key), { ...source, replaces })
 export const setEnabled = (key: string, enabled: boolean) =>
   patch<'mail.patchTemplate'>(pathOf(key), { enabled })
 export const deleteTemplate = (key: string) => remove<'mail.deleteTemplate'>(pathOf(key))
-/** A read, although it has a body: nothing is stored. */
+/** Previews a template. The request has a body, but it stores nothing and can be repeated. */
 export const previewTemplate = (
   key: string,
   source: TemplateSource,

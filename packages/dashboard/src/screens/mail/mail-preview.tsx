@@ -5,7 +5,7 @@ import { nonce } from '../../ui/nonce.ts'
 import { Failure, Loaded } from '../../ui/states.tsx'
 import { previewTemplate, type TemplateSource, type Variables } from './api.ts'
 import styles from './mail.module.css'
-import { showable } from './showable.ts'
+import { sandboxHtml } from './sandbox-html.ts'
 
 interface MailPreviewProps {
   readonly templateKey: string
@@ -13,7 +13,7 @@ interface MailPreviewProps {
   readonly variables: Variables
 }
 
-/** The mail as its reader sees it, in a frame where nothing runs and nothing is loaded. */
+/** Shows the mail in a frame in which nothing runs and nothing is loaded. */
 export function MailPreview({ templateKey, source, variables }: MailPreviewProps) {
   const preview = useApi(['mail', 'preview', templateKey, source, variables], (signal) =>
     previewTemplate(templateKey, source, variables, signal),
@@ -25,13 +25,9 @@ export function MailPreview({ templateKey, source, variables }: MailPreviewProps
         {({ subject, html, text }) => (
           <>
             <KeyValue items={[['Subject', subject]]} />
-            <HtmlPreview
-              className={styles.preview}
-              title="Preview of the mail"
-              html={showable(html, nonce)}
-            />
+            <HtmlPreview className={styles.preview} title="Mail preview" html={sandboxHtml(html, nonce)} />
             <details>
-              <summary>As plain text</summary>
+              <summary>Plain text</summary>
               <pre>{text}</pre>
             </details>
           </>

@@ -11,7 +11,7 @@ interface SendTestProps {
   readonly variables: Variables
 }
 
-/** Sends what is stored, with the values of the preview. */
+/** Sends the stored template, with the values of the preview. */
 export function SendTest({ templateKey, variables }: SendTestProps) {
   const [to, setTo] = useState('')
   const send = useAction(() => sendTemplate(templateKey, to, variables), {
@@ -23,7 +23,7 @@ export function SendTest({ templateKey, variables }: SendTestProps) {
       <Form onSubmit={() => send.run()}>
         <TextField
           label="To"
-          hint="The stored template is sent; save first"
+          hint="Sends the saved template. Save your changes first."
           type="email"
           value={to}
           onChange={setTo}

@@ -5,7 +5,7 @@ import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listSent, type SentMail as Mail } from './api.ts'
 
-/** Mail that users and programs have sent. */
+/** Lists the mail that users and programs have sent. */
 export function SentMail() {
   const mails = usePages(['mail', 'sent'], listSent)
   return (
@@ -16,7 +16,7 @@ export function SentMail() {
           rows={rows}
           rowKey={({ id }) => id}
           columns={columns}
-          empty="Users and programs have sent no mail. What the server sends by itself is in the jobs."
+          empty="Users and programs have sent no mail. Mail of the server is listed under Jobs."
           {...moreOf(mails)}
         />
       )}

@@ -22,7 +22,7 @@ import styles from './mail.module.css'
 import { MailPreview } from './mail-preview.tsx'
 import { SendTest } from './send-test.tsx'
 
-/** What is edited of a key without a template. */
+/** Creates the initial state for a key without a template. */
 const blankTemplate = (templateKey: string): Template => ({
   templateKey,
   source: 'custom',
@@ -39,7 +39,7 @@ export function TemplateEditor({ templateKey }: { readonly templateKey: string }
       throw error
     }),
   )
-  // What is edited stays as it is when the stored template changes, but for a reset.
+  // The input stays unchanged when the stored template changes, except after a reset.
   const [resets, setResets] = useState(0)
   const showStored = async () => {
     await template.refetch()
@@ -64,7 +64,7 @@ function Editor({ template, onReset }: EditorProps) {
   const [subjectTemplate, setSubject] = useState(template.subjectTemplate)
   const [htmlTemplate, setHtml] = useState(template.htmlTemplate)
   const [variables, setVariables] = useState<Readonly<Record<string, string>>>({})
-  // A refetch renews the template, which may be that of another administrator, and leaves what is edited here.
+  // A refetch may return the template of another administrator. It leaves the input unchanged.
   const [replaces, setReplaces] = useState(sourceOf(template))
   const [isResetting, setResetting] = useState(false)
   usePageTitle(key)
@@ -122,16 +122,16 @@ function Editor({ template, onReset }: EditorProps) {
         }
       >
         <Link href="/mail">All templates</Link> ·{' '}
-        {source === 'builtin' ? 'built in, not changed' : 'changed here'}
+        {source === 'builtin' ? 'Built-in template' : 'Custom template'}
       </PageHeader>
       {save.error !== null && <Failure error={save.error} />}
       {isBasaltError(save.error, 'template_changed') && (
         <p>
           <Button size="small" onClick={onReset}>
-            Show the other, drop mine
+            Discard my changes
           </Button>{' '}
           <Button size="small" onClick={() => save.run(true)}>
-            Save mine over it
+            Overwrite with my changes
           </Button>
         </p>
       )}
@@ -146,8 +146,8 @@ function Editor({ template, onReset }: EditorProps) {
       <Section title="HTML">
         <CodeEditor label="HTML of the mail" value={htmlTemplate} onChange={setHtml} language="text" />
       </Section>
-      <Section title="Values of the preview and of a test">
-        {names.length === 0 && <p>The template has no placeholders. They are written {'{{.Name}}'}.</p>}
+      <Section title="Values for preview and test">
+        {names.length === 0 && <p>The template has no placeholders. Write a placeholder as {'{{.Name}}'}.</p>}
         <div className={styles.fields}>
           {names.map((name) => (
             <TextField
@@ -164,20 +164,20 @@ function Editor({ template, onReset }: EditorProps) {
       {isResetting && (
         <ConfirmDialog
           title="Reset the template?"
-          action="Delete the changed template"
+          action="Delete custom template"
           isPending={reset.isPending}
           error={reset.error}
           onConfirm={() => reset.run()}
           onClose={() => setResetting(false)}
         >
-          What was changed here is lost. Where there is a built-in template, it is in force again.
+          Your changes are deleted. If there is a built-in template, it is used again.
         </ConfirmDialog>
       )}
     </>
   )
 }
 
-/** What a save replaces; null: nothing that was stored. */
+/** Returns the template that a save replaces; null if none was stored. */
 function sourceOf({ source, updatedAt, subjectTemplate, htmlTemplate }: Template): TemplateSource | null {
   return source === 'custom' && updatedAt !== undefined ? { subjectTemplate, htmlTemplate } : null
 }

@@ -33,7 +33,7 @@ export function TemplateList() {
       {newKey !== undefined && (
         <FormDialog
           title="New template"
-          action="Write it"
+          action="Create template"
           isDisabled={newKey.trim() === ''}
           isPending={false}
           error={null}
@@ -42,7 +42,7 @@ export function TemplateList() {
         >
           <TextField
             label="Key"
-            hint="Words joined by dots, such as shop.order_shipped"
+            hint="Words separated by dots, such as shop.order_shipped"
             value={newKey}
             onChange={setNewKey}
             isCode
@@ -62,7 +62,7 @@ const columns: readonly Column<ListedTemplate>[] = [
     cell: ({ source, enabled }) => (
       <>
         <Badge tone={source === 'custom' ? 'accent' : 'neutral'}>
-          {source === 'custom' ? 'changed' : 'built in'}
+          {source === 'custom' ? 'custom' : 'built in'}
         </Badge>
         {!enabled && <Badge tone="warning">disabled</Badge>}
       </>

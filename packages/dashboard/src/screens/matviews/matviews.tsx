@@ -41,7 +41,7 @@ export function MatviewsScreen() {
           </>
         }
       >
-        Those that are refreshed from here, by the API or by a schedule.
+        Materialized views that the dashboard, the API or a schedule can refresh.
       </PageHeader>
       <Loaded query={list}>
         {({ items }) => (
@@ -49,7 +49,7 @@ export function MatviewsScreen() {
             caption="Materialized views"
             rows={items}
             rowKey={(view) => view.id}
-            empty="No materialized view is registered."
+            empty="No materialized views are registered."
             columns={[
               { key: 'name', title: 'View', cell: ({ schemaName, viewName }) => `${schemaName}.${viewName}` },
               { key: 'mode', title: 'Mode', isMinor: true, cell: ({ refreshMode }) => refreshMode },
@@ -89,7 +89,7 @@ function Actions({ view: { id, viewName, refreshMode } }: { readonly view: Matvi
   const change = useAction(setRefreshMode, again)
   const forget = useAction(forgetMatview, {
     ...again,
-    done: `${viewName} is no longer registered; the view stays.`,
+    done: `${viewName} is no longer registered. The view itself still exists.`,
   })
   const other = refreshMode === 'standard' ? 'concurrent' : 'standard'
   return (
@@ -103,7 +103,7 @@ function Actions({ view: { id, viewName, refreshMode } }: { readonly view: Matvi
         size="small"
         items={[
           { label: `Refresh in ${other} mode`, onSelect: () => change.run({ id, refreshMode: other }) },
-          { label: 'Forget', isDangerous: true, onSelect: () => forget.run(id) },
+          { label: 'Unregister', isDangerous: true, onSelect: () => forget.run(id) },
         ]}
       />
     </>
@@ -137,8 +137,8 @@ function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
         value={refreshMode}
         onChange={setMode}
         choices={[
-          { value: 'standard', label: 'standard: readers wait' },
-          { value: 'concurrent', label: 'concurrent: needs a unique index' },
+          { value: 'standard', label: 'standard: blocks readers' },
+          { value: 'concurrent', label: 'concurrent: requires a unique index' },
         ]}
       />
     </FormDialog>

@@ -30,7 +30,7 @@ function LoadedClient({ client }: { readonly client: OAuthClient }) {
   const options = { invalidates: [['oauth-clients']], failure: 'view' } as const
   const revoke = useAction(() => revokeClient(clientId), {
     ...options,
-    done: 'Client revoked; its tokens end within a second.',
+    done: 'Client revoked. Its tokens expire within a second.',
     onDone: close,
   })
   const rotate = useAction(() => rotateSecret(clientId), {
@@ -81,29 +81,29 @@ function LoadedClient({ client }: { readonly client: OAuthClient }) {
             ),
           ],
           ['Scopes', client.scopes.join(', ')],
-          // Text: an address of a client is not one to follow.
-          ['Redirect addresses', client.redirectUris.join(' ')],
+          // The addresses are text, because an address from a client must not be followed.
+          ['Redirect URIs', client.redirectUris.join(' ')],
           [
-            'Tokens in force',
+            'Valid tokens',
             `${client.activeAccessTokenCount} access, ${client.activeRefreshTokenCount} refresh`,
           ],
           ['Last token', <Time key="last" value={client.lastTokenIssuedAt} />],
         ]}
       />
-      <Section title="Users who let it in">
+      <Section title="Users with a grant">
         <GrantTable clientId={clientId} />
       </Section>
       {dialog === 'edit' && <ClientDialog client={client} onClose={close} onSaved={close} />}
       {dialog === 'rotate' && (
         <ConfirmDialog
-          title="Make a new secret?"
-          action="Make new secret"
+          title="Create a new secret?"
+          action="Create new secret"
           isPending={rotate.isPending}
           error={rotate.error}
           onConfirm={() => rotate.run()}
           onClose={close}
         >
-          The secret before ends at once.
+          The previous secret stops working immediately.
         </ConfirmDialog>
       )}
       {dialog === 'revoke' && (
@@ -115,7 +115,7 @@ function LoadedClient({ client }: { readonly client: OAuthClient }) {
           onConfirm={() => revoke.run()}
           onClose={close}
         >
-          All that users and the client itself were given ends. It cannot be put back in force.
+          All grants of users and of the client itself end. This cannot be undone.
         </ConfirmDialog>
       )}
       {secret !== undefined && (
@@ -134,7 +134,7 @@ function GrantTable({ clientId }: { readonly clientId: string }) {
   const grants = useApi(['oauth-clients', 'grants', clientId], (signal) => listGrantsTo(clientId, signal))
   const revoke = useAction(({ userId, id }: { userId: string; id: string }) => revokeGrant(userId, id), {
     invalidates: [['oauth-clients']],
-    done: 'Grant revoked; its tokens end within a second.',
+    done: 'Grant revoked. Its tokens expire within a second.',
   })
   return (
     <Loaded query={grants}>
@@ -143,7 +143,7 @@ function GrantTable({ clientId }: { readonly clientId: string }) {
           caption="Grants"
           rows={rows}
           rowKey={({ id }) => id}
-          empty="No user lets it in."
+          empty="No user has granted access."
           columns={[
             {
               key: 'user',

@@ -9,11 +9,11 @@ import { createClient, type NewClient, type OAuthClient, updateClient } from './
 const scopeNames = ['readonly', 'readwrite', '*'] as const
 
 interface ClientDialogProps {
-  /** Undefined: a new one. */
+  /** Client to edit; undefined for a new one. */
   readonly client?: OAuthClient
   readonly appId?: string | undefined
   readonly onClose: () => void
-  /** @param secret of a new confidential client, this once */
+  /** Called after the client is saved. @param secret secret of a new confidential client, which is only shown once */
   readonly onSaved: (secret: string | undefined) => void
 }
 
@@ -46,31 +46,31 @@ export function ClientDialog({ client, appId = defaultAppId, onClose, onSaved }:
       onSubmit={() => save.run()}
       onClose={onClose}
     >
-      <TextField label="Name" hint="Shown to users when they let it in" value={name} onChange={setName} />
+      <TextField label="Name" hint="Shown to users on the consent page" value={name} onChange={setName} />
       {client === undefined && (
         <Select
           label="Type"
           value={type}
           choices={[
-            { value: 'confidential', label: 'Confidential: a server that keeps a secret' },
-            { value: 'public', label: 'Public: a page or an app of a phone' },
+            { value: 'confidential', label: 'Confidential: a server that can keep a secret' },
+            { value: 'public', label: 'Public: a web page or a mobile app' },
           ]}
           onChange={setType}
         />
       )}
       <TextArea
-        label="Redirect addresses"
-        hint="One per line; compared character by character"
+        label="Redirect URIs"
+        hint="One per line. Redirects must match exactly."
         value={addresses}
         onChange={setAddresses}
         isCode
       />
       <fieldset>
-        <legend>Scopes it may ask for</legend>
+        <legend>Allowed scopes</legend>
         {scopeNames.map((scope) => (
           <Checkbox
             key={scope}
-            label={scope === '*' ? '* (everything, procedures included)' : scope}
+            label={scope === '*' ? '* (everything, including procedures)' : scope}
             checked={scopes.includes(scope)}
             onChange={(isOn) =>
               setScopes(isOn ? [...scopes, scope] : scopes.filter((other) => other !== scope))
@@ -79,7 +79,7 @@ export function ClientDialog({ client, appId = defaultAppId, onClose, onSaved }:
         ))}
       </fieldset>
       {(client === undefined || client.source === 'administrator') && (
-        <ActionsField legend="It may also ask to" value={scopes} onChange={setScopes} />
+        <ActionsField legend="Additional actions" value={scopes} onChange={setScopes} />
       )}
     </FormDialog>
   )

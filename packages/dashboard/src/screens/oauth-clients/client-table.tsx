@@ -10,12 +10,12 @@ import { Time } from '../../ui/time.tsx'
 import { listClients, type OAuthClient } from './api.ts'
 import { ClientDialog } from './client-dialog.tsx'
 
-/** Clients of all or of one app. */
+/** Lists all clients, or those of one app. */
 export function ClientTable({ appId }: { readonly appId?: string }) {
   const clients = usePages(['oauth-clients', appId], (cursor, signal) => listClients(appId, cursor, signal))
   const [isCreating, setCreating] = useState(false)
   const [secret, setSecret] = useState<string>()
-  // Without the provider none can be registered, either.
+  // Without the OAuth server no client can be registered, either.
   if (clients.rows === undefined && clients.error !== null) {
     return <Failure error={clients.error} onRetry={clients.refetch} />
   }
@@ -32,7 +32,7 @@ export function ClientTable({ appId }: { readonly appId?: string }) {
             rowKey={({ id }) => id}
             href={({ clientId }) => `/oauth-clients/${encodeURIComponent(clientId)}`}
             columns={columns}
-            empty="There are no clients."
+            empty="No OAuth clients."
             {...moreOf(clients)}
           />
         )}

@@ -13,12 +13,12 @@ export function OAuthClientsScreen() {
           title="OAuth clients"
           actions={<AsCode request={{ method: 'GET', path: '/api/admin/oauth/clients' }} />}
         >
-          Programs of others, which users let in.
+          Third-party programs to which users grant access.
         </PageHeader>
         <ClientTable />
       </Route>
       <Route path="/oauth-clients/*">
-        {/* A client id may be an address: everything after the path is one. */}
+        {/* A client id may be a URL, so it is everything after the path. */}
         {(parameters) => {
           const clientId = decodeSegment(parameters['*'])
           return <ClientDetail key={clientId} clientId={clientId} />

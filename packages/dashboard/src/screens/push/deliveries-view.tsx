@@ -17,14 +17,14 @@ const tones: Readonly<Record<Delivery['status'], Tone>> = {
 }
 
 const statuses = [
-  { value: '', label: 'Any state' },
+  { value: '', label: 'All states' },
   { value: 'pending', label: 'Pending' },
   { value: 'sent', label: 'Sent' },
   { value: 'failed', label: 'Failed' },
   { value: 'invalid_token', label: 'Invalid token' },
 ]
 
-/** Deliveries that are not finished change by themselves. */
+/** Refetch interval in milliseconds, because unfinished deliveries change. */
 const refetchIntervalMs = 5_000
 
 export function DeliveriesView() {
@@ -44,7 +44,7 @@ export function DeliveriesView() {
     <>
       <Toolbar label="Deliveries">
         <FilterField
-          label="Id of a user"
+          label="User id"
           value={user}
           onChange={(text) => setSearch(withQuery({ user: text }), { replace: true })}
         />
@@ -64,9 +64,9 @@ export function DeliveriesView() {
             rowKey={({ id }) => id}
             href={({ id }) => `/push/deliveries?${new URLSearchParams(withQuery({ delivery: id }))}`}
             selectedKey={opened ?? undefined}
-            empty="No delivery."
+            empty="No deliveries."
             columns={[
-              { key: 'title', title: 'Message', cell: ({ title, body }) => title || body || 'Without text' },
+              { key: 'title', title: 'Message', cell: ({ title, body }) => title || body || 'No text' },
               {
                 key: 'status',
                 title: 'State',
@@ -105,7 +105,7 @@ function DeliveryPanel({ delivery, onClose }: { readonly delivery: Delivery; rea
           ['Reason', [delivery.error_code, delivery.error_message].filter(Boolean).join(': ') || '–'],
           ['Text', delivery.body],
           ['Provider', delivery.provider],
-          ['Id at the provider', delivery.provider_message_id ?? '–'],
+          ['Provider message id', delivery.provider_message_id ?? '–'],
           ['Device', delivery.device_token_id],
           ['User', delivery.user_id],
           ['Send', delivery.send_id],

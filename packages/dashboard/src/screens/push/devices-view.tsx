@@ -28,7 +28,7 @@ export function DevicesView() {
     <>
       <Toolbar label="Devices">
         <FilterField
-          label="Id of a user"
+          label="User id"
           value={user}
           onChange={(text) => setSearch(text === '' ? {} : { user: text }, { replace: true })}
         />
@@ -39,7 +39,7 @@ export function DevicesView() {
             caption="Devices"
             rows={rows}
             rowKey={({ id }) => id}
-            empty="No device is registered."
+            empty="No devices are registered."
             columns={[
               {
                 key: 'device',
@@ -116,7 +116,7 @@ export function DevicesView() {
           onConfirm={() => revocation.run(dialog.device.id)}
           onClose={close}
         >
-          It receives no further message until its app registers it again.
+          It receives no messages until its app registers it again.
         </ConfirmDialog>
       )}
     </>
@@ -128,7 +128,7 @@ function SendTest({ device, onClose }: { readonly device: Device; readonly onClo
   const [body, setBody] = useState('A message from the dashboard.')
   const action = useAction(sendToDevice, {
     invalidates: [['push', 'deliveries']],
-    done: 'The message is on its way; its delivery shows what the provider answers.',
+    done: 'Message queued. Its delivery will show the response of the provider.',
     failure: 'view',
     onDone: onClose,
   })

@@ -26,7 +26,7 @@ export function ProvidersView() {
   const [changing, setChanging] = useState<Provider>()
   const reset = useAction(resetCredentials, {
     invalidates: [['push', 'providers']],
-    done: 'The credentials of the configuration are in force.',
+    done: 'The credentials of the configuration are used again.',
   })
   return (
     <>
@@ -114,21 +114,21 @@ function CredentialsForm({ provider, onClose }: { readonly provider: string; rea
       onClose={onClose}
     >
       <TextArea
-        label="Credentials, as JSON"
+        label="Credentials as JSON"
         value={text}
         onChange={setText}
         rows={10}
         isCode
         hint={hints[provider]}
-        error={text !== '' && credentials === undefined ? 'This is not a JSON object.' : undefined}
+        error={text !== '' && credentials === undefined ? 'Expected a JSON object.' : undefined}
       />
-      <p>They are encrypted, in force on every node, and never shown again.</p>
+      <p>The credentials are stored encrypted, used on every node and never shown again.</p>
     </FormDialog>
   )
 }
 
 const hints: Readonly<Record<string, string>> = {
-  fcm: 'The service account file of Firebase, as it was downloaded.',
+  fcm: 'The service account file downloaded from Firebase.',
   apns: 'key (of the .p8 file), key_id, team_id, bundle_id, and environment: production or sandbox.',
   webpush: 'private_key (32 bytes as base64url) and subject, a mailto: or https: address.',
 }

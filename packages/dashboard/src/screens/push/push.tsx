@@ -16,7 +16,7 @@ export function PushScreen() {
         title="Push"
         actions={<AsCode request={{ method: 'GET', path: `/api/admin/push/${encodeURIComponent(tab)}` }} />}
       >
-        Messages to devices: Android, Apple devices, browsers.
+        Push messages to Android, Apple devices and browsers.
       </PageHeader>
       <Tabs
         label="Push"

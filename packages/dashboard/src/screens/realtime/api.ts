@@ -2,7 +2,7 @@ import { type ApiResponse, get, post, segment } from '../../api/request.ts'
 
 export type Preview = ApiResponse<'realtime.preview'>
 
-/** Who subscribes to what. */
+/** Subscriber and its tables. */
 export interface Subscriber {
   /** `admin`, `anonymous` or the id of a user. */
   readonly as: string

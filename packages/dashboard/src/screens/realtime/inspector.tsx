@@ -14,7 +14,7 @@ const mostShown = 200
 
 type State = 'idle' | 'connecting' | 'connected'
 
-/** Subscribes in the page, and shows what arrives. */
+/** Subscribes in the page and shows the messages that arrive. */
 export function Inspector() {
   const [subscriber, setSubscriber] = useState<Subscriber>()
   const [state, setState] = useState<State>('idle')
@@ -74,7 +74,7 @@ export function Inspector() {
       {messages.length === 0 ? (
         <Empty>{state === 'connected' ? 'Waiting for changes.' : 'Nothing received.'}</Empty>
       ) : (
-        <ol className={styles.messages} aria-label="Received" aria-live="polite">
+        <ol className={styles.messages} aria-label="Received messages" aria-live="polite">
           {messages.map((message) => (
             <li key={message.id}>
               <Time value={message.at} /> <Content message={message} />

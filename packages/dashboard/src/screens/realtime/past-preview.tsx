@@ -12,7 +12,7 @@ import { preview, type Subscriber } from './api.ts'
 import styles from './realtime.module.css'
 import { SubscriberForm } from './subscriber-form.tsx'
 
-/** What a subscriber would have been sent since a time. */
+/** Shows the messages that a subscriber would have received since a time. */
 export function PastPreview() {
   const [since, setSince] = useState('')
   const [asked, setAsked] = useState<Subscriber & { readonly since?: string | undefined }>()
@@ -37,7 +37,7 @@ export function PastPreview() {
           type="datetime-local"
           value={since}
           onChange={setSince}
-          hint="The whole log unless given."
+          hint="Leave empty for the whole log."
         />
       </SubscriberForm>
       {asked !== undefined && (
@@ -55,8 +55,8 @@ export function PastPreview() {
                 </Toolbar>
                 {pages.some((page) => page.hasGap) && (
                   <Notice tone="warning">
-                    Some could not be decided: their policies read rows of other tables that are no longer
-                    there.
+                    Some changes could not be evaluated, because their policies read rows of other tables that
+                    were deleted.
                   </Notice>
                 )}
                 <ol className={styles.messages} aria-label="Messages">
@@ -68,7 +68,7 @@ export function PastPreview() {
                 </ol>
                 {list.hasMore && (
                   <Button onClick={list.loadMore} isPending={list.isLoadingMore}>
-                    Look further
+                    Load more
                   </Button>
                 )}
               </>

@@ -15,7 +15,7 @@ export function RealtimeScreen() {
   const [, params] = useRoute('/realtime/:tab')
   const [, navigate] = useLocation()
   const [search] = useSearchParams()
-  // Who subscribes to what stays the same from tab to tab.
+  // The subscriber is kept when the tab changes.
   const rest = search.size === 0 ? '' : `?${search}`
   return (
     <>
@@ -28,7 +28,7 @@ export function RealtimeScreen() {
           />
         }
       >
-        Open streams, and what subscribers are sent.
+        Open streams and the messages that subscribers receive.
       </PageHeader>
       <Tabs
         label="Realtime"
@@ -38,7 +38,7 @@ export function RealtimeScreen() {
           { value: 'connections', label: 'Connections', content: <Connections /> },
           { value: 'subscriptions', label: 'Subscriptions', content: <Subscriptions /> },
           { value: 'inspector', label: 'Inspector', content: <Inspector /> },
-          { value: 'preview', label: 'Preview of the past', content: <PastPreview /> },
+          { value: 'preview', label: 'Preview of past events', content: <PastPreview /> },
         ]}
       />
     </>
@@ -61,7 +61,7 @@ function Connections() {
             { key: 'transport', title: 'Transport', cell: ({ transport }) => <Badge>{transport}</Badge> },
             {
               key: 'to',
-              title: 'Subscribes to',
+              title: 'Tables and channels',
               cell: ({ tables, channels }) =>
                 [...tables, ...channels.map((name) => `channel ${name}`)].join(', ') || '–',
             },

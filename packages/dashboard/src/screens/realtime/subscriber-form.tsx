@@ -8,7 +8,7 @@ import styles from './realtime.module.css'
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-/** Who subscribes to what; kept in the address. */
+/** Renders the fields of a subscriber, which are stored in the URL. */
 export function SubscriberForm({
   action,
   onSubmit,
@@ -39,17 +39,23 @@ export function SubscriberForm({
           onChange={setTables}
           isCode
           required
-          hint="Names separated by commas."
+          hint="Table names, separated by commas."
         />
         <TextField
           label="As"
           value={as}
           onChange={setAs}
           isCode
-          hint="admin, anonymous, or the id of a user."
-          error={isSubscriber ? undefined : 'Expected admin, anonymous or the id of a user.'}
+          hint="admin, anonymous or a user id."
+          error={isSubscriber ? undefined : 'Expected admin, anonymous or a user id.'}
         />
-        <TextField label="Filter" value={filter} onChange={setFilter} isCode hint="Such as state=eq.open" />
+        <TextField
+          label="Filter"
+          value={filter}
+          onChange={setFilter}
+          isCode
+          hint="For example state=eq.open"
+        />
         {children}
       </div>
       <div>

@@ -2,7 +2,7 @@ import { readEvents } from '../../api/stream.ts'
 import { preview, type Subscriber } from './api.ts'
 
 export interface WatchedMessage {
-  /** Unique among those shown. */
+  /** Id, unique among the shown messages. */
   readonly id: string
   readonly at: string
   readonly kind: 'change' | 'gap' | 'withheld'
@@ -15,10 +15,11 @@ export interface WatchHandlers {
 }
 
 /**
- * Watches as an administrator by a stream of its own. As another caller each change is decided about by a preview, as the
- * administrator has no token of theirs; the stream has the tables logged, and says when there is something to decide.
+ * Watches changes. An administrator gets a stream. For another caller each change is evaluated by a preview, because the
+ * administrator has no token of that caller. The stream reports when there is a change to evaluate, and makes the server log
+ * the tables.
  *
- * @throws what ended it
+ * @throws the error that ended the stream
  */
 export async function watch(
   subscriber: Subscriber,

@@ -20,7 +20,7 @@ const pageSize = 100
 
 const path = 'admin/analytics/requests'
 
-/** @param cursor an offset, and behind a blank the end of the time that is searched */
+/** Lists requests. @param cursor offset, a space, and the end of the searched time range */
 export async function listRequests(
   filter: RequestFilter,
   cursor: string | undefined,

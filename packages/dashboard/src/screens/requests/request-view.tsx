@@ -16,7 +16,7 @@ import { type AnsweredRequest, findRequest } from './api.ts'
 
 const nullUuid = '00000000-0000-0000-0000-000000000000'
 
-/** One request: what it was, what was logged for it, what it changed. */
+/** Shows a request, its log entries and its changes. */
 export function RequestView({ id }: { readonly id: string }) {
   const request = useApi(['requests', 'one', id], async (signal) => ({
     found: await findRequest(id, signal),
@@ -44,22 +44,22 @@ export function RequestView({ id }: { readonly id: string }) {
         {({ found }) =>
           found === undefined ? (
             <Empty>
-              No request of this id is kept. It may be in flight, older than what is kept, or of another
-              server.
+              There is no request with this id. It may be in flight, older than the retention period, or of
+              another server.
             </Empty>
           ) : (
             <RequestFacts request={found} />
           )
         }
       </Loaded>
-      <Section title="Log" actions={<Link href={logsLink({ requestId: id })}>In the log</Link>}>
+      <Section title="Log" actions={<Link href={logsLink({ requestId: id })}>Logs</Link>}>
         <Loaded query={logs}>
           {({ items }) => (
             <DataTable
               caption="Log entries of this request"
               rows={items.toReversed()}
               rowKey={(entry) => `${entry.time} ${entry.message}`}
-              empty="Nothing was logged for it."
+              empty="No log entries."
               columns={[
                 { key: 'time', title: 'Time', cell: (entry) => <Time value={entry.time} /> },
                 {
@@ -78,7 +78,7 @@ export function RequestView({ id }: { readonly id: string }) {
           )}
         </Loaded>
       </Section>
-      <Section title="What it changed" actions={<Link href={eventsLink({ request_id: id })}>Events</Link>}>
+      <Section title="Changes" actions={<Link href={eventsLink({ request_id: id })}>Events</Link>}>
         <Loaded query={audit}>
           {({ items }) => (
             <DataTable
@@ -86,7 +86,7 @@ export function RequestView({ id }: { readonly id: string }) {
               rows={items}
               rowKey={(entry) => entry.id}
               href={(entry) => auditLink({ request_id: id, entry: entry.id })}
-              empty="Nothing in the audit log. Rows are there for tables that are audited."
+              empty="No audit entries. Row changes are only recorded for audited tables."
               columns={[
                 { key: 'action', title: 'Action', cell: (entry) => entry.action },
                 { key: 'actor', title: 'By', cell: (entry) => entry.actor },

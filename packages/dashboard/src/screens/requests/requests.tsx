@@ -57,9 +57,10 @@ function RequestList() {
           </>
         }
       >
-        What all nodes have answered, newest first; without query strings and bodies, which can hold secrets.
+        Requests to all nodes, newest first. Query strings and bodies are not recorded, because they can
+        contain secrets.
       </PageHeader>
-      <Toolbar label="Filter of the requests">
+      <Toolbar label="Request filter">
         <FilterField
           label="Path"
           placeholder="Path: /api/collections/*"
@@ -85,7 +86,7 @@ function RequestList() {
           onChange={(next) => set({ status: next })}
         />
         <FilterField
-          label="Milliseconds at least"
+          label="At least … ms"
           inputMode="numeric"
           value={values.min_duration_ms ?? ''}
           onChange={(least) => set({ min_duration_ms: least })}
@@ -107,7 +108,7 @@ function RequestList() {
               rows={rows}
               rowKey={({ id }) => id}
               href={({ request_id: id }) => `/requests/${encodeURIComponent(id)}`}
-              empty={isFiltered ? 'No request matches.' : 'No request was answered yet.'}
+              empty={isFiltered ? 'No requests match.' : 'No requests yet.'}
               columns={[
                 {
                   key: 'path',
@@ -128,7 +129,7 @@ function RequestList() {
                 },
                 {
                   key: 'size',
-                  title: 'Answer',
+                  title: 'Response',
                   align: 'end',
                   isMinor: true,
                   cell: ({ response_size: bytes }) => formatBytes(bytes),

@@ -49,7 +49,7 @@ export function ScheduleDetail({
       <KeyValue
         items={[
           [
-            'Adds a job of the type',
+            'Job type',
             <Link key="type" href={jobsLink({ type: jobType })}>
               {jobType}
             </Link>,
@@ -74,14 +74,14 @@ export function ScheduleDetail({
           onConfirm={() => removal.run(id)}
           onClose={close}
         >
-          Jobs that it has added stay.
+          Jobs that the schedule has added are kept.
         </ConfirmDialog>
       )}
     </SidePanel>
   )
 }
 
-/** A new schedule, or a change of one: its name and the type of its jobs are fixed. */
+/** Creates or edits a schedule. Its name and job type cannot be changed afterwards. */
 export function ScheduleDialog({
   schedule,
   onClose,
@@ -102,15 +102,15 @@ export function ScheduleDialog({
     {
       invalidates: [['schedules']],
       failure: 'view',
-      done: schedule === undefined ? 'Schedule created.' : 'Schedule changed.',
+      done: schedule === undefined ? 'Schedule created.' : 'Schedule saved.',
       onDone: onClose,
     },
   )
   const parsed = parseObject(payload)
   return (
     <FormDialog
-      title={schedule === undefined ? 'New schedule' : `Change ${schedule.name}`}
-      action={schedule === undefined ? 'Create schedule' : 'Change schedule'}
+      title={schedule === undefined ? 'New schedule' : `Edit ${schedule.name}`}
+      action={schedule === undefined ? 'Create schedule' : 'Save schedule'}
       isDisabled={parsed === undefined}
       error={action.error}
       isPending={action.isPending}
@@ -122,7 +122,7 @@ export function ScheduleDialog({
       {schedule === undefined && (
         <>
           <TextField label="Name" value={name} onChange={setName} required />
-          <TextField label="Type of the job" value={jobType} onChange={setJobType} isCode required />
+          <TextField label="Job type" value={jobType} onChange={setJobType} isCode required />
         </>
       )}
       <TextField
@@ -133,7 +133,12 @@ export function ScheduleDialog({
         hint="Minute, hour, day of the month, month, weekday: */15 9-17 * * mon-fri"
         required
       />
-      <TextField label="Time zone" value={timezone} onChange={setTimezone} hint="Such as Europe/Berlin." />
+      <TextField
+        label="Time zone"
+        value={timezone}
+        onChange={setTimezone}
+        hint="For example Europe/Berlin."
+      />
       <TextArea
         label="Payload"
         value={payload}

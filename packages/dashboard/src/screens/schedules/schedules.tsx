@@ -29,7 +29,7 @@ export function SchedulesScreen() {
           </>
         }
       >
-        Jobs that are added at certain times.
+        Jobs that run at scheduled times.
       </PageHeader>
       <Loaded query={list}>
         {({ items }) => {

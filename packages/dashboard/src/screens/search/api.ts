@@ -10,7 +10,7 @@ export type SearchDescription = ApiResponse<'search.describe'>
 export type VectorIndex = ApiResponse<'vectorIndexes.list'>['indexes'][number]
 export type NewVectorIndex = Body<'vectorIndexes.create'>
 
-/** How long a large index may take to build. */
+/** Time limit for building a large index, in milliseconds. */
 const buildTimeoutMs = 600_000
 
 const settingsPath = (table: string) => `collections/${segment(table)}/search-settings` as const
@@ -43,16 +43,16 @@ export const readSynonyms = async (table: string, signal?: AbortSignal) =>
 
 export interface SynonymChange {
   readonly table: string
-  /** As it was read; undefined: a new group. */
+  /** Group as it was read; undefined for a new group. */
   readonly before: SynonymGroup | undefined
-  /** Undefined: it is deleted. */
+  /** New group; undefined to delete it. */
   readonly after: SynonymGroup | undefined
 }
 
 /**
- * Changes one group of the list as it is now, so that what another administrator has changed meanwhile stays.
+ * Changes one group of the current list, so that concurrent changes of other administrators are kept.
  *
- * @throws Error when that was the same group
+ * @throws Error if the same group was changed
  */
 export async function changeSynonyms({ table, before, after }: SynonymChange): Promise<void> {
   const groups = await readSynonyms(table)
@@ -76,7 +76,7 @@ export const createVectorIndex = (input: NewVectorIndex) =>
 export const deleteVectorIndex = ({ schema, name }: { readonly schema: string; readonly name: string }) =>
   remove<'vectorIndexes.delete'>(`admin/vector/indexes/${segment(name)}`, { schema })
 
-/** What is tried: parameters of a list. */
+/** Parameters of a trial search. */
 export interface Trial {
   readonly search: string
   readonly fuzzy?: string | undefined
@@ -87,18 +87,18 @@ export interface Trial {
 }
 
 /** Page of a list without a cursor. */
-export type Found = RecordPage & { readonly totalItems: number }
-export type FoundRecord = Found['items'][number] & {
+export type SearchResult = RecordPage & { readonly totalItems: number }
+export type FoundRecord = SearchResult['items'][number] & {
   readonly _highlightResult?: Readonly<
     Record<string, { readonly value: string; readonly matchLevel: 'full' | 'none' }>
   >
 }
 
-/** Records of a page. */
+/** Number of records on a page. */
 export const shownRecords = 20
 
-export async function searchRecords(table: string, trial: Trial, signal: AbortSignal): Promise<Found> {
+export async function searchRecords(table: string, trial: Trial, signal: AbortSignal): Promise<SearchResult> {
   const query = { ...trial, perPage: shownRecords }
-  // The totals are absent only with a cursor.
-  return (await get<'collections.list'>(`collections/${segment(table)}`, query, { signal })) as Found
+  // The totals are only absent with a cursor.
+  return (await get<'collections.list'>(`collections/${segment(table)}`, query, { signal })) as SearchResult
 }

@@ -8,11 +8,11 @@ import { listTables, type TableSummary } from '../tables/api.ts'
 import { listIndexes } from './api.ts'
 import { IndexState } from './index-state.tsx'
 
-/** More are found by their names. */
+/** Maximum number of listed tables. Others are found by name. */
 const listed = 100
 const refetchIntervalMs = 5_000
 
-/** All tables that can be read, with the state of their indexes. */
+/** Lists the readable tables with the state of their indexes. */
 export function CollectionList() {
   const [name, setName] = useState('')
   const tables = useApi(['tables', 'list', name, listed], (signal) => listTables(name, listed, signal))
@@ -34,13 +34,13 @@ export function CollectionList() {
               rows={items.filter(({ isReadable }) => isReadable)}
               rowKey={({ collection }) => collection}
               href={({ collection }) => `/search/${encodeURIComponent(collection)}`}
-              empty={name === '' ? 'There are no tables yet.' : 'No table has this name.'}
+              empty={name === '' ? 'There are no tables yet.' : 'No tables match.'}
               columns={[
                 { key: 'name', title: 'Table', cell: ({ collection }) => collection },
                 { key: 'state', title: 'Index', cell: (table) => <IndexState status={statusOf(table)} /> },
                 {
                   key: 'size',
-                  title: 'Size of the index',
+                  title: 'Index size',
                   align: 'end',
                   isMinor: true,
                   cell: (table) => (sizeOf(table) === 0 ? '' : formatBytes(sizeOf(table))),

@@ -13,7 +13,7 @@ import { SettingsTab } from './settings-tab.tsx'
 import { SynonymsTab } from './synonyms-tab.tsx'
 import { TryTab } from './try-tab.tsx'
 
-/** How far a build is. */
+/** Refetch interval during a build, in milliseconds. */
 const refetchIntervalMs = 2_000
 
 export function CollectionView({ table }: { readonly table: string }) {
@@ -39,11 +39,11 @@ function Parts({ description }: { readonly description: SearchDescription }) {
         <Link href={rowsLink(table)}>Rows</Link>
       </p>
       <Tabs
-        label="Search of the table"
+        label="Table search"
         value={parameters.get('tab') ?? 'try'}
         onChange={(tab) => setParameters(tab === 'try' ? {} : { tab }, { replace: true })}
         tabs={[
-          { value: 'try', label: 'Try it', content: <TryTab description={description} /> },
+          { value: 'try', label: 'Try a search', content: <TryTab description={description} /> },
           {
             value: 'settings',
             label: 'Settings',

@@ -1,14 +1,14 @@
 import { Button } from '../../ui/button.tsx'
 import { formatNumber } from '../../ui/format.ts'
-import type { Found } from './api.ts'
+import type { SearchResult } from './api.ts'
 import styles from './search.module.css'
 
 interface FacetsProps {
-  readonly facets: NonNullable<Found['facets']>
+  readonly facets: NonNullable<SearchResult['facets']>
   readonly onPick: (column: string, value: string | null) => void
 }
 
-/** How many of the found records have which value; a press keeps those alone. */
+/** Shows the counts of the values among the matching records. A press filters by a value. */
 export function Facets({ facets, onPick }: FacetsProps) {
   return Object.entries(facets).map(([column, buckets]) => (
     <section key={column} aria-label={`Values of ${column}`}>

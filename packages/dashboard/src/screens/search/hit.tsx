@@ -12,10 +12,10 @@ interface HitProps {
   readonly searched: readonly string[]
 }
 
-/** Of a column, where nothing in it is marked. */
+/** Maximum length of a column without highlights, in characters. */
 const longestText = 300
 
-/** One found record: its searched columns, with what matches. */
+/** Shows a matching record with its searched columns and highlights. */
 export function Hit({ table, record, primaryKey, searched }: HitProps) {
   const id = idOf(primaryKey.map((name) => String(record[name])))
   return (
@@ -35,7 +35,7 @@ export function Hit({ table, record, primaryKey, searched }: HitProps) {
               <dt>{column}</dt>
               <dd>
                 {highlighted?.matchLevel === 'full' ? (
-                  <Marked text={highlighted.value} />
+                  <Highlights text={highlighted.value} />
                 ) : (
                   value.slice(0, longestText) + (value.length > longestText ? '…' : '')
                 )}
@@ -48,7 +48,7 @@ export function Hit({ table, record, primaryKey, searched }: HitProps) {
   )
 }
 
-function Marked({ text }: { readonly text: string }) {
+function Highlights({ text }: { readonly text: string }) {
   return readMarks(text).map(({ at, text: part, isMarked }) =>
     isMarked ? <mark key={at}>{part}</mark> : <span key={at}>{part}</span>,
   )

@@ -1,7 +1,7 @@
 import { Badge } from '../../ui/layout.tsx'
 import type { IndexStatus } from './api.ts'
 
-/** @param status undefined: of a collection that was never searched or set up */
+/** Renders the state of the search indexes. @param status undefined for a table that was never searched or configured */
 export function IndexState({ status }: { readonly status: IndexStatus | undefined }) {
   if (status === undefined) return <>none</>
   const { indexes, isIndexed, isEnabled, lastBuild } = status

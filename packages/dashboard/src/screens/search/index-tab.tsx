@@ -13,18 +13,20 @@ import { Time } from '../../ui/time.tsx'
 import { disableIndexes, enableIndexes, type IndexStatus, type SearchDescription } from './api.ts'
 import { IndexState } from './index-state.tsx'
 
-/** The indexes of one table: what they would cost, how far they are, what they take. */
+/** Shows the indexes of a table: their cost, build progress and size. */
 export function IndexTab({ description }: { readonly description: SearchDescription }) {
   const { collection: table, isEnabled, isIndexed, indexes, lastBuild, obstacle } = description
   const [dialog, setDialog] = useState<'enable' | 'disable'>()
   const close = () => setDialog(undefined)
   const after = { invalidates: [['search']], failure: 'view' } as const
-  const enable = useAction(enableIndexes, { ...after, done: `The indexes of ${table} are there.` })
+  const enable = useAction(enableIndexes, { ...after, done: `The indexes of ${table} are built.` })
   const disable = useAction(disableIndexes, { ...after, done: 'Indexes dropped.', onDone: close })
   const isBuilding = enable.isPending || indexes.some(({ state }) => state === 'building')
   return (
     <>
-      {obstacle !== null && <Notice>It can have no index: {obstacle}. A search reads all of it.</Notice>}
+      {obstacle !== null && (
+        <Notice>Indexes are not possible: {obstacle}. A search reads the whole table.</Notice>
+      )}
       {enable.error !== null && <Failure error={enable.error} />}
       <Toolbar label="Index">
         {!isIndexed && (
@@ -34,7 +36,7 @@ export function IndexTab({ description }: { readonly description: SearchDescript
             isPending={isBuilding}
             onClick={() => setDialog('enable')}
           >
-            {isBuilding ? 'Building…' : 'Make the indexes'}
+            {isBuilding ? 'Building…' : 'Build indexes'}
           </Button>
         )}
         {(indexes.length > 0 || isEnabled === true) && (
@@ -66,13 +68,13 @@ export function IndexTab({ description }: { readonly description: SearchDescript
             ),
           ],
           [
-            'After a change of settings',
+            'After a change of the settings',
             <span key="jobs">
-              <Link href={jobsLink({ type: 'search_index_build' })}>jobs</Link> build them anew
+              <Link href={jobsLink({ type: 'search_index_build' })}>jobs</Link> rebuild the indexes
             </span>,
           ],
           [
-            'Who did it',
+            'Started by',
             <Link key="audit" href={auditLink({ action: 'search.enable' })}>
               audit
             </Link>,
@@ -82,8 +84,8 @@ export function IndexTab({ description }: { readonly description: SearchDescript
       <IndexTable indexes={indexes} />
       {dialog === 'enable' && (
         <ConfirmDialog
-          title={`Make the search indexes of ${table}`}
-          action="Make the indexes"
+          title={`Build the search indexes of ${table}`}
+          action="Build indexes"
           isDangerous={false}
           onConfirm={() => {
             enable.run(table)
@@ -97,13 +99,14 @@ export function IndexTab({ description }: { readonly description: SearchDescript
       {dialog === 'disable' && (
         <ConfirmDialog
           title={`Drop the search indexes of ${table}`}
-          action="Drop the indexes"
+          action="Drop indexes"
           isPending={disable.isPending}
           error={disable.error}
           onConfirm={() => disable.run(table)}
           onClose={close}
         >
-          Searches then read all of the table. None is made by itself any more, until they are asked for here.
+          Searches then read the whole table. Indexes are not built automatically until you build them here
+          again.
         </ConfirmDialog>
       )}
     </>
@@ -116,20 +119,20 @@ function IndexTable({ indexes }: Pick<IndexStatus, 'indexes'>) {
       caption="Indexes"
       rows={indexes}
       rowKey={({ name }) => name}
-      empty="No search index."
+      empty="No search indexes."
       columns={[
-        { key: 'kind', title: 'Finds', cell: ({ kind }) => (kind === 'words' ? 'words' : 'what is similar') },
+        { key: 'kind', title: 'Kind', cell: ({ kind }) => (kind === 'words' ? 'words' : 'similar words') },
         {
           key: 'state',
           title: 'State',
           cell: ({ state, progress }) =>
             state === 'building' ? (
               <>
-                building <progress max={1} value={progress ?? 0} aria-label="Progress of the build" />
+                building <progress max={1} value={progress ?? 0} aria-label="Build progress" />
               </>
             ) : (
               <Badge tone={state === 'valid' ? 'ok' : 'danger'}>
-                {state === 'valid' ? 'valid' : 'invalid: make them again'}
+                {state === 'valid' ? 'valid' : 'invalid: build it again'}
               </Badge>
             ),
         },
@@ -144,9 +147,9 @@ const describeRows = ({ source: { estimatedRows } }: SearchDescription) =>
   estimatedRows === null ? 'not counted yet' : `≈ ${formatNumber(estimatedRows)}`
 
 const describeText = ({ source: { textBytes } }: SearchDescription) =>
-  textBytes === null ? 'not known before the first analyze' : `≈ ${formatBytes(textBytes)}`
+  textBytes === null ? 'unknown before the first ANALYZE' : `≈ ${formatBytes(textBytes)}`
 
-/** Before it is done. */
+/** Shows the estimated cost of building the indexes. */
 function Cost({ description }: { readonly description: SearchDescription }) {
   const { hasTrigrams, source } = description
   const count = hasTrigrams ? 2 : 1
@@ -156,21 +159,23 @@ function Cost({ description }: { readonly description: SearchDescription }) {
     <>
       <p>
         All rows are read ({describeRows(description)}, {formatBytes(source.tableBytes)}). Readers and writers
-        are not blocked; the build continues when this page is closed.
+        are not blocked. The build continues when this page is closed.
       </p>
       <p>
         {hasTrigrams
-          ? 'Two indexes: of words, and of what is similar.'
-          : 'One index, of words. With the extension pg_trgm there would be one for typos, too.'}{' '}
-        {most !== undefined && `They take up to about ${formatBytes(most)} on the disk`}
-        {most !== undefined && ', and make each write of the text slower.'}
+          ? 'Two indexes: one of words, and one of similar words.'
+          : 'One index of words. With the extension pg_trgm, there is a second one for typos.'}{' '}
+        {most !== undefined && `They need up to about ${formatBytes(most)} of disk space`}
+        {most !== undefined && ', and slow down writes of the text.'}
       </p>
     </>
   )
 }
 
-/** Size of the index of words, and of both, by the size of the text: 11 MB of guides took 2.8 MB and 14.8 MB. */
+/**
+ * Estimated size of the word index relative to the text, without and with trigrams: 11 MB of guides took 2.8 MB and 14.8 MB.
+ */
 const mostOfWords = 0.5
 const mostOfBoth = 2
-/** Of one index, however little it holds. */
+/** Minimum size of an index. */
 const leastBytes = 16_384

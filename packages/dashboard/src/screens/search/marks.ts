@@ -1,6 +1,6 @@
-/** A part of a highlighted text. */
+/** Part of a highlighted text. */
 export interface TextPart {
-  /** Where it begins in the highlighted text. */
+  /** Start of the part in the highlighted text. */
   readonly at: number
   readonly text: string
   readonly isMarked: boolean
@@ -8,7 +8,9 @@ export interface TextPart {
 
 const signs: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>' }
 
-/** The parts of what the API highlights: its `<b>` and `</b>` are the only markup, everything else is escaped. Pure. */
+/**
+ * Splits a highlighted text. The `<b>` and `</b>` tags of the API are the only markup, and everything else is escaped. Pure.
+ */
 export function readMarks(highlighted: string): TextPart[] {
   const parts: TextPart[] = []
   let isMarked = false

@@ -6,20 +6,20 @@ import styles from './search.module.css'
 type Ranking = SearchSettings['customRanking']
 
 interface RankingFieldsProps {
-  /** What can rank. */
+  /** Columns that can rank. */
   readonly columns: readonly string[]
   readonly ranking: Ranking
   readonly onChange: (ranking: Ranking) => void
 }
 
-/** Columns that sort records of the same rank, the first of them first. */
+/** Renders the columns that sort equally ranked records, in order of priority. */
 export function RankingFields({ columns, ranking, onChange }: RankingFieldsProps) {
   const free = columns.filter((name) => !ranking.some(({ column }) => column === name))
   const replace = (index: number, ...terms: Ranking) =>
     onChange([...ranking.slice(0, index), ...terms, ...ranking.slice(index + 1)])
   return (
     <>
-      <p>Records that match equally well are sorted by these columns, then by the primary key.</p>
+      <p>Equally ranked records are sorted by these columns, then by the primary key.</p>
       <ol className={styles.ranking}>
         {ranking.map((term, index) => {
           const before = ranking[index - 1]
@@ -59,7 +59,7 @@ export function RankingFields({ columns, ranking, onChange }: RankingFieldsProps
         value=""
         onChange={(column) => onChange([...ranking, { column, order: 'asc' }])}
         choices={[
-          { value: '', label: 'choose a column' },
+          { value: '', label: 'Select a column' },
           ...free.map((name) => ({ value: name, label: name })),
         ]}
       />

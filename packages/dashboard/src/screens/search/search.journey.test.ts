@@ -54,7 +54,7 @@ journeys('dashboard › search, embeddings and support', () => {
 
   const button = (name: string) => dashboard.page.getByRole('button', { name, exact: true })
   const tab = (name: string) => dashboard.page.getByRole('tab', { name }).click()
-  const hits = () => dashboard.page.getByRole('list', { name: 'Found records' }).getByRole('listitem')
+  const hits = () => dashboard.page.getByRole('list', { name: 'Matching records' }).getByRole('listitem')
   const onPhone = async (name: string) => {
     const { page } = dashboard
     await page.setViewportSize({ width: 390, height: 800 })
@@ -63,7 +63,7 @@ journeys('dashboard › search, embeddings and support', () => {
     await page.setViewportSize({ width: 1280, height: 800 })
   }
 
-  test('a table is searched with marks, typos and counts, and what it holds stays text', async () => {
+  test('searches a table with highlights, typos and counts, and shows its values as text', async () => {
     const { page } = dashboard
     await dashboard.open('/search')
     await page.getByRole('link', { name: 'song' }).click()
@@ -84,7 +84,7 @@ journeys('dashboard › search, embeddings and support', () => {
     await expect.poll(() => hits().count()).toBe(1)
     await page.reload()
     await hits().getByRole('link', { name: 'song 1' }).waitFor()
-    await button('All again').click()
+    await button('Clear filter').click()
     await page.getByLabel('Search for').fill('onerror')
     await hits().getByText('Love <img src=x onerror="window.hacked=1">').waitFor()
     expect(await page.evaluate(() => 'hacked' in window)).toBe(false)
@@ -92,7 +92,7 @@ journeys('dashboard › search, embeddings and support', () => {
     await page.getByRole('complementary', { name: /song/ }).waitFor()
   })
 
-  test('weights, ranking and synonyms are saved, and another administrator’s group stays', async () => {
+  test('saves weights, ranking and synonyms, and keeps the group of another administrator', async () => {
     const { app, page } = dashboard
     await dashboard.open('/search/song')
     await tab('Settings')
@@ -132,39 +132,39 @@ journeys('dashboard › search, embeddings and support', () => {
     expect((await stored())[0]?.synonyms).toEqual([['room', 'hall']])
   })
 
-  test('the indexes are made with what they cost said before, and dropped', async () => {
+  test('builds the indexes after showing their cost, and drops them', async () => {
     const { app, page } = dashboard
     const count = async () =>
       (await app.sql(`select from pg_class where relname like 'idx\\_basalt%' and relkind = 'i'`)).length
     await dashboard.open('/search/song?tab=index')
-    await button('Make the indexes').click()
+    await button('Build indexes').click()
     await page.getByRole('dialog').getByText('All rows are read (≈ 3,').waitFor()
     await dashboard.screenshot('search-cost')
-    await page.getByRole('dialog').getByRole('button', { name: 'Make the indexes' }).click()
-    await page.getByText('The indexes of song are there.').waitFor()
-    await page.getByRole('cell', { name: 'what is similar' }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Build indexes' }).click()
+    await page.getByText('The indexes of song are built.').waitFor()
+    await page.getByRole('cell', { name: 'similar words' }).waitFor()
     expect(await count()).toBe(2)
     await dashboard.expectAccessible()
     await dashboard.screenshot('search-index')
     await onPhone('search-index')
     await button('Disable').click()
-    await button('Drop the indexes').click()
+    await button('Drop indexes').click()
     await expect.poll(count).toBe(0)
     await dashboard.open('/search')
     await page.getByRole('row', { name: /^song/ }).getByText('Disabled').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('search')
     await dashboard.open('/search/titles?tab=index')
-    await page.getByText('It can have no index: "titles" is a view.').waitFor()
+    await page.getByText('Indexes are not possible: "titles" is a view.').waitFor()
     await dashboard.open('/search?view=vectors')
     await button('Build a vector index').click()
     await page.getByLabel('Table', { exact: true }).fill('song')
-    await page.getByText('The table has no vector column.').waitFor()
+    await page.getByText('The table has no vector columns.').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('search-vectors')
   })
 
-  test('a backfill is started, fails with its provider, and says so', async () => {
+  test('starts a backfill, and shows the failure of its provider', async () => {
     const { app, page } = dashboard
     const vectors = () =>
       app.sql('select count(*)::int as n from song where meaning is not null').then(([row]) => row?.n)
@@ -192,13 +192,13 @@ journeys('dashboard › search, embeddings and support', () => {
     expect(audit).toEqual([{ all: 'false' }, { all: 'true' }])
   })
 
-  test('a ticket is found, answered, closed and opened again', async () => {
+  test('finds a ticket, replies to it, closes it and reopens it', async () => {
     const { app, page } = dashboard
     const body = { subject: 'Door <b>broken</b>', body: 'It does not open.\n<img src=x onerror=alert(1)>' }
     const opened = await app.request('POST', '/api/support/tickets', { token: userToken({ sub: ann }), body })
     expect(opened.status).toBe(201)
     await dashboard.open('/support')
-    await page.getByRole('searchbox', { name: 'Search subjects and addresses' }).fill('ANN@')
+    await page.getByRole('searchbox', { name: 'Search subjects and email addresses' }).fill('ANN@')
     await dashboard.expectAccessible()
     await dashboard.screenshot('support')
     await page.getByRole('link', { name: 'Door <b>broken</b>' }).click()

@@ -31,7 +31,7 @@ function Overview() {
           />
         }
       >
-        How each table is searched, and the indexes that make it fast.
+        Search settings and search indexes of each table.
       </PageHeader>
       <Tabs
         label="Search"

@@ -15,7 +15,7 @@ interface SettingsTabProps {
   readonly stored: SearchSettings
 }
 
-/** Weights of the columns and what sorts records of the same rank. */
+/** Edits the weights of the columns and the ranking of equally ranked records. */
 export function SettingsTab({ description, stored }: SettingsTabProps) {
   const { collection: table, columns, textSearchConfig } = description
   const searchable = columns.filter(({ isSearchable }) => isSearchable)
@@ -26,9 +26,9 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
   const save = useAction(replaceSettings, {
     invalidates: [['search']],
     failure: 'view',
-    done: 'Settings saved: in force on every node within a second.',
+    done: 'Settings saved. They apply on every node within a second.',
   })
-  // A column that was dropped since is in neither.
+  // A column that was dropped in the meantime is in neither list.
   const settings: SearchSettings = {
     attributes: searchable.flatMap(({ name }) => {
       const weight = weightOf[name] ?? ''
@@ -42,14 +42,14 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
   return (
     <Form onSubmit={() => save.run({ table, settings })}>
       <p>
-        Words have the same stem as <code>{textSearchConfig}</code> says: <code>api.text_search_config</code>{' '}
-        in the <Link href="/settings">configuration</Link>, for all tables.
+        Words are stemmed with <code>{textSearchConfig}</code>, set by <code>api.text_search_config</code> in
+        the <Link href="/settings">configuration</Link>, for all tables.
       </p>
       <Section title="Columns">
         <p>
           {isPlain
-            ? 'All text columns count alike, until one has a weight.'
-            : 'Columns without a weight count as the lowest.'}
+            ? 'All text columns have the same weight unless you set one.'
+            : 'Columns without a weight have the lowest one.'}
         </p>
         <div className={styles.fields}>
           {searchable.map(({ name }) => (
@@ -59,7 +59,7 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
               value={weightOf[name] ?? ''}
               onChange={(weight) => setWeightOf({ ...weightOf, [name]: weight })}
               choices={[
-                { value: '', label: 'no weight' },
+                { value: '', label: 'No weight' },
                 ...weights.map((weight) => ({ value: weight, label: weight })),
               ]}
             />

@@ -24,7 +24,7 @@ export function SynonymsTab({ table, groups }: SynonymsTabProps) {
   const change = useAction(changeSynonyms, {
     invalidates: [['search', 'synonyms', table]],
     failure: 'view',
-    done: 'Synonyms saved: in force on every node within a second.',
+    done: 'Synonyms saved. They apply on every node within a second.',
     onDone: close,
   })
   const open = (next: OpenDialog) => {
@@ -34,7 +34,7 @@ export function SynonymsTab({ table, groups }: SynonymsTabProps) {
   const state = { isPending: change.isPending, error: change.error, onClose: close }
   return (
     <>
-      <p>Terms of a group find each other.</p>
+      <p>A search for one term of a group also finds the others.</p>
       <Toolbar label="Synonyms">
         <Button onClick={() => open({ kind: 'edit', group: undefined })}>New group</Button>
         <AsCode
@@ -99,7 +99,7 @@ export function SynonymsTab({ table, groups }: SynonymsTabProps) {
 }
 
 interface GroupFormProps {
-  /** Undefined: a new one. */
+  /** Group to edit; undefined for a new one. */
   readonly group: SynonymGroup | undefined
   readonly isPending: boolean
   readonly error: Error | null
@@ -113,7 +113,7 @@ function GroupForm({ group, onSubmit, ...rest }: GroupFormProps) {
   return (
     <FormDialog
       {...rest}
-      title={group === undefined ? 'New synonyms' : 'Change synonyms'}
+      title={group === undefined ? 'New synonyms' : 'Edit synonyms'}
       action="Save group"
       size="small"
       isDisabled={terms.length < 2}
@@ -124,7 +124,7 @@ function GroupForm({ group, onSubmit, ...rest }: GroupFormProps) {
         value={text}
         onChange={setText}
         rows={6}
-        hint="One on each line, 2 to 8; a term may have several words."
+        hint="2 to 8 terms, one per line. A term may have several words."
       />
     </FormDialog>
   )

@@ -15,10 +15,10 @@ import { Facets } from './facets.tsx'
 import { Hit } from './hit.tsx'
 import styles from './search.module.css'
 
-/** As of `typo_threshold`, when it is not given. */
+/** Default of `typo_threshold`. */
 const defaultThreshold = '0.2'
 
-/** A search as programs would send it, and what it finds; in the address. */
+/** Sends a search as a program would, and shows its result. The URL stores the search. */
 export function TryTab({ description }: { readonly description: SearchDescription }) {
   const { collection: table, columns, hasTrigrams } = description
   const { values, settled, set } = useFilters(['term', 'fuzzy', 'threshold', 'plain', 'facet', 'filter'])
@@ -54,7 +54,7 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
           label="Search for"
           value={values.term ?? ''}
           onChange={(text) => set({ term: text })}
-          hint='All of the words; "a phrase", one or another, -without'
+          hint='All words must match. "a phrase", or, -without'
           maxLength={1000}
         />
         <Select
@@ -62,13 +62,13 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
           value={values.facet ?? ''}
           onChange={(facet) => set({ facet })}
           choices={[
-            { value: '', label: 'no column' },
+            { value: '', label: 'No column' },
             ...columns.map(({ name }) => ({ value: name, label: name })),
           ]}
         />
         {values.fuzzy !== undefined && (
           <TextField
-            label="Least similarity"
+            label="Minimum similarity"
             type="number"
             min={0}
             max={1}
@@ -83,7 +83,7 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
             checked={values.fuzzy !== undefined}
             onChange={(isOn) => set({ fuzzy: isOn ? 'yes' : undefined, threshold: undefined })}
             disabled={!hasTrigrams && values.fuzzy === undefined}
-            hint={hasTrigrams ? undefined : 'Needs the extension pg_trgm: create extension pg_trgm;'}
+            hint={hasTrigrams ? undefined : 'Requires the extension pg_trgm: create extension pg_trgm;'}
           />
           <Checkbox
             label="Highlight"
@@ -97,7 +97,7 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
         />
       </search>
       {term === '' ? (
-        <Empty>Type words to see what a search finds.</Empty>
+        <Empty>Enter words to search for.</Empty>
       ) : (
         <>
           <Code label="Request">{`GET ${path}`}</Code>
@@ -105,7 +105,7 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
             <p>
               Only <code>{settled.filter}</code>{' '}
               <Button size="small" onClick={() => set({ filter: undefined })}>
-                All again
+                Clear filter
               </Button>
             </p>
           )}
@@ -114,13 +114,13 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
               <>
                 <p role="status" className={styles.count}>
                   {countOf(totalItems, 'record')} in {formatShortDuration(ms)}
-                  {totalItems > items.length && `; the best ${shownRecords}`}
+                  {totalItems > items.length && `, the best ${shownRecords} shown`}
                 </p>
                 <Facets
                   facets={facets ?? {}}
                   onPick={(column, value) => set({ filter: equalFilter([[column, value]]) })}
                 />
-                <ol className={styles.hits} aria-label="Found records">
+                <ol className={styles.hits} aria-label="Matching records">
                   {items.map((record, index) => (
                     <Hit
                       // A record of a view has no key.

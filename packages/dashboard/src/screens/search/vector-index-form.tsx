@@ -5,7 +5,7 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { describeTable, listTables } from '../tables/api.ts'
 import { createVectorIndex, type NewVectorIndex } from './api.ts'
 
-/** Tables that are suggested while the name is typed. */
+/** Maximum number of suggested tables. */
 const suggested = 20
 
 export function VectorIndexForm({ onClose }: { readonly onClose: () => void }) {
@@ -56,7 +56,7 @@ export function VectorIndexForm({ onClose }: { readonly onClose: () => void }) {
         onChange={setColumn}
         choices={vectors.map(({ name, type }) => ({ value: name, label: `${name} (${type})` }))}
         error={
-          info.data !== undefined && vectors.length === 0 ? 'The table has no vector column.' : undefined
+          info.data !== undefined && vectors.length === 0 ? 'The table has no vector columns.' : undefined
         }
       />
       <Select
@@ -64,8 +64,8 @@ export function VectorIndexForm({ onClose }: { readonly onClose: () => void }) {
         value={method}
         onChange={setMethod}
         choices={[
-          { value: 'hnsw', label: 'hnsw: quicker to search, slower to build' },
-          { value: 'ivfflat', label: 'ivfflat: built when the table has rows' },
+          { value: 'hnsw', label: 'hnsw: faster to search, slower to build' },
+          { value: 'ivfflat', label: 'ivfflat: requires existing rows' },
         ]}
       />
       <Select
@@ -79,7 +79,7 @@ export function VectorIndexForm({ onClose }: { readonly onClose: () => void }) {
         ]}
       />
       <p>
-        Readers and writers are not blocked. The build continues when this page is closed; one is built at a
+        Readers and writers are not blocked. The build continues when this page is closed. One is built at a
         time.
       </p>
     </FormDialog>

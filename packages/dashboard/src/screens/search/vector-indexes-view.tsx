@@ -13,7 +13,7 @@ import { VectorIndexForm } from './vector-index-form.tsx'
 
 const refetchIntervalMs = 5_000
 
-/** Indexes of pgvector, for searches by meaning. */
+/** Lists the pgvector indexes, which speed up semantic searches. */
 export function VectorIndexesView() {
   const [isNew, setNew] = useState(false)
   const [dropping, setDropping] = useState<VectorIndex>()
@@ -39,7 +39,7 @@ export function VectorIndexesView() {
             caption="Vector indexes"
             rows={rows}
             rowKey={({ schema, name }) => JSON.stringify([schema, name])}
-            empty="No vector index. Nearest neighbours are found without one, by reading all rows."
+            empty="No vector indexes. Nearest neighbours are found by reading all rows."
             columns={[
               { key: 'name', title: 'Index', cell: ({ name }) => name },
               {
@@ -100,7 +100,7 @@ export function VectorIndexesView() {
           onConfirm={() => drop.run(dropping)}
           onClose={close}
         >
-          Nearest neighbours are then found by reading all rows.
+          Searches for nearest neighbours will then read all rows.
         </ConfirmDialog>
       )}
     </>

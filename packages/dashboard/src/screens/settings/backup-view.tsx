@@ -14,19 +14,20 @@ export function BackupView() {
             database.isEmbedded ? (
               <>
                 <p>
-                  The embedded database and the generated secrets in one file, while the server runs or
-                  without it:
+                  This writes the embedded database and the generated secrets to one file, whether the server
+                  runs or not:
                 </p>
                 <Code label="Backup command">npx basalt backup basalt.tar.gz</Code>
                 <p>
-                  A copy of the data directory of a running server is no backup. Files of storage that are
-                  kept on disk are not in it: copy their directory afterwards.
+                  A copy of the data directory of a running server is not a backup. The file does not contain
+                  stored objects on disk, so copy their directory afterwards.
                 </p>
               </>
             ) : (
               <>
                 <p>
-                  The database is yours: back it up with its own tools, and keep the configured secrets apart.
+                  The database is external. Back it up with its own tools, and keep the configured secrets
+                  separately.
                 </p>
                 <Code label="Backup command">{`pg_dump --format=custom --file=${database.name}.dump "$DATABASE_URL"`}</Code>
               </>
@@ -38,12 +39,12 @@ export function BackupView() {
         </p>
       </Section>
       <Section title="For other programs">
-        <p>A token of the administrator, which a command of the server's machine prints:</p>
+        <p>This command prints an administrator token. Run it on the server host:</p>
         <Code label="Token command">TOKEN=$(npx basalt admin token)</Code>
         <Notice tone="warning">
-          It may do everything. A program gets an API key with the scopes that it needs instead.
+          The token has full access. For a program, create an API key with the scopes that it needs.
         </Notice>
-        <p>A new password of the administrator, in place of a lost one; it ends every session:</p>
+        <p>This command sets a new administrator password and ends all sessions:</p>
         <Code label="Password command">npx basalt admin reset-password</Code>
       </Section>
     </>

@@ -7,7 +7,7 @@ import { Badge, FilterField, Notice, Toolbar } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { listSettings, type Setting } from './api.ts'
 
-/** What is in force; it is changed in the file or the environment, and read at the start. */
+/** Shows the configuration in use. It is set in the file or the environment and read at startup. */
 export function ConfigurationView() {
   const settings = useApi(['configuration'], listSettings)
   const [search, setSearch] = useSearchParams()
@@ -30,7 +30,7 @@ export function ConfigurationView() {
           onChange={(text) => change(text, isChangedOnly)}
         />
         <Checkbox
-          label="Only what differs from the defaults"
+          label="Only changed values"
           checked={isChangedOnly}
           onChange={(checked) => change(filter, checked)}
         />
@@ -38,7 +38,7 @@ export function ConfigurationView() {
       </Toolbar>
       <Notice>
         Set in <code>basalt.toml</code>, the environment (<code>server.port</code> is{' '}
-        <code>BASALT_SERVER_PORT</code>) or flags; a restart puts it in force.
+        <code>BASALT_SERVER_PORT</code>) or flags. Changes take effect after a restart.
       </Notice>
       <Loaded query={settings}>
         {(items) => (
@@ -46,7 +46,7 @@ export function ConfigurationView() {
             caption="Configuration"
             rows={items.filter(isShown)}
             rowKey={({ key }) => key}
-            empty="No key fits."
+            empty="No keys match."
             columns={[
               { key: 'key', title: 'Key', cell: ({ key, env }) => <code title={env}>{key}</code> },
               { key: 'value', title: 'Value', cell: showValue },
@@ -62,7 +62,7 @@ export function ConfigurationView() {
 function showValue({ value, isSecret, isDefault }: Setting) {
   return (
     <>
-      {isSecret ? isDefault ? 'Not set' : 'Set, not shown' : <code>{JSON.stringify(value)}</code>}{' '}
+      {isSecret ? isDefault ? 'Not set' : 'Set (hidden)' : <code>{JSON.stringify(value)}</code>}{' '}
       {!isDefault && <Badge tone="accent">Changed</Badge>}
     </>
   )

@@ -13,10 +13,7 @@ export function NodeView() {
   const server = useApi(['server'], readServer, { refetchIntervalMs })
   return (
     <>
-      <Section
-        title="The node that answers"
-        actions={<AsCode request={{ method: 'GET', path: '/api/admin/stats' }} />}
-      >
+      <Section title="This node" actions={<AsCode request={{ method: 'GET', path: '/api/admin/stats' }} />}>
         <Loaded query={node}>
           {(state) => (
             <KeyValue
@@ -24,13 +21,13 @@ export function NodeView() {
                 ['Node', <code key="node">{state.node}</code>],
                 ['Running for', formatDuration(state.uptime_seconds * 1000)],
                 [
-                  'Memory of the process',
-                  `${formatBytes(state.memory_sys)}, of these ${formatBytes(state.memory_alloc)} in use by JavaScript`,
+                  'Process memory',
+                  `${formatBytes(state.memory_sys)}, of which JavaScript uses ${formatBytes(state.memory_alloc)}`,
                 ],
                 ['Node.js', state.node_version],
                 [
-                  'Its database connections',
-                  `${state.db_pool_in_use} in use, ${state.db_pool_idle} idle, at most ${state.db_pool_max}`,
+                  'Database connections',
+                  `${state.db_pool_in_use} in use, ${state.db_pool_idle} idle, maximum ${state.db_pool_max}`,
                 ],
               ]}
             />

@@ -8,7 +8,7 @@ const pathOf = (provider: string) => `admin/auth/providers/${segment(provider)}`
 
 export const readSettings = (signal: AbortSignal) =>
   get<'authSettings.get'>('admin/auth-settings', {}, { signal })
-/** Of the settings as they are now: a write replaces all, and another administrator may have changed others. */
+/** Changes some of the current settings. A write replaces all settings, and another administrator may have changed others. */
 export async function changeSettings(change: Partial<AuthSettings>) {
   const stored = await get<'authSettings.get'>('admin/auth-settings')
   return await patch<'authSettings.update'>('admin/auth-settings', { ...stored, ...change })

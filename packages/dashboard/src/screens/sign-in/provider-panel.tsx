@@ -37,7 +37,7 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
       onDone() {
         setClientId('')
         setSecret('')
-        // It was of the settings before.
+        // The test result belongs to the previous settings.
         test.reset()
       },
       failure: 'view',
@@ -45,18 +45,18 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
   )
   const reset = useAction(() => resetProvider(name), {
     invalidates,
-    done: 'The configuration is in force again.',
+    done: 'The configuration is used again.',
     onDone: onClose,
   })
   return (
     <SidePanel title={provider.display_name} onClose={onClose}>
-      <h3>Redirect address to register there</h3>
-      <Code label="Redirect address">{provider.callback_url}</Code>
+      <h3>Redirect URI to register at the provider</h3>
+      <Code label="Redirect URI">{provider.callback_url}</Code>
       <Form onSubmit={() => save.run()}>
-        <Checkbox label="Users may sign in with it" checked={enabled} onChange={setEnabled} />
+        <Checkbox label="Users can sign in with this provider" checked={enabled} onChange={setEnabled} />
         <TextField
           label="Client id"
-          hint={provider.client_id_configured ? 'Set; empty: stays as it is' : 'Not set'}
+          hint={provider.client_id_configured ? 'Set. Leave empty to keep it.' : 'Not set'}
           value={clientId}
           onChange={setClientId}
           isCode
@@ -65,8 +65,8 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
           label="Client secret"
           hint={
             provider.client_secret_configured
-              ? 'Set; empty: stays as it is. It is never shown.'
-              : 'Not set; stored encrypted'
+              ? 'Set. Leave empty to keep it. It is never shown.'
+              : 'Not set. It is stored encrypted.'
           }
           type="password"
           autoComplete="new-password"
@@ -74,8 +74,8 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
           onChange={setSecret}
         />
         <Checkbox
-          label="Keep the provider’s tokens"
-          hint="Encrypted, and renewed before they expire, for calling the provider as the user."
+          label="Store the provider’s tokens"
+          hint="Tokens are stored encrypted and renewed before they expire, to call the provider as the user."
           checked={storesTokens}
           onChange={setStoresTokens}
         />
@@ -95,12 +95,12 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
       {test.error !== null && <Failure error={test.error} />}
       {test.result !== undefined && (
         <Notice tone={test.result.success ? 'ok' : 'danger'}>
-          <strong>{test.result.success ? 'Works: ' : 'Does not work: '}</strong>
+          <strong>{test.result.success ? 'Works: ' : 'Failed: '}</strong>
           {test.result.message}
         </Notice>
       )}
       <p>
-        <Link href={linkedUsersLink(name)}>Users who are linked to it</Link>
+        <Link href={linkedUsersLink(name)}>Linked users</Link>
       </p>
     </SidePanel>
   )

@@ -10,26 +10,26 @@ import { Loaded } from '../../ui/states.tsx'
 import { type AuthSettings, changeSettings, listProviders, type Provider, readSettings } from './api.ts'
 import { ProviderPanel } from './provider-panel.tsx'
 
-/** What each switch means. */
+/** Settings with their labels and hints. */
 const switches: readonly (readonly [keyof AuthSettings, string, string])[] = [
   [
     'magic_link_enabled',
     'Sign-in links',
-    'Users sign in by a link that is mailed to them. Makes the account when there is none.',
+    'Users sign in with a mailed link. Creates an account if there is none.',
   ],
   [
     'sms_enabled',
     'Codes by SMS',
-    'Users sign in by a code that is sent to their phone, and may use it as second factor.',
+    'Users sign in with a code sent to their phone, and can use it as a second factor.',
   ],
   [
     'anonymous_auth_enabled',
     'Anonymous users',
-    'Anyone gets an account without saying who they are, and may link an address later.',
+    'Anyone can create an account without an email address, and link one later.',
   ],
-  ['totp_enabled', 'Authenticator app', 'A second factor: codes of an app.'],
-  ['email_mfa_enabled', 'Codes by mail', 'A second factor: codes that are mailed.'],
-  ['webauthn_enabled', 'Passkeys', 'To sign in by, or as second factor.'],
+  ['totp_enabled', 'Authenticator app', 'Second factor: codes of an authenticator app.'],
+  ['email_mfa_enabled', 'Codes by mail', 'Second factor: mailed codes.'],
+  ['webauthn_enabled', 'Passkeys', 'For sign-in, or as a second factor.'],
 ]
 
 export function SignInSettingsScreen() {
@@ -40,10 +40,10 @@ export function SignInSettingsScreen() {
         title="Sign-in"
         actions={<AsCode request={{ method: 'GET', path: '/api/admin/auth-settings' }} />}
       >
-        How users may sign in. A change is in force on every node within a second; email and password are
-        always on.
+        Sign-in methods of users. Changes apply on every node within a second. Email and password are always
+        enabled.
       </PageHeader>
-      <Section title="Ways to sign in">
+      <Section title="Sign-in methods">
         <Loaded query={settings}>{(current) => <Switches current={current} />}</Loaded>
       </Section>
       <Providers />
@@ -102,7 +102,7 @@ function Providers() {
                   {
                     key: 'source',
                     title: 'Settings from',
-                    cell: ({ changed }) => (changed ? 'here' : 'the configuration'),
+                    cell: ({ changed }) => (changed ? 'Dashboard' : 'Configuration'),
                     isMinor: true,
                   },
                 ]}

@@ -11,7 +11,7 @@ interface Page<T> {
 
 const perPage = 50
 
-/** @param total of all pages */
+/** Returns a page of a list. @param total number of items on all pages */
 function pageOf<T>(items: readonly T[], total: number, page: number): Page<T> {
   return { items, next: page * perPage < total ? String(page + 1) : undefined }
 }

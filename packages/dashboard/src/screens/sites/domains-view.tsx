@@ -48,8 +48,8 @@ export function DomainsView() {
           </>
         }
       >
-        <Link href="/sites">Sites</Link> / Publish the record of a domain and one that leads to this server,
-        then verify it. Keep the record: it is looked for each day.
+        <Link href="/sites">Sites</Link> / Publish the verification record of a domain and a record that
+        points to this server, then verify it. Keep the verification record, because it is checked every day.
       </PageHeader>
       <Loaded query={domains}>
         {(rows) => (
@@ -57,7 +57,7 @@ export function DomainsView() {
             caption="Domains"
             rows={rows}
             rowKey={({ id }) => id}
-            empty="No domain is registered."
+            empty="No domains are registered."
             columns={[
               { key: 'host', title: 'Host', cell: ({ hostname }) => hostname },
               {
@@ -126,7 +126,7 @@ export function DomainsView() {
           onConfirm={() => deletion.run(deleting.id)}
           onClose={() => setDeleting(undefined)}
         >
-          Its requests are answered 421 for a month, and its site keeps its address below the parent domain.
+          Its requests get status 421 for a month. Its site is still available below the parent domain.
         </ConfirmDialog>
       )}
     </>
@@ -134,7 +134,7 @@ export function DomainsView() {
 }
 
 const redirects = [
-  { value: '', label: 'None: both addresses serve the site' },
+  { value: '', label: 'None: both hosts serve the site' },
   { value: 'permanent', label: 'Permanent (308)' },
   { value: 'temporary', label: 'Temporary (307)' },
 ] as const
@@ -167,10 +167,10 @@ function NewDomain({ onClose }: { readonly onClose: () => void }) {
         value={environment}
         onChange={setEnvironment}
         isCode
-        hint="A label of yours; production unless given."
+        hint="Any label. Leave empty for production."
       />
       <Select
-        label="Redirect from the address below the parent domain"
+        label="Redirect from the host below the parent domain"
         value={redirect}
         choices={redirects}
         onChange={setRedirect}

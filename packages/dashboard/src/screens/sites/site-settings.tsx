@@ -32,8 +32,8 @@ export function SiteSettings({ site }: { readonly site: Site }) {
       >
         <TextField label="Name" value={name} onChange={setName} />
         <Checkbox
-          label="Single page"
-          hint="A navigation to a missing path is answered with index.html."
+          label="Single-page application"
+          hint="Requests for missing paths return index.html."
           checked={spaMode}
           onChange={setSpaMode}
         />
@@ -41,12 +41,12 @@ export function SiteSettings({ site }: { readonly site: Site }) {
           label="Domain"
           value={domain}
           choices={[
-            { value: '', label: 'None of its own' },
+            { value: '', label: 'No custom domain' },
             ...free.map(({ id, hostname, status }) => ({ value: id, label: `${hostname} (${status})` })),
           ]}
           hint={
             <>
-              Domains are registered and verified in <Link href="/sites/domains">Domains</Link>.
+              Register and verify domains in <Link href="/sites/domains">Domains</Link>.
             </>
           }
           onChange={setDomain}

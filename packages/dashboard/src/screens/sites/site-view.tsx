@@ -60,7 +60,7 @@ function SiteDetail({ site }: { readonly site: Site }) {
           onConfirm={() => deletion.run(site.id)}
           onClose={() => setDeleting(false)}
         >
-          Deletes the site with its deploys and files. Its address answers 404 from then on.
+          Deletes the site with its deploys and files. Its URL then returns 404.
         </ConfirmDialog>
       )}
     </>
@@ -80,7 +80,7 @@ function Deploys({ site }: { readonly site: Site }) {
   )
   const invalidates = [['sites']]
   const promotion = useAction(promoteDeploy, { invalidates, done: 'The deploy is live.' })
-  const rollback = useAction(rollBack, { invalidates, done: 'The deploy before is live.' })
+  const rollback = useAction(rollBack, { invalidates, done: 'The previous deploy is live.' })
   return (
     <Section
       title="Deploys"
@@ -102,7 +102,7 @@ function Deploys({ site }: { readonly site: Site }) {
             rowKey={({ id }) => id}
             empty={
               <>
-                <p>Nothing was deployed yet. From the folder of a build:</p>
+                <p>No deploys yet. Deploy the folder of a build with:</p>
                 <Code label="Deploy command">{`npx basalt sites deploy ./dist --site ${site.slug}`}</Code>
               </>
             }
@@ -129,11 +129,11 @@ function Deploys({ site }: { readonly site: Site }) {
                   status !== 'failed' && (
                     <Button
                       size="small"
-                      aria-label={`Make live the deploy ${id}`}
+                      aria-label={`Activate deploy ${id}`}
                       isPending={promotion.isPending}
                       onClick={() => promotion.run({ siteId: site.id, deployId: id })}
                     >
-                      Make live
+                      Activate
                     </Button>
                   ),
               },

@@ -29,7 +29,7 @@ export function SitesView() {
           </>
         }
       >
-        Static sites, on hosts of their own.
+        Static sites, each on its own host.
       </PageHeader>
       <LoadedRows list={sites}>
         {(rows) => (
@@ -38,7 +38,7 @@ export function SitesView() {
             rows={rows}
             rowKey={({ id }) => id}
             href={({ id }) => `/sites/${id}`}
-            empty="There is no site yet."
+            empty="No sites yet."
             columns={[
               { key: 'name', title: 'Name', cell: ({ name }) => name },
               {
@@ -96,12 +96,12 @@ function NewSite({ onClose }: { readonly onClose: () => void }) {
         value={slug}
         onChange={setSlug}
         isCode
-        hint="The host name begins with it: shop.example.com."
+        hint="First label of the host name: shop.example.com."
         required
       />
       <Checkbox
-        label="Single page"
-        hint="A navigation to a missing path is answered with index.html."
+        label="Single-page application"
+        hint="Requests for missing paths return index.html."
         checked={spaMode}
         onChange={setSpaMode}
       />
@@ -109,7 +109,7 @@ function NewSite({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** A DNS label of a name. */
+/** Converts a name to a DNS label. */
 const slugOf = (name: string) =>
   name
     .toLowerCase()

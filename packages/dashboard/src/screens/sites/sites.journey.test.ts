@@ -17,7 +17,7 @@ journeys('dashboard › sites and push', () => {
   afterAll(() => dashboard?.[Symbol.asyncDispose]())
   afterEach(() => dashboard.expectNoProblems())
 
-  test('a site is created, renamed and given a domain', async () => {
+  test('creates a site, renames it and sets its domain', async () => {
     const { app, page } = dashboard
     await dashboard.open('/sites/domains')
     await page.getByRole('button', { name: 'New domain' }).click()
@@ -29,7 +29,7 @@ journeys('dashboard › sites and push', () => {
     await page.getByRole('main').getByRole('link', { name: 'Sites' }).click()
     await page.getByRole('button', { name: 'New site' }).click()
     await page.getByLabel('Name').fill('Shop <b>')
-    // Made of the name until another one is typed.
+    // The slug follows the name until another one is typed.
     expect(await page.getByLabel('Slug').inputValue()).toBe('shop-b')
     await page.getByLabel('Slug').fill('shop')
     await page.getByRole('button', { name: 'Create site' }).click()
@@ -45,7 +45,7 @@ journeys('dashboard › sites and push', () => {
     expect(rows).toEqual([{ name: 'The shop', slug: 'shop' }])
   })
 
-  test('a deploy of before is made live by rolling back, and the later one by a press on it', async () => {
+  test('activates an earlier deploy by a rollback, and a later one by its button', async () => {
     const { app, page } = dashboard
     const site = await createSite(app)
     const first = await deployFiles(app, site, { 'index.html': 'first' })
@@ -55,14 +55,14 @@ journeys('dashboard › sites and push', () => {
     const row = (id: string) => page.getByRole('row', { name: new RegExp(id) })
     await row(second.id).getByText('live', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Roll back' }).click()
-    await page.getByText('The deploy before is live.').waitFor()
+    await page.getByText('The previous deploy is live.').waitFor()
     await row(first.id).getByText('live', { exact: true }).waitFor()
     expect(await live()).toBe(first.id)
     await dashboard.expectAccessible()
     await dashboard.screenshot('site-deploys')
     await page.getByRole('button', { name: 'Roll back' }).click()
     await page.getByText('no superseded deploy to rollback to').waitFor()
-    await page.getByRole('button', { name: `Make live the deploy ${second.id}` }).click()
+    await page.getByRole('button', { name: `Activate deploy ${second.id}` }).click()
     await row(second.id).getByText('live', { exact: true }).waitFor()
     expect(await live()).toBe(second.id)
     expect(await app.sql('select status from basalt.site_deploys where id = $1', [first.id])).toEqual([
@@ -70,7 +70,7 @@ journeys('dashboard › sites and push', () => {
     ])
   })
 
-  test('a device is sent a test, and revoked', async () => {
+  test('sends a test message to a device, and revokes it', async () => {
     const { app, page } = dashboard
     const token = await app.adminToken()
     await app.sql(`insert into basalt.users (id, email) values ($1, 'user@example.com')`, [user])
@@ -91,7 +91,7 @@ journeys('dashboard › sites and push', () => {
     await page.getByRole('menuitem', { name: 'Send a test' }).click()
     await page.getByLabel('Title').fill('Hello')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
-    await page.getByText('The message is on its way').waitFor()
+    await page.getByText('Message queued').waitFor()
     expect(await app.sql('select count(*)::int from basalt.push_deliveries')).toEqual([{ count: 1 }])
     await page.getByRole('tab', { name: 'Deliveries' }).click()
     await page.getByRole('link', { name: 'Hello' }).click()

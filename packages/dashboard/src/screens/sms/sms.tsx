@@ -57,7 +57,7 @@ export function SmsScreen() {
                   },
                   {
                     key: 'rate',
-                    title: 'Delivered of sent',
+                    title: 'Delivery rate',
                     align: 'end',
                     cell: ({ sent, conversion_rate: rate }) => (sent === 0 ? '–' : `${rate.toFixed(1)} %`),
                   },
@@ -85,7 +85,7 @@ function Messages() {
           rows={rows}
           rowKey={({ id }) => id}
           columns={columns}
-          empty="No message was sent yet."
+          empty="No messages yet."
           {...moreOf(messages)}
         />
       )}
@@ -124,7 +124,7 @@ function SendDialog({ onClose }: { readonly onClose: () => void }) {
   const [body, setBody] = useState('This is a test.')
   const send = useAction(() => sendMessage({ to, body }), {
     invalidates: [['sms']],
-    done: 'The provider has taken the message.',
+    done: 'The provider accepted the message.',
     onDone: onClose,
     failure: 'view',
   })
@@ -140,7 +140,7 @@ function SendDialog({ onClose }: { readonly onClose: () => void }) {
     >
       <TextField
         label="To"
-        hint="International form, such as +14155550132"
+        hint="International format, such as +14155550132"
         type="tel"
         value={to}
         onChange={setTo}

@@ -2,7 +2,7 @@ import { client } from '../../api/client.ts'
 import type { Page } from '../../api/queries.ts'
 import { type ApiResponse, get, type Item, type Path, post, put, remove, segment } from '../../api/request.ts'
 
-/** Of `POST /api/admin/sql` with `Accept: application/x-ndjson`: a line each. */
+/** Events of `POST /api/admin/sql` with `Accept: application/x-ndjson`, one per line. */
 export type RunEvent =
   | { readonly type: 'start'; readonly id: string; readonly role: string; readonly statements: number }
   | ({ readonly type: 'result' } & StatementResult)
@@ -23,7 +23,7 @@ export interface StatementResult {
   readonly rows: readonly (readonly (string | null)[])[]
   readonly rowCount: number
   readonly hasMore: boolean
-  /** Row, column and whole length of values that were cut. */
+  /** Row, column and full length of each value that was cut. */
   readonly cut: readonly (readonly [number, number, number])[]
   readonly durationMs: number
 }
@@ -68,7 +68,7 @@ export interface RunBody {
   readonly timeoutSeconds?: number
 }
 
-/** @throws BasaltError when nothing ran; a failed statement is an event */
+/** Runs SQL and yields its events. @throws BasaltError if nothing ran. A failed statement is an event. */
 export async function* runSql(body: RunBody, signal: AbortSignal): AsyncGenerator<RunEvent> {
   const headers = { accept: 'application/x-ndjson' }
   const timeoutMs = ((body.timeoutSeconds ?? 30) + 15) * 1000
@@ -82,7 +82,7 @@ export async function* runSql(body: RunBody, signal: AbortSignal): AsyncGenerato
       const { done, value = '' } = await reader.read()
       const lines = (rest + value).split('\n')
       rest = lines.pop() ?? ''
-      // A line is an event as the server documents it.
+      // Each line is an event as the server documents it.
       for (const line of lines) yield JSON.parse(line) as RunEvent
       if (done) return
     }
@@ -93,7 +93,7 @@ export async function* runSql(body: RunBody, signal: AbortSignal): AsyncGenerato
 
 export const cancelRun = (id: string) => post<'sql.cancel'>(`admin/sql/runs/${segment(id)}/cancel`)
 
-export type Explained = ApiResponse<'sql.explain'>
+export type PlanResponse = ApiResponse<'sql.explain'>
 
 export const explainSql = (body: RunBody & { readonly analyze: boolean }) =>
   post<'sql.explain'>('admin/sql/explain', body, { timeoutMs: ((body.timeoutSeconds ?? 30) + 15) * 1000 })
@@ -123,7 +123,7 @@ export const forgetQuery = (id: string) => remove<'sql.forgetSaved'>(`admin/sql/
 
 export type SchemaNames = ApiResponse<'sql.nameSchema'>
 
-/** Names of so many schemas are loaded; of others the editor completes the name only. */
+/** Maximum number of schemas whose names are loaded. For other schemas the editor only completes their own names. */
 const completedSchemas = 20
 
 export async function readNames(signal: AbortSignal): Promise<SchemaNames[]> {

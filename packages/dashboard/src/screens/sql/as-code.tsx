@@ -2,7 +2,7 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { quoteForShell } from '../../ui/curl.ts'
 import type { RunBody } from './api.ts'
 
-/** The run as a request, in psql, by the client and on the command line. */
+/** Shows a run as a request, for psql, the client and the command line. */
 export function CodeOf({ body }: { readonly body: RunBody }) {
   const { query } = body
   return (

@@ -11,10 +11,10 @@ const isTime = ({ type }: ResultColumn) => type.startsWith('timestamp') || type 
 const mostSeries = 6
 const height = 320
 const colours = ['--accent', '--danger', '--ok', '--warning', '--text', '--text-muted']
-/** Lines differ by their dashes, too. */
+/** Dash patterns, so that lines do not differ by colour alone. */
 const dashes = [[], [6, 4], [2, 3], [10, 4], [6, 2, 2, 2], [1, 4]]
 
-/** Numbers of a result over one of its columns. */
+/** Draws the numbers of a result over one of its columns. */
 export function Chart({ result }: { readonly result: StatementResult }) {
   const { columns, rows } = result
   const container = useRef<HTMLDivElement>(null)
@@ -29,7 +29,7 @@ export function Chart({ result }: { readonly result: StatementResult }) {
     const parent = container.current
     if (parent === null || series.length === 0) return
     const colour = (name = '--text') => {
-      // A canvas knows neither variables nor light-dark(): an element resolves them.
+      // A canvas supports neither variables nor light-dark(), so an element resolves them.
       parent.style.color = `var(${name})`
       return getComputedStyle(parent).color
     }
@@ -74,7 +74,7 @@ export function Chart({ result }: { readonly result: StatementResult }) {
           })),
         ],
       },
-      // uPlot takes null for gaps; only x must have none, and has none.
+      // uPlot uses null for gaps. Only x must not have gaps, and it has none.
       data as uPlot.AlignedData,
       parent,
     )
@@ -87,12 +87,12 @@ export function Chart({ result }: { readonly result: StatementResult }) {
   }, [result, x])
 
   if (columns.length < 2 || series.length === 0)
-    return <Empty>A chart needs a column of numbers beside the one it is drawn over.</Empty>
+    return <Empty>A chart needs a column of numbers in addition to the column of the x axis.</Empty>
   return (
     <>
       <div className={styles.chartChoice}>
         <Select
-          label="Over"
+          label="X axis"
           value={String(x)}
           choices={columns.map(({ name }, index) => ({ value: String(index), label: name }))}
           onChange={(value) => setX(Number(value))}
@@ -110,7 +110,7 @@ export function Chart({ result }: { readonly result: StatementResult }) {
 
 function toNumber(text: string | null | undefined, column: ResultColumn | undefined): number | null {
   if (text === null || text === undefined || column === undefined) return null
-  // `2026-11-22 10:00:00+00`: seconds, as uPlot counts.
+  // The time `2026-11-22 10:00:00+00` is converted to seconds, the unit of uPlot.
   const value = isTime(column)
     ? Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')) / 1000
     : Number(text)

@@ -1,14 +1,14 @@
 import { createStore } from '../../api/store.ts'
 import type { SavedQuery } from './api.ts'
 
-/** What is in the editor and how it runs: kept while the page is open, whichever screen is shown. */
+/** Text of the editor and its run options. They are kept while the page is open, on all screens. */
 export interface Draft {
   readonly text: string
   readonly mode: 'read' | 'write'
   readonly transaction: 'all' | 'each'
   readonly runAs: 'administrator' | 'user' | 'anonymous'
   readonly userId: string
-  /** By the number of the parameter from 0; null is NULL. */
+  /** Parameter values, indexed from 0. Null is NULL. */
   readonly parameters: readonly (string | null)[]
   readonly opened: SavedQuery | undefined
 }

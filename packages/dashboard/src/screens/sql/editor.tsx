@@ -9,16 +9,16 @@ import '../../ui/code-mirror.css'
 import { nonce } from '../../ui/nonce.ts'
 import type { SchemaNames } from './api.ts'
 
-/** A part of the text and where it begins. */
+/** Part of the text with its offset. */
 export interface TextPart {
   readonly text: string
   readonly start: number
 }
 
 export interface EditorHandle {
-  /** What is selected, or else the statement at the cursor. */
+  /** Returns the selection, or the statement at the cursor. */
   current(): TextPart
-  /** Shows the place of an error, and goes there. */
+  /** Marks the position of an error and moves the cursor there. */
   mark(offset: number | undefined): void
   focus(): void
 }
@@ -31,12 +31,12 @@ interface EditorProps {
   readonly onRun: () => void
 }
 
-/** The text of the SQL screen. Statements end where the grammar says, so that a cursor names one of them. */
+/** Renders the editor of the SQL screen. Statement ends follow the grammar, so that a cursor identifies one statement. */
 export function SqlEditor({ handle, ...props }: EditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const editor = useRef<EditorView>(undefined)
   const language = useRef(new Compartment())
-  // What the editor calls back changes with every rendering.
+  // The callbacks of the editor change with every render.
   const latest = useRef(props)
   latest.current = props
   const { value, names } = props
@@ -53,7 +53,7 @@ export function SqlEditor({ handle, ...props }: EditorProps) {
       doc: value,
       extensions: [
         EditorView.cspNonce.of(nonce),
-        // Before the bindings of the setup: they insert a line.
+        // This binding comes before those of the setup, which insert a line.
         Prec.highest(keymap.of([{ key: 'Mod-Enter', run }])),
         basicSetup,
         syntaxHighlighting(classHighlighter),
@@ -99,7 +99,7 @@ export function SqlEditor({ handle, ...props }: EditorProps) {
   return <div ref={parent} className="code-editor" />
 }
 
-/** Tables and functions by schema; those of `public` are found without it. */
+/** Builds the completion names: tables and functions by schema. Those in `public` are also found without it. */
 function namespaceOf(schemas: readonly SchemaNames[]): SQLNamespace {
   return Object.fromEntries(
     schemas.map(({ schema, relations, functions }) => [
@@ -112,7 +112,7 @@ function namespaceOf(schemas: readonly SchemaNames[]): SQLNamespace {
   )
 }
 
-/** How long the grammar may take for a text that was just pasted. */
+/** Maximum parse time of a text that was just pasted, in milliseconds. */
 const parseMs = 500
 
 function partOf(state: EditorState): TextPart {
@@ -120,7 +120,7 @@ function partOf(state: EditorState): TextPart {
   if (!empty) return { text: state.sliceDoc(from, to), start: from }
   const tree = ensureSyntaxTree(state, state.doc.length, parseMs)
   const statements = tree?.topNode.getChildren('Statement') ?? []
-  // After its semicolon the cursor is still at the statement before it, on the line of that.
+  // A cursor after the semicolon still belongs to the statement before it, on the same line.
   const found =
     statements.find((node) => node.from <= head && head <= node.to) ??
     statements.findLast((node) => node.to <= head) ??
@@ -136,7 +136,7 @@ const marks = StateField.define<DecorationSet>({
   update(decorations, transaction) {
     for (const effect of transaction.effects)
       if (effect.is(setMark)) return decorationAt(transaction.state, effect.value)
-    // What is typed is no longer the text that failed.
+    // The text has changed since the failed run.
     return transaction.docChanged ? Decoration.none : decorations
   },
   provide: (field) => EditorView.decorations.from(field),

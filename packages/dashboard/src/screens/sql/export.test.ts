@@ -15,13 +15,13 @@ const result = {
   ],
 }
 
-test('CSV quotes what needs it, and tells an empty text from NULL', () => {
+test('SQL export › CSV › quotes values that need it, and distinguishes an empty text from NULL', () => {
   expect(exportCsv(result, false)).toBe(
     'id,"a ""b""",id,on\r\n9007199254740993,=1+1,"{""x"":1.10}",t\r\n-1,"line\nbreak, ""quoted""","{""cut",\r\n,"",NaN,f\r\n',
   )
 })
 
-test('CSV for spreadsheets has formulas as texts, and numbers as numbers', () => {
+test('SQL export › CSV for spreadsheets › escapes formulas and keeps numbers', () => {
   const csv = exportCsv(result, true)
   expect(csv).toContain("9007199254740993,'=1+1,")
   expect(csv).toContain('\r\n-1,')
@@ -35,7 +35,7 @@ test('CSV for spreadsheets has formulas as texts, and numbers as numbers', () =>
   )
 })
 
-test('JSON keeps digits, and columns of one name', () => {
+test('SQL export › JSON › keeps all digits, and columns with equal names', () => {
   expect(exportJson(result)).toBe(`[
   {"id": 9007199254740993, "a \\"b\\"": "=1+1", "id 2": {"x":1.10}, "on": true},
   {"id": -1, "a \\"b\\"": "line\\nbreak, \\"quoted\\"", "id 2": "{\\"cut", "on": null},

@@ -8,7 +8,7 @@ export function exportCsv({ columns, rows }: Result, isForSpreadsheets: boolean)
   return formatCsv(titled, rows, isForSpreadsheets)
 }
 
-/** An array of objects; numbers keep their digits. Of columns with one name each has its number. */
+/** Exports an array of objects. Numbers keep their digits. Columns with equal names are numbered. */
 export function exportJson({ columns, rows }: Result): string {
   const titles = uniqueNames(columns)
   const titled = columns.map(({ name, type }, index) => ({ title: titles[index] ?? name, type }))

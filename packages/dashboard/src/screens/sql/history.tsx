@@ -23,7 +23,7 @@ const tones: Readonly<Record<Run['status'], Tone>> = {
   interrupted: 'warning',
 }
 
-/** What administrators ran, the last thousand. */
+/** Lists the last thousand queries of administrators. */
 export function History({ onClose, onTake }: HistoryProps) {
   const [search, setSearch] = useState('')
   const runs = usePages(['sql', 'runs', search], (cursor, signal) => listRuns(search, cursor, signal))
@@ -33,15 +33,15 @@ export function History({ onClose, onTake }: HistoryProps) {
   return (
     <SidePanel title="History" size="wide" onClose={onClose}>
       <Toolbar label="History">
-        <FilterField label="Search the queries" value={search} onChange={setSearch} />
+        <FilterField label="Search queries" value={search} onChange={setSearch} />
       </Toolbar>
       <LoadedRows list={runs}>
         {(rows) => (
           <DataTable
-            caption="Queries that were run"
+            caption="Past queries"
             rows={rows}
             rowKey={({ id }) => id}
-            empty={search === '' ? 'Nothing was run yet.' : 'No query has these words.'}
+            empty={search === '' ? 'No queries yet.' : 'No queries match.'}
             columns={[
               {
                 key: 'query',

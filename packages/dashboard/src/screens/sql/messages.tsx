@@ -2,7 +2,7 @@ import { formatDuration } from '../../ui/format.ts'
 import styles from './sql.module.css'
 import type { RunState } from './use-run.ts'
 
-/** What each statement did, notices of PostgreSQL, and why a run failed. */
+/** Shows the result of each statement, PostgreSQL notices, and the error of a failed run. */
 export function Messages({ run }: { readonly run: RunState }) {
   const { results, notices, failure, outcome, durationMs, body, linesBefore } = run
   const data = failure?.data
@@ -15,8 +15,8 @@ export function Messages({ run }: { readonly run: RunState }) {
           {notices
             .filter((notice) => notice.statement === statement)
             .map((notice, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: they are only ever appended.
-              <Said key={index} {...notice} />
+              // biome-ignore lint/suspicious/noArrayIndexKey: notices are only appended.
+              <NoticeLine key={index} {...notice} />
             ))}
         </li>
       ))}
@@ -25,8 +25,8 @@ export function Messages({ run }: { readonly run: RunState }) {
           {notices
             .filter(({ statement }) => statement === data?.statement)
             .map((notice, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: they are only ever appended.
-              <Said key={index} {...notice} />
+              // biome-ignore lint/suspicious/noArrayIndexKey: notices are only appended.
+              <NoticeLine key={index} {...notice} />
             ))}
           <div role="alert" className={styles.failure}>
             <p>
@@ -46,8 +46,8 @@ export function Messages({ run }: { readonly run: RunState }) {
             </p>
             <p>
               {body.transaction === 'each'
-                ? 'Statements before it are committed.'
-                : 'The transaction was rolled back: nothing is changed.'}
+                ? 'Earlier statements are committed.'
+                : 'The transaction was rolled back. Nothing was changed.'}
             </p>
           </div>
         </li>
@@ -63,7 +63,7 @@ export function Messages({ run }: { readonly run: RunState }) {
   )
 }
 
-function Said({
+function NoticeLine({
   severity = 'NOTICE',
   message,
   detail,

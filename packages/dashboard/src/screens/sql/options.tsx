@@ -2,17 +2,15 @@ import { Checkbox, Select, Switch, TextField } from '../../ui/field.tsx'
 import { changeDraft, type Draft } from './draft.ts'
 import styles from './sql.module.css'
 
-/** How the text runs: whether it may write, as whom, in which transaction. */
+/** Renders the run options: write access, role and transaction. */
 export function Options({ settings }: { readonly settings: Draft }) {
   const { mode, transaction, runAs, userId } = settings
   const isWrite = mode === 'write'
   return (
     <div className={styles.options}>
       <Switch
-        label="May write"
-        hint={
-          isWrite ? 'Statements change the database.' : 'Off: statements run by a role that may only read.'
-        }
+        label="Allow writes"
+        hint={isWrite ? 'Statements can change the database.' : 'Off: statements run as a read-only role.'}
         checked={isWrite}
         onChange={(checked) => changeDraft({ mode: checked ? 'write' : 'read', transaction: 'all' })}
       />
@@ -21,8 +19,8 @@ export function Options({ settings }: { readonly settings: Draft }) {
         value={runAs}
         choices={[
           { value: 'administrator', label: 'Administrator, all rows' },
-          { value: 'user', label: 'A user, under the policies' },
-          { value: 'anonymous', label: 'Without a token, under the policies' },
+          { value: 'user', label: 'User, with policies' },
+          { value: 'anonymous', label: 'No token, with policies' },
         ]}
         onChange={(value) => changeDraft({ runAs: value, transaction: 'all' })}
       />
@@ -38,7 +36,7 @@ export function Options({ settings }: { readonly settings: Draft }) {
       {isWrite && runAs === 'administrator' && (
         <Checkbox
           label="One transaction"
-          hint="Off: each statement by itself, as VACUUM needs it."
+          hint="Off: each statement runs separately, as VACUUM requires."
           checked={transaction === 'all'}
           onChange={(checked) => changeDraft({ transaction: checked ? 'all' : 'each' })}
         />

@@ -2,7 +2,7 @@ import { Checkbox, TextField } from '../../ui/field.tsx'
 import { changeDraft } from './draft.ts'
 import styles from './sql.module.css'
 
-/** Values of `$1` and so on, as far as the text has them. */
+/** Renders fields for the parameters `$1` and so on that the text has. */
 export function Parameters({
   count,
   values,
@@ -48,7 +48,7 @@ export function Parameters({
   )
 }
 
-/** An empty text until something is typed. */
+/** Returns the value of a parameter; an empty text if none was entered. */
 export function valueAt(values: readonly (string | null)[], index: number): string | null {
   const value = values[index]
   return value === undefined ? '' : value

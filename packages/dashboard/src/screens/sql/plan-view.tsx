@@ -1,23 +1,23 @@
 import { countOf, formatNumber, formatShortDuration } from '../../ui/format.ts'
 import { Badge } from '../../ui/layout.tsx'
 import { Empty } from '../../ui/states.tsx'
-import type { Explained } from './api.ts'
+import type { PlanResponse } from './api.ts'
 import { type PlanNode, readPlan } from './plan.ts'
 import styles from './sql.module.css'
 
-/** Nodes with at least this part of the whole are called out. */
+/** Part of the whole from which a node is marked as hot. */
 const hotShare = 0.3
 
-/** A plan as a tree; what takes the time stands out by a word, a bar and its place. */
-export function PlanView({ explained }: { readonly explained: Explained }) {
+/** Renders a plan as a tree. Expensive nodes are marked by a word and a bar. */
+export function PlanView({ explained }: { readonly explained: PlanResponse }) {
   const root = readPlan(explained.plan)
   if (root === undefined) return <Empty>The statement has no plan.</Empty>
   return (
     <div className={styles.plan}>
       <p className={styles.muted}>
         {root.actualRows === undefined
-          ? 'Estimated, without running it. Shares are of the cost.'
-          : 'Analyzed: it was run and rolled back. Shares are of the time.'}
+          ? 'Estimated without running. Shares are of the cost.'
+          : 'Analyzed: run and rolled back. Shares are of the time.'}
       </p>
       <ul>
         <Node node={root} />
@@ -57,7 +57,7 @@ function Node({ node }: { readonly node: PlanNode }) {
         )}
         {warnings.map((warning) => (
           <p key={warning} className={styles.warning}>
-            <strong>Look: </strong>
+            <strong>Warning: </strong>
             {warning}
           </p>
         ))}

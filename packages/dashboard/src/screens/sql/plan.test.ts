@@ -14,7 +14,7 @@ const scan = {
   Filter: '(a = 1)',
 }
 
-test('a plan has its time by node, rows of all loops, and what stands out', () => {
+test('readPlan › reads time per node, rows of all loops, and warnings', () => {
   const sort = {
     'Node Type': 'Sort',
     'Total Cost': 100,
@@ -36,8 +36,8 @@ test('a plan has its time by node, rows of all loops, and what stands out', () =
     share: 0.2,
     cost: 100,
     warnings: [
-      'Estimated 10 rows, found 1000: run ANALYZE on the table.',
-      'Sorted on disk (900 kB): more work_mem keeps it in memory.',
+      'Estimated 10 rows, found 1000. Run ANALYZE on the table.',
+      'Sorted on disk (900 kB). A higher work_mem keeps it in memory.',
     ],
     children: [
       {
@@ -49,8 +49,8 @@ test('a plan has its time by node, rows of all loops, and what stands out', () =
         share: 0.8,
         cost: 90,
         warnings: [
-          'Reads the whole table (41000 rows) to filter it: an index may help.',
-          'Estimated 10 rows, found 500: run ANALYZE on the table.',
+          'Reads the whole table (41000 rows) to filter it. An index may help.',
+          'Estimated 10 rows, found 500. Run ANALYZE on the table.',
         ],
         children: [],
       },
@@ -58,7 +58,7 @@ test('a plan has its time by node, rows of all loops, and what stands out', () =
   })
 })
 
-test('a plan that was not run is shared by cost', () => {
+test('readPlan › uses shares of the cost if the plan was not run', () => {
   const { 'Actual Rows': _rows, 'Actual Total Time': _time, ...estimated } = scan
   const plan = readPlan([{ Plan: { 'Node Type': 'Limit', 'Total Cost': 100, Plans: [estimated] } }])
   expect(plan).toMatchObject({

@@ -1,14 +1,14 @@
-/** A node of a plan of EXPLAIN (FORMAT JSON), with what stands out. Pure. */
+/** Node of an EXPLAIN (FORMAT JSON) plan, with its warnings. Pure. */
 export interface PlanNode {
   readonly title: string
   /** Conditions and keys. */
   readonly details: readonly (readonly [name: string, value: string])[]
   readonly estimatedRows: number
-  /** Over all loops; undefined unless analyzed. */
+  /** Rows of all loops; undefined unless analyzed. */
   readonly actualRows: number | undefined
-  /** Milliseconds without its children; undefined unless analyzed. */
+  /** Time without child nodes, in milliseconds; undefined unless analyzed. */
   readonly ownMs: number | undefined
-  /** Of the whole: by time where it was analyzed, else by cost. */
+  /** Share of the whole plan: of the time if it was analyzed, otherwise of the cost. */
   readonly share: number
   readonly cost: number
   readonly warnings: readonly string[]
@@ -20,14 +20,14 @@ interface RawNode {
   readonly Plans?: readonly RawNode[]
 }
 
-/** Rows from which a scan of a whole table is worth a word. */
+/** Number of rows from which a full table scan causes a warning. */
 const largeScan = 10_000
-/** Between rows estimated and rows found. */
+/** Ratio between estimated and actual rows that causes a warning. */
 const misestimate = 10
 
-/** @param answer of `POST /api/admin/sql/explain` */
-export function readPlan(answer: unknown): PlanNode | undefined {
-  const root = Array.isArray(answer) ? (answer[0] as { Plan?: RawNode } | undefined)?.Plan : undefined
+/** Reads a plan. @param response response of `POST /api/admin/sql/explain` */
+export function readPlan(response: unknown): PlanNode | undefined {
+  const root = Array.isArray(response) ? (response[0] as { Plan?: RawNode } | undefined)?.Plan : undefined
   if (root === undefined) return undefined
   const whole = timeOf(root) ?? numberOf(root, 'Total Cost') ?? 0
   return readNode(root, Math.max(whole, Number.MIN_VALUE))
@@ -106,18 +106,18 @@ function warningsOf(raw: RawNode, loops: number): string[] {
   const removed = (numberOf(raw, 'Rows Removed by Filter') ?? 0) * loops
   const scanned = actual === undefined ? estimated : actual * loops + removed
   if (raw['Node Type'] === 'Seq Scan' && scanned >= largeScan && (raw.Filter !== undefined || removed > 0))
-    warnings.push(`Reads the whole table (${Math.round(scanned)} rows) to filter it: an index may help.`)
+    warnings.push(`Reads the whole table (${Math.round(scanned)} rows) to filter it. An index may help.`)
   if (actual !== undefined && Math.max(actual, estimated) >= 100) {
     const ratio = Math.max(actual, 1) / Math.max(estimated, 1)
     if (ratio >= misestimate || ratio <= 1 / misestimate)
       warnings.push(
-        `Estimated ${Math.round(estimated)} rows, found ${Math.round(actual)}: run ANALYZE on the table.`,
+        `Estimated ${Math.round(estimated)} rows, found ${Math.round(actual)}. Run ANALYZE on the table.`,
       )
   }
   if (String(raw['Sort Space Type'] ?? '') === 'Disk')
-    warnings.push(`Sorted on disk (${raw['Sort Space Used']} kB): more work_mem keeps it in memory.`)
+    warnings.push(`Sorted on disk (${raw['Sort Space Used']} kB). A higher work_mem keeps it in memory.`)
   if ((numberOf(raw, 'Hash Batches') ?? 1) > 1)
-    warnings.push(`The hash table took ${raw['Hash Batches']} batches: more work_mem keeps it in memory.`)
+    warnings.push(`The hash table took ${raw['Hash Batches']} batches. A higher work_mem keeps it in memory.`)
   return warnings
 }
 

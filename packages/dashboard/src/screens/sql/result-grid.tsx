@@ -10,16 +10,16 @@ import type { ResultColumn, StatementResult } from './api.ts'
 import { isNumeric } from './export.ts'
 import styles from './sql.module.css'
 
-/** Pixels that a column takes for its values, as far as they are known. */
+/** Column widths in pixels, for the values that are known. */
 const widths = { least: 80, most: 360, ofCharacter: 7.5, padding: 24 }
-/** Pixels of a row, and of the header with a scroll bar; the style sheet has the limits. */
+/** Height of a row, and of the header with a scroll bar, in pixels. The style sheet has the limits. */
 const heights = { row: 28, around: 64 }
-/** Rows that decide on the width of a column. */
+/** Number of rows that determine the width of a column. */
 const measuredRows = 50
-/** Longer values are shown whole when they are opened. */
+/** Maximum length of a value in a cell. Opening the cell shows the whole value. */
 const shownLength = 300
 
-/** Rows of a result in the grid that tables have; Enter and a double press open a value. */
+/** Renders the rows of a result in the grid. Enter and a double click open a value. */
 export function ResultGrid({ label, result }: { readonly label: string; readonly result: StatementResult }) {
   const { columns, rows, cut } = result
   const [selection, setSelection] = useState(selectCell({ row: 0, column: 0 }))
@@ -90,7 +90,7 @@ function gridColumn(column: ResultColumn, index: number, rows: StatementResult['
   for (const row of rows.slice(0, measuredRows)) longest = Math.max(longest, row[index]?.length ?? 4)
   const width = Math.min(widths.most, Math.max(widths.least, longest * widths.ofCharacter + widths.padding))
   return {
-    // Columns of a result may share a name.
+    // Columns of a result may have equal names.
     key: String(index),
     title: column.name,
     type: column.type,
@@ -99,11 +99,11 @@ function gridColumn(column: ResultColumn, index: number, rows: StatementResult['
   }
 }
 
-/** JSON with a member per line. */
+/** Formats JSON with one member per line. */
 function readable(value = '', column: ResultColumn | undefined): string {
   if (column?.type !== 'json' && column?.type !== 'jsonb') return value
   try {
-    // Reading and printing it would round its numbers: only what loses nothing is taken.
+    // Parsing would round some numbers, so only lossless results are used.
     const parsed: unknown = JSON.parse(value)
     return /\d{15}|\.\d*0\b|[eE]/.test(value) ? value : JSON.stringify(parsed, undefined, 2)
   } catch {

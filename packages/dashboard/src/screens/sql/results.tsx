@@ -18,11 +18,11 @@ const Chart = lazy(async () => ({ default: (await loadPart(() => import('./chart
 
 interface ResultsProps {
   readonly run: RunState
-  /** Runs the same again for more rows. */
+  /** Repeats the run with a higher row limit. */
   readonly onMore: () => void
 }
 
-/** A tab for each statement that answered rows, and one for what PostgreSQL said. */
+/** Renders a tab for each statement with rows, and one for messages. */
 export function Results({ run, onMore }: ResultsProps) {
   const withRows = run.results.filter(({ columns }) => columns.length > 0)
   const [chosen, setChosen] = useState<string>()
@@ -65,7 +65,7 @@ function Result({ result, onMore }: { readonly result: StatementResult; readonly
         </span>
         {hasMore && (
           <>
-            <Badge tone="warning">There are more rows</Badge>
+            <Badge tone="warning">More rows available</Badge>
             <Button size="small" onClick={onMore}>
               Run for 10,000 rows
             </Button>

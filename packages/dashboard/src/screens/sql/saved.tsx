@@ -18,9 +18,9 @@ import {
 } from './api.ts'
 import styles from './sql.module.css'
 
-interface SavedProps {
+interface SavedQueriesProps {
   readonly text: string
-  /** The saved query that is open, as it was read. */
+  /** Saved query that is open, as it was read. */
   readonly opened: SavedQuery | undefined
   readonly onOpen: (query: SavedQuery) => void
   readonly onForget: (query: ListedQuery) => void
@@ -29,8 +29,8 @@ interface SavedProps {
 
 const listKey = ['sql', 'saved'] as const
 
-/** Queries kept in the database, for all administrators. */
-export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
+/** Lists the queries saved in the database, which all administrators share. */
+export function SavedQueries({ text, opened, onOpen, onForget, onClose }: SavedQueriesProps) {
   const [search, setSearch] = useState('')
   const [name, setName] = useState(opened?.name ?? '')
   const [forgotten, setForgotten] = useState<ListedQuery>()
@@ -71,7 +71,7 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
         >
           <TextField
             label="Name"
-            hint="Slashes make folders: reports/sales."
+            hint="Slashes create folders: reports/sales."
             value={name}
             onChange={setName}
             error={
@@ -89,10 +89,10 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
                   onOpen(current)
                 }}
               >
-                Open theirs
+                Open the other version
               </Button>{' '}
               <Button size="small" variant="danger" onClick={() => change.run(current.version)}>
-                Overwrite theirs
+                Overwrite the other version
               </Button>
             </Notice>
           )}
@@ -114,7 +114,7 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
           {(items) => (
             <Folders
               items={items}
-              empty={search === '' ? 'No query is saved.' : 'No name has these words.'}
+              empty={search === '' ? 'No saved queries.' : 'No saved queries match.'}
               openedId={opened?.id}
               onOpen={open.run}
               onForget={setForgotten}
@@ -178,9 +178,9 @@ function Folders({ items, empty, openedId, onOpen, onForget }: FoldersProps) {
   ))
 }
 
-/** As another administrator has left it, in the answer of a conflict. */
+/** Returns the version of another administrator from a conflict response. */
 function currentOf(error: Error | null): SavedQuery | undefined {
   if (!isBasaltError(error, 'saved_query_changed')) return undefined
-  // The server documents it so.
+  // The server documents this member.
   return error.data?.current as SavedQuery | undefined
 }

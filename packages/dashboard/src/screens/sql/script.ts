@@ -1,11 +1,11 @@
 /**
- * What matters to where a parameter stands: not in strings, quoted names, dollar quotes, comments and names
+ * Tokens that can contain a `$` without being a parameter: strings, quoted names, dollar quotes, comments and names
  * (PostgreSQL, Lexical Structure).
  */
 const token =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$|[A-Za-z_][\w$]*|\$(\d{1,4})/g
 
-/** Number of the last parameter of a text: 3 for `$3`. */
+/** Returns the number of the last parameter of a text: 3 for `$3`. */
 export function lastParameter(text: string): number {
   let last = 0
   for (const [, , number] of text.matchAll(token)) {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { testAdminPassword } from '../../../../server/test/test-config.ts'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
-journeys('SQL screen', () => {
+journeys('dashboard › SQL', () => {
   let dashboard: Dashboard
   beforeAll(async () => {
     dashboard = await openDashboard({
@@ -19,11 +19,11 @@ journeys('SQL screen', () => {
 
   const editor = () => dashboard.page.getByRole('textbox', { name: 'SQL' })
   const button = (name: string) => dashboard.page.getByRole('button', { name, exact: true })
-  const runs = () => dashboard.page.getByRole('table', { name: 'Queries that were run' }).getByRole('row')
+  const runs = () => dashboard.page.getByRole('table', { name: 'Past queries' }).getByRole('row')
   const tab = (name: string) => dashboard.page.getByRole('tab', { name })
 
   async function write(script: string): Promise<void> {
-    // A test that runs alone has no page of the one before it.
+    // A test that runs alone has no page of a previous test.
     if (!dashboard.page.url().includes('/admin/sql')) {
       await dashboard.signIn()
       await dashboard.open('/sql')
@@ -35,7 +35,7 @@ journeys('SQL screen', () => {
     await expect.poll(() => editor().textContent()).toContain(script.split('\n').at(-1))
   }
 
-  test('signs in, refuses a write until it is switched on, and writes the row', async () => {
+  test('signs in, refuses a write until writes are enabled, and writes the row', async () => {
     const { app, page } = dashboard
     await dashboard.open('/sql')
     await page.getByLabel('Password').fill(testAdminPassword)
@@ -44,14 +44,14 @@ journeys('SQL screen', () => {
     await button('Run').click()
     await page.getByText('cannot execute INSERT in a read-only transaction').waitFor()
     await page.getByText('Hint: The run is read-only: set mode to write.').waitFor()
-    await page.getByRole('switch', { name: 'May write' }).click()
+    await page.getByRole('switch', { name: 'Allow writes' }).click()
     await button('Run').click()
     await page.getByText('INSERT 0 1').waitFor()
     await expect.poll(() => app.sql('select name from track where id = 0')).toEqual([{ name: 'new' }])
-    await page.getByRole('switch', { name: 'May write' }).click()
+    await page.getByRole('switch', { name: 'Allow writes' }).click()
   })
 
-  test('runs the statement at the cursor, or all, with parameters, and shows what is hostile as text', async () => {
+  test('runs the statement at the cursor or all, with parameters, and shows hostile values as text', async () => {
     const { page } = dashboard
     await write("select $1::int + 1 as sum;\nselect '<img src=x onerror=alert(1)>' as html, null as nothing")
     await page.getByRole('textbox', { name: '$1' }).fill('41')
@@ -66,7 +66,7 @@ journeys('SQL screen', () => {
     await dashboard.screenshot('sql')
   })
 
-  test('says that there are more rows, exports, and draws a chart', async () => {
+  test('shows that there are more rows, exports them and draws a chart', async () => {
     const { page } = dashboard
     await write('select id, price from track where id > 0 order by id')
     await button('Run').click()
@@ -85,7 +85,7 @@ journeys('SQL screen', () => {
     await dashboard.screenshot('sql-chart')
   })
 
-  test('marks the place of an error in the text', async () => {
+  test('marks the position of an error in the text', async () => {
     const { page } = dashboard
     await write('select 1;\n\nselect nme from track')
     await page.keyboard.press('Control+Enter')
@@ -95,29 +95,29 @@ journeys('SQL screen', () => {
     await dashboard.screenshot('sql-error')
   })
 
-  test('explains with what stands out', async () => {
+  test('explains a plan with its warnings', async () => {
     const { page } = dashboard
     await write("select * from track where name like '%9'")
     await button('Explain').click()
-    await page.getByRole('menuitem', { name: 'Plan, run and rolled back' }).click()
+    await page.getByRole('menuitem', { name: 'Plan with execution (rolled back)' }).click()
     await page.getByText('Seq Scan on track').waitFor()
     await page.getByText('Reads the whole table (20001 rows) to filter it').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('sql-plan')
   })
 
-  test('cancels what runs', async () => {
+  test('cancels a run', async () => {
     const { page } = dashboard
     await write('select pg_sleep(100)')
     await button('Run').click()
     await button('Cancel').click()
     await page.getByText('the run was canceled').waitFor()
 
-    // Before the run has reached the server.
+    // This cancels a run before it has reached the server.
     const isCanceled = Promise.withResolvers<void>()
     await page.route('**/api/admin/sql', async (route) => {
       await isCanceled.promise
-      // The page has aborted it.
+      // The page has aborted the request.
       await route.continue().catch(() => undefined)
     })
     await write('select pg_sleep(200)')
@@ -129,7 +129,7 @@ journeys('SQL screen', () => {
     await page.unroute('**/api/admin/sql')
   })
 
-  test('keeps queries, and shows the conflict when another administrator has changed one', async () => {
+  test('saves queries, and shows a conflict when another administrator has changed one', async () => {
     const { app, page } = dashboard
     await write('select 1 as one')
     await button('Saved').click()
@@ -141,14 +141,14 @@ journeys('SQL screen', () => {
     await page.getByText('Another administrator has changed this query.').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('sql-saved')
-    await button('Overwrite theirs').click()
+    await button('Overwrite the other version').click()
     await expect
       .poll(() => app.sql('select name, query, version from basalt.saved_queries'))
       .toEqual([{ name: 'reports/one', query: 'select 1 as one', version: 3 }])
     await button('Close panel').click()
   })
 
-  test('reads the whole of a long query when it is opened, from the saved ones and the history', async () => {
+  test('reads a long query in full when it is opened, from the saved queries and the history', async () => {
     const { app, page } = dashboard
     const end = `as the_end`
     await app.sql(`insert into basalt.saved_queries (name, query)
@@ -163,7 +163,7 @@ journeys('SQL screen', () => {
     await page.getByRole('gridcell', { name: '501', exact: true }).waitFor()
     await write('select 0')
     await button('History').click()
-    await page.getByRole('searchbox', { name: 'Search the queries' }).fill(end)
+    await page.getByRole('searchbox', { name: 'Search queries' }).fill(end)
     await expect.poll(() => runs().count()).toBe(2)
     await page.getByText('2,019 characters').waitFor()
     await dashboard.screenshot('sql-history')
@@ -172,10 +172,10 @@ journeys('SQL screen', () => {
     await expect.poll(() => editor().textContent()).toContain(end)
   })
 
-  test('finds what was run in the history, and takes it', async () => {
+  test('finds a query in the history and opens it', async () => {
     const { page } = dashboard
     await button('History').click()
-    await page.getByRole('searchbox', { name: 'Search the queries' }).fill('nme')
+    await page.getByRole('searchbox', { name: 'Search queries' }).fill('nme')
     await expect.poll(() => runs().count()).toBe(2)
     await button('Open').click()
     await button('Close panel').click()
@@ -187,7 +187,7 @@ journeys('SQL screen', () => {
     await write("select 'still here' as text")
     await app.sql('delete from basalt.admin_sessions')
     const headers = { 'x-basalt-dashboard': '1' }
-    // Other routes may believe the token for a second more than that of the session.
+    // Other endpoints may cache the token for a second longer.
     const statusOfTables = async () => (await context.request.get('/api/admin/tables', { headers })).status()
     await expect.poll(statusOfTables).toBe(401)
     await button('Run').click()

@@ -18,7 +18,7 @@ import { Options } from './options.tsx'
 import { Parameters, valueAt } from './parameters.tsx'
 import { PlanView } from './plan-view.tsx'
 import { Results } from './results.tsx'
-import { Saved } from './saved.tsx'
+import { SavedQueries } from './saved.tsx'
 import { lastParameter } from './script.ts'
 import styles from './sql.module.css'
 import { useRun } from './use-run.ts'
@@ -27,7 +27,7 @@ const Editor = lazy(async () => ({ default: (await loadPart(() => import('./edit
 const moreRows = 10_000
 const namesForMs = 60_000
 
-/** Statements of administrators: `/sql`, with `?text=` to begin with one and `?panel=` for what is beside it. */
+/** Runs SQL of administrators: `/sql`, with `?text=` for the initial text and `?panel=` for the open panel. */
 export function SqlScreen() {
   const settings = useStore(draft)
   const [search, setSearch] = useSearchParams()
@@ -95,7 +95,7 @@ export function SqlScreen() {
           actions={
             <>
               <Badge tone={settings.mode === 'write' ? 'warning' : 'ok'}>
-                {settings.mode === 'write' ? 'May write' : 'Read-only'}
+                {settings.mode === 'write' ? 'Writes allowed' : 'Read-only'}
               </Badge>
               <Button onClick={() => openPanel('history')}>History</Button>
               <Button onClick={() => openPanel('saved')}>Saved</Button>
@@ -125,7 +125,7 @@ export function SqlScreen() {
             label="Explain"
             items={[
               { label: 'Plan', onSelect: () => explainCurrent(false) },
-              { label: 'Plan, run and rolled back', onSelect: () => explainCurrent(true) },
+              { label: 'Plan with execution (rolled back)', onSelect: () => explainCurrent(true) },
             ]}
           />
           <Options settings={settings} />
@@ -148,7 +148,7 @@ export function SqlScreen() {
         <History onClose={closePanel} onTake={(text) => changeDraft({ text, opened: undefined })} />
       )}
       {panel === 'saved' && (
-        <Saved
+        <SavedQueries
           key={settings.opened?.id}
           text={settings.text}
           opened={settings.opened}
@@ -163,7 +163,7 @@ export function SqlScreen() {
   )
 }
 
-/** The request that runs a text as the screen is set. */
+/** Returns the request that runs a text with the current options. */
 function bodyOf(query: string): RunBody {
   const { mode, transaction, runAs, userId, parameters } = draft.get()
   const count = lastParameter(query)

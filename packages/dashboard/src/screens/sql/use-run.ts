@@ -10,10 +10,10 @@ import {
   type StatementResult,
 } from './api.ts'
 
-/** A run as the screen shows it, while it goes and afterwards. */
+/** State of a run, during and after it. */
 export interface RunState {
   readonly body: RunBody
-  /** Where the text that ran begins in the editor: its offset, and the lines before it. */
+  /** Start of the executed text in the editor: its offset, and the number of lines before it. */
   readonly start: number
   readonly linesBefore: number
   readonly isRunning: boolean
@@ -29,7 +29,7 @@ export interface RunState {
 export function useRun() {
   const [run, setRun] = useState<RunState>()
   const current = useRef<{ id: string; abort: AbortController }>(undefined)
-  // A run whose view has closed is canceled by the server, which notices that the client has disconnected.
+  // When the view closes, the server notices the disconnect and cancels the run.
   useEffect(() => () => current.current?.abort.abort(), [])
 
   const start = useCallback(
@@ -74,7 +74,7 @@ export function useRun() {
           }
         }, abort.signal)
       } catch (error) {
-        // By a later run, or by a cancel that was quicker than the run.
+        // A later run, or a cancel that was faster than the run, has replaced this one.
         if (current.current?.id !== id) return undefined
         failure = !abort.signal.aborted ? asFailure(error) : hasStarted ? abandoned : canceled
       }
@@ -93,12 +93,12 @@ export function useRun() {
   return { run, start, cancel }
 }
 
-/** As the server says it. */
+/** Failure of a canceled run, as the server returns it. */
 const canceled: RunFailure = { code: 409, message: 'the run was canceled', error: 'sql_run_canceled' }
-/** The server no longer knows the run, or did not answer: it may have ended before it could be canceled. */
+/** Failure of a run whose outcome is unknown: the server no longer knows the run or did not respond. */
 const abandoned: RunFailure = {
   code: 409,
-  message: 'the run was left without its answer; the history says how it ended',
+  message: 'the outcome of the run is unknown; the history shows how it ended',
   error: 'sql_run_canceled',
 }
 
@@ -107,7 +107,7 @@ function asFailure(error: unknown): RunFailure {
   return { code: 0, message: error instanceof Error ? error.message : String(error), error: 'network_error' }
 }
 
-/** RFC 9562 §5.4; pages without TLS have no `randomUUID`. */
+/** Returns a random UUID (RFC 9562, section 5.4). Pages without TLS have no `randomUUID`. */
 function randomUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40

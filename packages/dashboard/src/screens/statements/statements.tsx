@@ -16,9 +16,9 @@ import { useFilters } from '../activity/use-filters.ts'
 import { listStatements, type Statement, statementOrders } from './api.ts'
 
 const orders = [
-  { value: 'total_time', label: 'Most time in total' },
-  { value: 'mean_time', label: 'Slowest' },
-  { value: 'calls', label: 'Most often' },
+  { value: 'total_time', label: 'Total time' },
+  { value: 'mean_time', label: 'Mean time' },
+  { value: 'calls', label: 'Calls' },
 ] as const
 
 export function StatementsScreen() {
@@ -42,7 +42,7 @@ export function StatementsScreen() {
           </>
         }
       >
-        What PostgreSQL has spent its time on since its statistics were reset.
+        Time that PostgreSQL spent on statements since its statistics were reset.
       </PageHeader>
       {isBasaltError(statements.error, 'query_statistics_unavailable') ? (
         <Unavailable />
@@ -50,7 +50,7 @@ export function StatementsScreen() {
         <Loaded query={statements}>
           {({ items, index_suggestions: suggestions }) => (
             <>
-              <Toolbar label="Order of the statements">
+              <Toolbar label="Statement order">
                 <Select
                   label="Order"
                   hidesLabel
@@ -63,7 +63,7 @@ export function StatementsScreen() {
                 caption="Statements"
                 rows={items.map((statement, index) => ({ statement, index }))}
                 rowKey={({ index }) => String(index)}
-                empty="No statement was counted yet."
+                empty="No statements yet."
                 columns={[
                   {
                     key: 'statement',
@@ -82,9 +82,9 @@ export function StatementsScreen() {
                 ]}
               />
               {suggestions.length > 0 && (
-                <Section title="Tables that are read from one end to the other">
+                <Section title="Tables with full scans">
                   <DataTable
-                    caption="Tables that are often scanned"
+                    caption="Tables with frequent full scans"
                     rows={suggestions}
                     rowKey={({ table }) => table}
                     href={({ table }) => rowsLink(table)}
@@ -98,7 +98,7 @@ export function StatementsScreen() {
                       },
                       {
                         key: 'rows',
-                        title: 'Rows each time',
+                        title: 'Rows per scan',
                         align: 'end',
                         cell: ({ rows_per_scan: rows }) => formatNumber(rows),
                       },
@@ -138,9 +138,9 @@ function StatementPanel({
       <KeyValue
         items={[
           ['Calls', countOf(calls, 'call')],
-          ['Time', `${formatShortDuration(mean)} each, ${formatShortDuration(total)} in total`],
-          ['Rows', `${formatNumber(calls === 0 ? 0 : rows / calls)} each`],
-          ['Pages from memory', hits === null ? '–' : `${(hits * 100).toFixed(1)} %`],
+          ['Time', `${formatShortDuration(mean)} per call, ${formatShortDuration(total)} in total`],
+          ['Rows', `${formatNumber(calls === 0 ? 0 : rows / calls)} per call`],
+          ['Cache hit rate', hits === null ? '–' : `${(hits * 100).toFixed(1)} %`],
         ]}
       />
       <p>
@@ -163,7 +163,7 @@ function Unavailable() {
         PostgreSQL does not count statements: the extension pg_stat_statements is not installed.
       </Notice>
       <p>As superuser:</p>
-      <Code label="statements that install it">{setUp}</Code>
+      <Code label="installation statements">{setUp}</Code>
     </>
   )
 }

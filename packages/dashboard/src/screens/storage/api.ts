@@ -4,7 +4,7 @@ import { get, type Item, post, put, remove, segment } from '../../api/request.ts
 
 export type Bucket = Item<'storage.listBuckets'>
 
-/** What can be changed of a bucket; null takes a limit away. */
+/** Settings of a bucket that can be changed. Null removes a limit. */
 export interface BucketSettings {
   readonly public: boolean
   readonly maxFileSize: number | null
@@ -20,7 +20,7 @@ export const createBucket = (input: BucketSettings & { readonly name: string }) 
 export const changeBucket = ({ name, ...settings }: BucketSettings & { readonly name: string }) =>
   put<'storage.updateBucket'>(`storage/buckets/${segment(name)}`, settings)
 
-/** With its objects. */
+/** Deletes a bucket with its objects. */
 export const deleteBucket = (name: string) =>
   remove<'storage.deleteBucket'>(`storage/buckets/${segment(name)}`, { force: true })
 
@@ -32,7 +32,7 @@ export const bucketOf = (name: string) => storage.bucket(name)
 
 const pageSize = 100
 
-/** Objects and folders below a prefix. */
+/** Lists objects and folders below a prefix. */
 export async function listObjects(
   bucket: string,
   prefix: string,
@@ -47,21 +47,21 @@ export async function listObjects(
   return { items: [...folders, ...page.items], next: page.nextCursor }
 }
 
-/** What names share up to a slash, which it ends with. */
+/** Folder: the prefix that object names share up to a slash, including the slash. */
 export interface Folder {
   readonly folder: string
 }
 
-/** Where the browser saves an object from. */
+/** Returns the URL from which the browser downloads an object. */
 export const downloadAddress = (bucket: string, name: string) => `${objectAddress(bucket, name)}?download=`
 
 export const objectAddress = (bucket: string, name: string) =>
   `/api/storage/${segment(bucket)}/${name.split('/').map(segment).join('/')}`
 
-/** Policies on objects that many projects want. */
+/** Templates of common object policies. */
 export const policyTemplates = [
   { value: 'user-own-files', label: 'Users read and write their own objects' },
-  { value: 'public-read-auth-write', label: 'Everybody reads, users write their own' },
+  { value: 'public-read-auth-write', label: 'Everyone reads, users write their own objects' },
   { value: 'bucket-scoped', label: 'Signed-in users read and write everything' },
 ] as const
 

@@ -6,7 +6,7 @@ import { type Bucket, changeBucket, createBucket } from './api.ts'
 
 const megabyte = 1_000_000
 
-/** @param bucket the one to change; without it a new one */
+/** Edits a bucket. @param bucket bucket to change; undefined for a new one */
 export function BucketForm({ bucket, onClose }: { readonly bucket?: Bucket; readonly onClose: () => void }) {
   const [name, setName] = useState(bucket?.name ?? '')
   const [isPublic, setPublic] = useState(bucket?.public ?? false)
@@ -50,29 +50,29 @@ export function BucketForm({ bucket, onClose }: { readonly bucket?: Bucket; read
           onChange={setName}
           isCode
           required
-          hint="Part of addresses. Lower-case letters, digits and hyphens; it cannot be changed."
+          hint="Part of URLs: lower-case letters, digits and hyphens. The name cannot be changed."
         />
       )}
       <Checkbox
-        label="Everybody can read its objects"
-        hint="Without a token, whatever policies say. Writing is by policies in any case."
+        label="Public: everyone can read its objects"
+        hint="Reading needs no token and ignores policies. Writing always requires policies."
         checked={isPublic}
         onChange={setPublic}
       />
       <TextField
-        label="Largest file, in MB"
+        label="Maximum file size in MB"
         inputMode="decimal"
         value={megabytes}
         onChange={setMegabytes}
-        hint="Empty: the limit of the server."
-        error={isSizeUsable ? undefined : 'A number above 0, or nothing.'}
+        hint="Leave empty for the limit of the server."
+        error={isSizeUsable ? undefined : 'Enter a number above 0, or leave empty.'}
       />
       <TextField
         label="Types"
         value={types}
         onChange={setTypes}
         isCode
-        hint="Separated by commas: image/*, application/pdf. Empty: any."
+        hint="Separated by commas: image/*, application/pdf. Leave empty for any type."
       />
     </FormDialog>
   )

@@ -16,7 +16,7 @@ import { PolicyForm } from './policy-form.tsx'
 import { Uploads } from './uploads.tsx'
 import { useUploads } from './use-uploads.ts'
 
-/** Objects of a bucket, folder by folder. The address keeps the prefix and the open object. */
+/** Lists the objects of a bucket by folder. The URL stores the prefix and the open object. */
 export function BucketView({ bucket }: { readonly bucket: string }) {
   const [search, setSearch] = useSearchParams()
   const prefix = search.get('prefix') ?? ''
@@ -35,7 +35,7 @@ export function BucketView({ bucket }: { readonly bucket: string }) {
     for (const file of files) uploads.add(folder + file.name, file)
   }
   return (
-    // The button is the way by keyboard.
+    // Keyboard users have the Upload button.
     <section
       aria-label={`Bucket ${bucket}`}
       onDragOver={(event) => event.preventDefault()}
@@ -92,7 +92,7 @@ export function BucketView({ bucket }: { readonly bucket: string }) {
             rowKey={(row) => ('folder' in row ? row.folder : row.name)}
             href={(row) => ('folder' in row ? at({ prefix: row.folder }) : at({ prefix, object: row.name }))}
             selectedKey={opened ?? undefined}
-            empty="No object here. Drop files, or press Upload."
+            empty="No objects here. Drop files, or select Upload."
             columns={[
               {
                 key: 'name',
@@ -136,7 +136,7 @@ export function BucketView({ bucket }: { readonly bucket: string }) {
   )
 }
 
-/** The way to a folder, each step a link. */
+/** Renders the path to a folder, with a link for each step. */
 function Folders({ bucket, folder }: { readonly bucket: string; readonly folder: string }) {
   const steps = folder.split('/').slice(0, -1)
   const base = `/storage/${encodeURIComponent(bucket)}`

@@ -36,7 +36,7 @@ export function BucketsView() {
           </>
         }
       >
-        Files of users, in buckets. Policies on <code>basalt.objects</code> say who reads and writes them.
+        Files of users, in buckets. Policies on <code>basalt.objects</code> control who reads and writes them.
       </PageHeader>
       <Loaded query={buckets}>
         {(items) => (
@@ -45,16 +45,16 @@ export function BucketsView() {
             rows={items}
             rowKey={({ id }) => id}
             href={({ name }) => `/storage/${encodeURIComponent(name)}`}
-            empty="There is no bucket yet."
+            empty="No buckets yet."
             columns={[
               { key: 'name', title: 'Name', cell: ({ name }) => name },
               {
                 key: 'access',
                 title: 'Reading',
                 cell: (bucket) =>
-                  bucket.public ? <Badge tone="warning">Everybody</Badge> : <Badge>By policies</Badge>,
+                  bucket.public ? <Badge tone="warning">Everyone</Badge> : <Badge>By policy</Badge>,
               },
-              { key: 'size', title: 'Largest file', cell: limitOf, align: 'end' },
+              { key: 'size', title: 'Maximum file size', cell: limitOf, align: 'end' },
               {
                 key: 'types',
                 title: 'Types',
@@ -102,7 +102,7 @@ export function BucketsView() {
 }
 
 const limitOf = ({ maxFileSize }: Bucket) =>
-  maxFileSize === undefined ? 'That of the server' : formatBytes(maxFileSize)
+  maxFileSize === undefined ? 'Server limit' : formatBytes(maxFileSize)
 
 function DeleteBucket({ bucket, onClose }: { readonly bucket: Bucket; readonly onClose: () => void }) {
   const action = useAction(deleteBucket, {

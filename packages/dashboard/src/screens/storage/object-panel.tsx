@@ -12,13 +12,13 @@ import { SidePanel } from '../../ui/side-panel.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { bucketOf, downloadAddress, type Folder, objectAddress } from './api.ts'
-import { PlaceForm } from './place-form.tsx'
 import { Preview } from './preview.tsx'
+import { RelocateForm } from './relocate-form.tsx'
 
 interface ObjectPanelProps {
   readonly bucket: string
   readonly name: string
-  /** Missing when it is not among the rows that are loaded. */
+  /** Object to show; undefined if it is not among the loaded rows. */
   readonly object: StoredObject | Folder | undefined
   readonly onClose: () => void
 }
@@ -45,7 +45,7 @@ export function ObjectPanel({ bucket, name, object, onClose }: ObjectPanelProps)
       }
     >
       {object === undefined || !('name' in object) ? (
-        <Empty>This object is not in the list as it is filtered.</Empty>
+        <Empty>The current filter excludes this object.</Empty>
       ) : (
         <>
           <KeyValue
@@ -70,7 +70,7 @@ export function ObjectPanel({ bucket, name, object, onClose }: ObjectPanelProps)
         <DeleteObject bucket={bucket} name={name} onClose={closeDialog} onDeleted={onClose} />
       )}
       {(dialog === 'move' || dialog === 'copy') && (
-        <PlaceForm bucket={bucket} name={name} verb={dialog} onClose={closeDialog} onDone={onClose} />
+        <RelocateForm bucket={bucket} name={name} verb={dialog} onClose={closeDialog} onDone={onClose} />
       )}
     </SidePanel>
   )
@@ -83,24 +83,24 @@ const lives = [
   { value: '604800', label: '1 week' },
 ] as const
 
-/** An address that opens the object without a token, for a time. */
+/** Creates a URL that opens the object without a token until it expires. */
 function SignedLink({ bucket, name }: { readonly bucket: string; readonly name: string }) {
   const [life, setLife] = useState<(typeof lives)[number]['value']>('3600')
   const sign = useAction(() => bucketOf(bucket).sign(name, { expiresIn: Number(life) }))
   const revoke = useAction(() => bucketOf(bucket).revoke(name), {
-    done: 'Signed links of this object no longer work.',
+    done: 'Signed links of this object are revoked.',
     onDone: sign.reset,
   })
   return (
     <Section title="Signed link">
       <Form onSubmit={() => sign.run()}>
-        <Select label="Works for" value={life} choices={lives} onChange={setLife} />
+        <Select label="Valid for" value={life} choices={lives} onChange={setLife} />
         <p>
           <Button type="submit" isPending={sign.isPending}>
             Create link
           </Button>{' '}
           <Button onClick={() => revoke.run()} isPending={revoke.isPending}>
-            End all links
+            Revoke all links
           </Button>
         </p>
       </Form>

@@ -16,7 +16,7 @@ where schemaname = 'basalt' and tablename = 'objects'
 order by policyname;
 `
 
-/** Policies on the objects of a bucket, from a template. */
+/** Creates policies on the objects of a bucket from a template. */
 export function PolicyForm({ bucket, onClose }: { readonly bucket: string; readonly onClose: () => void }) {
   const [template, setTemplate] = useState<PolicyTemplate>('user-own-files')
   const form = useId()

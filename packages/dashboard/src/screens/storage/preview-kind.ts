@@ -11,7 +11,7 @@ const pictures = new Set([
 ])
 const texts = new Set(['application/json', 'application/xml', 'application/javascript', 'application/sql'])
 
-/** By the type that the server has found in the content. */
+/** Returns the kind of preview for the type that the server detected in the content. */
 export function previewKind(contentType: string): PreviewKind {
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase()
   if (pictures.has(type)) return 'picture'

@@ -9,11 +9,11 @@ import { bucketOf } from './api.ts'
 import styles from './preview.module.css'
 import { previewKind } from './preview-kind.ts'
 
-/** Larger pictures are downloaded instead. */
+/** Maximum size of an image preview. Larger images can only be downloaded. */
 const mostPictureBytes = 20_000_000
 const mostTextBytes = 64 * 1024
 
-/** What the object holds, without running any of it. */
+/** Shows the content of an object without running any of it. */
 export function Preview({ object }: { readonly object: StoredObject }) {
   const kind = previewKind(object.contentType)
   if (kind === 'none' || object.size === 0) return null
@@ -30,7 +30,7 @@ export function Preview({ object }: { readonly object: StoredObject }) {
   )
 }
 
-/** A picture runs nothing, an SVG neither, as the source of an image element. */
+/** Shows an image. Images run no scripts, and neither does an SVG as the source of an image element. */
 function Picture({ object }: { readonly object: StoredObject }) {
   const content = useApi(['storage', 'content', object.id, object.updatedAt], async (signal) =>
     (await bucketOf(object.bucket).download(object.name, { signal })).blob(),

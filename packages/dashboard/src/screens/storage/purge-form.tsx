@@ -6,15 +6,15 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { countOf } from '../../ui/format.ts'
 import { purgeCopies } from './api.ts'
 
-/** Removes what the content delivery network before the server keeps. */
+/** Purges cached copies from the content delivery network. */
 export function PurgeForm({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('')
   const [isWhole, setWhole] = useState(false)
   const action = useAction(purgeCopies, {
     done: ({ operation, submitted, provider }) =>
       provider === 'nop'
-        ? 'No content delivery network is configured: there is nothing to purge.'
-        : `Purge of ${operation === 'purge_all' ? 'all copies' : countOf(submitted, 'address', 'addresses')} recorded.`,
+        ? 'No content delivery network is configured. There is nothing to purge.'
+        : `Purge of ${operation === 'purge_all' ? 'all copies' : countOf(submitted, 'URL')} recorded.`,
     failure: 'view',
     onDone: onClose,
   })
@@ -31,15 +31,15 @@ export function PurgeForm({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
     >
       <TextArea
-        label="Addresses, one in a line"
+        label="URLs, one per line"
         value={text}
         onChange={setText}
         rows={4}
         isCode
         disabled={isWhole}
-        hint="Absolute, as clients have them. Objects that are replaced or deleted are purged without this."
+        hint="Absolute URLs as clients use them. Replaced and deleted objects are purged automatically."
       />
-      <Checkbox label="All copies" hint="Once a minute." checked={isWhole} onChange={setWhole} />
+      <Checkbox label="All copies" hint="At most once a minute." checked={isWhole} onChange={setWhole} />
       <AsCode request={{ method: 'POST', path: '/api/admin/storage/cdn/purge', body }} />
     </FormDialog>
   )

@@ -15,19 +15,19 @@ journeys('dashboard › storage', () => {
     await dashboard?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   })
-  // The scripts that policies have stopped, and the service worker that the server has refused.
+  // Expected problems are scripts stopped by policies and a service worker refused by the server.
   afterEach(() => dashboard.expectNoProblems(/Blocked script execution/, /bad HTTP response code \(403\)/))
 
   const hostileName = '"><img src=x onerror=document.title=1>.html'
   const objects = () => dashboard.app.sql('select bucket, name, size::int from basalt.objects order by name')
 
-  test('a bucket with limits is created', async () => {
+  test('creates a bucket with limits', async () => {
     const { app, page } = dashboard
     await dashboard.open('/storage')
-    await page.getByText('There is no bucket yet.').waitFor()
+    await page.getByText('No buckets yet.').waitFor()
     await page.getByRole('button', { name: 'New bucket' }).click()
     await page.getByLabel('Name').fill('photos')
-    await page.getByLabel('Largest file, in MB').fill('5')
+    await page.getByLabel('Maximum file size in MB').fill('5')
     await dashboard.expectAccessible()
     await page.getByRole('button', { name: 'Create bucket' }).click()
     await page.getByRole('link', { name: 'photos' }).waitFor()
@@ -36,23 +36,23 @@ journeys('dashboard › storage', () => {
     ])
   })
 
-  test('copies of a content delivery network are purged', async () => {
+  test('purges copies of a content delivery network', async () => {
     const { app, page } = dashboard
     await dashboard.open('/storage')
     await page.getByRole('button', { name: 'Purge CDN' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Addresses').fill('photos/a.jpg')
+    await dialog.getByLabel('URLs').fill('photos/a.jpg')
     await dialog.getByRole('button', { name: 'Purge', exact: true }).click()
     await dialog.getByText('urls must contain absolute public URLs').waitFor()
-    await dialog.getByLabel('Addresses').fill('https://cdn.example/a.jpg https://cdn.example/b.jpg')
+    await dialog.getByLabel('URLs').fill('https://cdn.example/a.jpg https://cdn.example/b.jpg')
     await dialog.getByRole('button', { name: 'Purge', exact: true }).click()
-    await page.getByText('there is nothing to purge').waitFor()
+    await page.getByText('There is nothing to purge').waitFor()
     expect(await app.sql("select detail from basalt.audit where action = 'cdn.purge_urls'")).toMatchObject([
       { detail: { provider: 'nop', submitted: 2 } },
     ])
   })
 
-  test('files are uploaded in parts, and one above the limit says so', async () => {
+  test('uploads files in parts, and shows that one exceeds the limit', async () => {
     const { page } = dashboard
     await dashboard.open('/storage/photos')
     const picker = page.getByLabel('Files to upload')
@@ -73,7 +73,7 @@ journeys('dashboard › storage', () => {
     await dashboard.expectAccessible()
   })
 
-  test('a page that was uploaded is shown and does not run', async () => {
+  test('shows an uploaded page without running it', async () => {
     const { page } = dashboard
     await page.getByRole('link', { name: hostileName }).click()
     await page.frameLocator('iframe').getByRole('heading', { name: 'Hi' }).waitFor()
@@ -81,7 +81,7 @@ journeys('dashboard › storage', () => {
     await dashboard.screenshot('storage')
   })
 
-  test('a signed link opens the object without a session, until all are ended', async () => {
+  test('opens a signed link without a session, until all links are revoked', async () => {
     const { app, page } = dashboard
     await page.getByRole('button', { name: 'Create link' }).click()
     const link = await page.getByRole('figure', { name: 'Signed link' }).locator('pre').textContent()
@@ -92,12 +92,12 @@ journeys('dashboard › storage', () => {
     expect(link).toContain(`${app.url}/api/storage/photos/`)
     const [status, policy] = await read()
     expect([status, policy]).toEqual([200, expect.stringContaining('sandbox')])
-    await page.getByRole('button', { name: 'End all links' }).click()
-    await page.getByText('Signed links of this object no longer work.').waitFor()
+    await page.getByRole('button', { name: 'Revoke all links' }).click()
+    await page.getByText('Signed links of this object are revoked.').waitFor()
     expect((await read())[0]).not.toBe(200)
   })
 
-  test('an object is moved, and deleted', async () => {
+  test('moves and deletes an object', async () => {
     const { page } = dashboard
     await page.getByRole('button', { name: 'Move' }).click()
     await page.getByLabel('Name').fill('pages/hi.html')
@@ -112,7 +112,7 @@ journeys('dashboard › storage', () => {
     expect(await objects()).toEqual([{ bucket: 'photos', name: 'plain.txt', size: 700_000 }])
   })
 
-  test('a long list is read page by page, folders first', async () => {
+  test('reads a long list page by page, folders first', async () => {
     const { app, page } = dashboard
     await app.sql(
       "insert into basalt.stored_bytes (key) select md5('page' || n) from generate_series(1, 150) n",
@@ -131,7 +131,7 @@ journeys('dashboard › storage', () => {
     await app.sql("delete from basalt.objects where name <> 'plain.txt'")
   })
 
-  test('a bucket is deleted with its objects once its name was typed', async () => {
+  test('deletes a bucket with its objects once its name is typed', async () => {
     const { app, page } = dashboard
     await dashboard.open('/storage')
     await page.getByRole('button', { name: 'Actions of photos' }).click()
@@ -140,11 +140,11 @@ journeys('dashboard › storage', () => {
     expect(await confirm.isDisabled()).toBe(true)
     await page.getByLabel('Type photos to confirm').fill('photos')
     await confirm.click()
-    await page.getByText('There is no bucket yet.').waitFor()
+    await page.getByText('No buckets yet.').waitFor()
     expect(await app.sql('select from basalt.buckets')).toEqual([])
   })
 
-  test('what users upload runs nothing on this origin', async () => {
+  test('runs no uploaded content on this origin', async () => {
     const { app, context } = dashboard
     const token = await app.adminToken()
     const upload = async (name: string, type: string, body: string) => {
@@ -161,7 +161,7 @@ journeys('dashboard › storage', () => {
     const worker = await upload('worker.js', 'text/javascript', `addEventListener('fetch', () => {})`)
 
     const page = await context.newPage()
-    // Opened, it is saved. Should a proxy drop the disposition, the policy remains.
+    // The browser saves the file. If a proxy drops the disposition, the policy still applies.
     const download = page.waitForEvent('download')
     await page.goto(drawing).catch(() => undefined)
     expect((await download).suggestedFilename()).toBe('drawing.svg')
@@ -173,7 +173,7 @@ journeys('dashboard › storage', () => {
     await page.goto(drawing)
     expect(await page.evaluate(() => document.documentElement.tagName)).toBe('svg')
     expect(await page.evaluate(() => document.documentElement.hasAttribute('data-ran'))).toBe(false)
-    // A page of this origin without a policy.
+    // This page of the origin has no policy.
     await page.route(`${app.url}/bare`, (route) =>
       route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }),
     )

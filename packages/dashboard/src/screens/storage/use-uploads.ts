@@ -18,23 +18,23 @@ export interface UploadList {
   readonly items: readonly Upload[]
   readonly add: (name: string, file: File) => void
   readonly pause: (id: number) => void
-  /** Continues where it was paused or has failed. */
+  /** Resumes a paused or failed upload. */
   readonly resume: (id: number) => void
-  /** Takes it from the list, and ends it. */
+  /** Cancels an upload and removes it from the list. */
   readonly discard: (id: number) => void
 }
 
-/** Where uploads of this page were cut off: after a reload they begin anew. */
-const begun = new Map<string, string>()
+/** Ids of unfinished uploads of this page. After a reload they restart. */
+const unfinished = new Map<string, string>()
 const store = {
-  getItem: (key: string) => begun.get(key) ?? null,
-  setItem: (key: string, value: string) => void begun.set(key, value),
-  removeItem: (key: string) => void begun.delete(key),
+  getItem: (key: string) => unfinished.get(key) ?? null,
+  setItem: (key: string, value: string) => void unfinished.set(key, value),
+  removeItem: (key: string) => void unfinished.delete(key),
 }
 
 let lastId = 0
 
-/** Uploads to a bucket, in parts. They end with the view. */
+/** Uploads to a bucket in parts. Uploads end with the view. */
 export function useUploads(bucket: string): UploadList {
   const [items, setItems] = useState<readonly Upload[]>([])
   const running = useRef(new Map<number, AbortController>())

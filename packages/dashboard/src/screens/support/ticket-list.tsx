@@ -44,7 +44,7 @@ export function TicketList() {
         <>
           <Toolbar label="Tickets">
             <FilterField
-              label="Search subjects and addresses"
+              label="Search subjects and email addresses"
               value={values.search ?? ''}
               onChange={(search) => set({ search })}
             />
@@ -58,7 +58,7 @@ export function TicketList() {
                 ...ticketStatuses.map((status) => ({ value: status, label: status })),
               ]}
             />
-            <FilterField label="Id of a user" value={values.user ?? ''} onChange={(user) => set({ user })} />
+            <FilterField label="User id" value={values.user ?? ''} onChange={(user) => set({ user })} />
           </Toolbar>
           <LoadedRows list={tickets}>
             {(rows) => (

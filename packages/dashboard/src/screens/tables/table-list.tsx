@@ -44,7 +44,7 @@ export function TableList({ current }: { readonly current: string | undefined })
                     <Link href="/sql">run SQL</Link>.
                   </>
                 ) : (
-                  'No table has this name.'
+                  'No tables match.'
                 )}
               </p>
             )}

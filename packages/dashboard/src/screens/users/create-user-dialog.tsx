@@ -59,7 +59,7 @@ export function CreateUserDialog({ onClose, onCreated }: CreateUserDialogProps) 
           />
           <TextField
             label="Phone"
-            hint="International form, such as +14155550132"
+            hint="International format, such as +14155550132"
             type="tel"
             value={phone}
             onChange={setPhone}

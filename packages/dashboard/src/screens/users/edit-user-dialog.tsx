@@ -50,7 +50,7 @@ export function EditUserDialog({ user, onClose }: { readonly user: User; readonl
       />
       <TextField
         label="Phone"
-        hint="International form, such as +14155550132; empty: none"
+        hint="International format, such as +14155550132; empty: none"
         type="tel"
         value={phone}
         onChange={setPhone}

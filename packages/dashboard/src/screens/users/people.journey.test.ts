@@ -151,7 +151,7 @@ journeys('people', () => {
     await page.getByText(`${app.url}/api/auth/oauth/github/callback`).waitFor()
     await page.getByRole('button', { name: 'Test' }).click()
     await page.getByText('client_id is not set').waitFor()
-    await page.getByLabel('Users may sign in with it').check()
+    await page.getByLabel('Users can sign in with this provider').check()
     await page.getByLabel('Client id').fill('an id')
     await page.getByLabel('Client secret').fill('a secret')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -169,7 +169,7 @@ journeys('people', () => {
     // Later: the secret is not shown, and stays when the field is left empty.
     await page.reload()
     await page.getByRole('link', { name: 'GitHub' }).click()
-    await page.getByText('Set; empty: stays as it is. It is never shown.').waitFor()
+    await page.getByText('Set. Leave empty to keep it. It is never shown.').waitFor()
     expect(await page.getByLabel('Client secret').inputValue()).toBe('')
     expect(await page.content()).not.toContain('a secret')
     const sealed = () =>
@@ -184,7 +184,7 @@ journeys('people', () => {
   test('a template is changed, previewed without running it, sent and reset', async () => {
     const { app, page } = dashboard
     await dashboard.open('/mail/auth.magic_link')
-    const preview = page.getByTitle('Preview of the mail')
+    const preview = page.getByTitle('Mail preview')
     const source = async () => (await preview.getAttribute('srcdoc')) ?? ''
     await preview.contentFrame().getByRole('link', { name: 'Sign in' }).waitFor()
     await dashboard.screenshot('mail-template')
@@ -209,13 +209,13 @@ journeys('people', () => {
     await page.getByRole('alert').filter({ hasText: 'the template was changed since it was read' }).waitFor()
     const subject = () => app.sql('select subject_template as is from basalt.email_templates')
     expect(await subject()).toEqual([{ is: 'Other' }])
-    await page.getByRole('button', { name: 'Save mine over it' }).click()
+    await page.getByRole('button', { name: 'Overwrite with my changes' }).click()
     await expect.poll(subject).toEqual([{ is: 'Mine' }])
     await page.getByLabel('To', { exact: true }).fill('test@example.com')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     expect((await inbox.take('test@example.com')).html).toContain('Hi &lt;i&gt;')
     await page.getByRole('button', { name: 'Reset' }).click()
-    await page.getByRole('button', { name: 'Delete the changed template' }).click()
+    await page.getByRole('button', { name: 'Delete custom template' }).click()
     await expect.poll(stored).toEqual([])
     await expect.poll(source).toContain('Sign in')
     // axe waits for an answer of every frame, and nothing runs in this one.

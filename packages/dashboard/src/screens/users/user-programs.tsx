@@ -12,7 +12,7 @@ export function UserPrograms({ id }: { readonly id: string }) {
   const grants = useApi(key, (signal) => listGrants(id, signal))
   const revoke = useAction((grant: string) => revokeGrant(id, grant), {
     invalidates: [key],
-    done: 'Grant revoked; its tokens end within a second.',
+    done: 'Grant revoked. Its tokens expire within a second.',
   })
   return (
     <>

@@ -4,7 +4,7 @@ import { Select, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { bucketOf, listBuckets } from './api.ts'
 
-interface PlaceFormProps {
+interface RelocateFormProps {
   readonly bucket: string
   readonly name: string
   readonly verb: 'move' | 'copy'
@@ -12,8 +12,8 @@ interface PlaceFormProps {
   readonly onDone: () => void
 }
 
-/** Where an object is moved or copied to. It never replaces another. */
-export function PlaceForm({ bucket, name, verb, onClose, onDone }: PlaceFormProps) {
+/** Moves or copies an object. It never replaces another one. */
+export function RelocateForm({ bucket, name, verb, onClose, onDone }: RelocateFormProps) {
   const [toBucket, setToBucket] = useState(bucket)
   const [toName, setToName] = useState(name)
   const buckets = useApi(['storage', 'buckets'], listBuckets)

@@ -1,12 +1,12 @@
 import { parseInert } from '../../ui/inert-html.ts'
 
 /**
- * HTML of a mail for a frame without scripts. The frame has the policy of the page: styles need its nonce, and attributes
- * with styles are refused, so that they become rules. Pictures of other places are replaced by what they stand for. What
- * this misreads is not shown as meant; it cannot run, because the frame is sandboxed.
+ * Prepares the HTML of a mail for a frame without scripts. The frame has the Content Security Policy of the page: styles need
+ * its nonce, and style attributes are refused, so they become rules. Images from other hosts are replaced by their alternative
+ * text. Misread HTML is shown differently but cannot run, because the frame is sandboxed.
  */
-export function showable(html: string, nonce: string): string {
-  // Before it is parsed: the policy refuses these in documents that are not shown, too.
+export function sandboxHtml(html: string, nonce: string): string {
+  // This happens before parsing, because the policy also refuses these in documents that are not shown.
   const inert = html.replace(/<[^>]*>/g, (tag) =>
     tag
       .replace(/\sstyle\s*=\s*("[^"]*"|'[^']*')/gi, ' data-mail-style=$1')
@@ -36,12 +36,12 @@ export function showable(html: string, nonce: string): string {
     rules.push(`.mail-${index}{${element.getAttribute('data-mail-style')}}`)
     element.removeAttribute('data-mail-style')
   }
-  // Rules cannot end their element.
+  // Rules must not end their element.
   const sheet = rules.join('\n').replaceAll('<', '\\3c ').replace(otherAddress, 'none')
   return `<!doctype html><style nonce="${nonce}">${sheet}</style>${page.body.innerHTML}`
 }
 
-/** What the policy would refuse: handlers, and what is loaded from elsewhere. */
+/** Returns true for attributes that the policy refuses: event handlers, and resources of other hosts. */
 function isRefused(name: string, value: string): boolean {
   if (/^(data-mail-)?on/.test(name) || name === 'srcset' || name === 'background' || name === 'poster')
     return true
