@@ -83,7 +83,7 @@ journeys('dashboard › path of the guide', () => {
     for (const email of ['ada@example.com', 'ben@example.com']) {
       await go('Users')
       await page.getByRole('button', { name: 'Create or invite' }).click()
-      await page.getByLabel('How').selectOption('create')
+      await page.getByLabel('Method').selectOption('create')
       await page.getByRole('textbox', { name: 'Email' }).fill(email)
       await page.getByRole('button', { name: 'Create user' }).click()
       await page.getByRole('heading', { name: email }).waitFor()
@@ -131,9 +131,9 @@ journeys('dashboard › path of the guide', () => {
     await apply()
     expect(
       await app.sql(`
-        select p.polcmd, array_agg(m.name ~ '_add_shared_to_todo.sql$' order by m.name) as "isKept"
+        select p.polcmd, array_agg(m.name ~ '_add_shared_to_todo.sql$' order by m.name) as "isStored"
         from pg_policy p, basalt.project_migrations m where p.polname = 'shared' group by p.polcmd`),
-    ).toEqual([{ polcmd: 'r', isKept: [false, true] }])
+    ).toEqual([{ polcmd: 'r', isStored: [false, true] }])
 
     // Bob now sees the row, and a policy test of the project covers it.
     await page.goto(link)

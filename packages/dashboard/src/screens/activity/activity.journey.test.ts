@@ -25,8 +25,8 @@ journeys('dashboard › logs, requests, audit, usage and statements', () => {
     expect(status).toBe(201)
     const id = headers.get('x-request-id') ?? ''
     // The request is recorded after the response.
-    const isKept = () => dashboard.app.sql('select from basalt.requests where request_id = $1', [id])
-    await expect.poll(isKept).toHaveLength(1)
+    const isRecorded = () => dashboard.app.sql('select from basalt.requests where request_id = $1', [id])
+    await expect.poll(isRecorded).toHaveLength(1)
     return id
   }
 

@@ -109,7 +109,7 @@ export function AuditScreen() {
               ]}
               {...moreOf(list)}
             />
-            <ShownEntry entry={rows.find(({ id }) => id === shownId)} onClose={() => show(undefined)} />
+            <EntryPanel entry={rows.find(({ id }) => id === shownId)} onClose={() => show(undefined)} />
           </>
         )}
       </LoadedRows>
@@ -122,7 +122,7 @@ function Target({ entry }: { readonly entry: AuditEntry }) {
   return entry.target === null ? '–' : <code>{entry.target}</code>
 }
 
-function ShownEntry({
+function EntryPanel({
   entry,
   onClose,
 }: {

@@ -15,22 +15,22 @@ import { SubscriberForm } from './subscriber-form.tsx'
 /** Shows the messages that a subscriber would have received since a time. */
 export function PastPreview() {
   const [since, setSince] = useState('')
-  const [asked, setAsked] = useState<Subscriber & { readonly since?: string | undefined }>()
+  const [request, setRequest] = useState<Subscriber & { readonly since?: string | undefined }>()
   const list = usePages(
-    ['realtime', 'preview', asked],
+    ['realtime', 'preview', request],
     async (cursor, signal) => {
-      const { since: from, ...subscriber } = asked ?? { as: 'admin', tables: '' }
+      const { since: from, ...subscriber } = request ?? { as: 'admin', tables: '' }
       const page = await preview(subscriber, { since: from, cursor }, signal)
       return { items: [page], next: page.nextCursor }
     },
-    { enabled: asked !== undefined },
+    { enabled: request !== undefined },
   )
-  const query = asked && new URLSearchParams({ as: asked.as, tables: asked.tables }).toString()
+  const query = request && new URLSearchParams({ as: request.as, tables: request.tables }).toString()
   return (
     <>
       <SubscriberForm
         action="Preview"
-        onSubmit={(subscriber) => setAsked({ ...subscriber, since: toInstant(since) })}
+        onSubmit={(subscriber) => setRequest({ ...subscriber, since: toInstant(since) })}
       >
         <TextField
           label="Since"
@@ -40,7 +40,7 @@ export function PastPreview() {
           hint="Leave empty for the whole log."
         />
       </SubscriberForm>
-      {asked !== undefined && (
+      {request !== undefined && (
         <LoadedRows list={list}>
           {(pages) => {
             const decided = pages.reduce((sum, page) => sum + page.decided, 0)

@@ -24,7 +24,7 @@ export function RealtimeScreen() {
         actions={
           <AsCode
             request={{ method: 'GET', path: '/api/admin/realtime/connections' }}
-            client={`for await (const change of client.from('posts').changes()) console.log(change)`}
+            client={`import { subscribe } from '@basaltdb/client/realtime'\n\nsubscribe(client, ['posts'], { onChange: (change) => console.log(change) })`}
           />
         }
       >

@@ -203,8 +203,8 @@ journeys('dashboard › search, embeddings and support', () => {
     await dashboard.screenshot('support')
     await page.getByRole('link', { name: 'Door <b>broken</b>' }).click()
     await page.getByText('<img src=x onerror=alert(1)>').waitFor()
-    await page.getByLabel('Answer').fill('Push it.')
-    await button('Answer').click()
+    await page.getByLabel('Reply').fill('Push it.')
+    await button('Reply').click()
     await page.getByText('mailed', { exact: false }).first().waitFor()
     await page.getByRole('list', { name: 'Messages' }).getByText('Push it.').waitFor()
     await dashboard.expectAccessible()
@@ -213,7 +213,7 @@ journeys('dashboard › search, embeddings and support', () => {
     await button('Close ticket').click()
     const stored = () => app.sql('select status from basalt.support_tickets')
     await expect.poll(stored).toEqual([{ status: 'closed' }])
-    await button('Open again').click()
+    await button('Reopen ticket').click()
     await expect.poll(stored).toEqual([{ status: 'open' }])
     expect(await app.sql(`select body from basalt.support_messages where author = 'support'`)).toEqual([
       { body: 'Push it.' },

@@ -1,4 +1,4 @@
-/** The heading of a column of buttons, which name what they act on. */
+/** Renders the hidden heading of a column of buttons. */
 export function ActionsTitle() {
   return <span className="visually-hidden">Actions</span>
 }

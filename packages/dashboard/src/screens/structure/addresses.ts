@@ -1,8 +1,8 @@
-/** Addresses of the screen, below `/admin`. */
+/** Returns the path of a table in this screen, below `/admin`. */
 export const tableAddress = ({ schema, name }: { readonly schema: string; readonly name: string }) =>
   `/structure/tables/${encodeURIComponent(schema)}/${encodeURIComponent(name)}`
 
-/** A table with its neighbours. */
+/** Returns the path of the diagram of a table and its neighbours. */
 export const diagramAddress = ({ schema, name }: { readonly schema: string; readonly name: string }) =>
   `/structure?${new URLSearchParams({ view: 'diagram', schema, near: name })}`
 

@@ -11,7 +11,7 @@ export type EnumType = Objects['enums'][number]
 export type DatabaseFunction = Objects['functions'][number]
 export type Objects = ApiResponse<'structure.objects'>
 
-/** As the plan takes it: the members are those of its kind. */
+/** Change in the format of the plan request. Its members depend on the kind. */
 export interface Change {
   readonly kind: string
   readonly schema: string
@@ -21,7 +21,7 @@ export interface Change {
 
 export type Warning = Plan['warnings'][number]
 export type Plan = ApiResponse<'structure.plan'>
-export type Applied = ApiResponse<'structure.apply'>
+export type ApplyResult = ApiResponse<'structure.apply'>
 export type Migrations = ApiResponse<'structure.migrations'>
 export type DiagramTable = Diagram['tables'][number]
 export type DiagramReference = Diagram['references'][number]
@@ -58,7 +58,7 @@ export const readMigration = (name: string) =>
 export const planChange = (body: { readonly change: Change } | { readonly sql: string }) =>
   post<'structure.plan'>(`${path}/plan`, body)
 
-/** How long an index of a large table may take to build. */
+/** Time limit for building an index of a large table, in milliseconds. */
 const applyTimeoutMs = 600_000
 
 export const applyScript = (body: {

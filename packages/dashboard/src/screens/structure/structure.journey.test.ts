@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
-journeys('structure', () => {
+journeys('dashboard › structure', () => {
   let dashboard: Dashboard
 
   beforeAll(async () => {
@@ -22,13 +22,13 @@ journeys('structure', () => {
     await dialog().getByLabel('SQL of the change').waitFor()
     await dialog().getByRole('button', { name: 'Apply' }).click()
     await dashboard.page
-      .getByText(/^Applied, and kept in the database as \d{14}_/)
+      .getByText(/^Applied and stored in the database as \d{14}_/)
       .first()
       .waitFor()
     await expect.poll(() => dashboard.page.getByRole('dialog').count()).toBe(0)
   }
 
-  test('a table is created and protected without a terminal, and its migration is kept', async () => {
+  test('creates and protects a table without a terminal, and stores its migration', async () => {
     const { app, page } = dashboard
     await dashboard.open('/structure')
     await page.getByText('no row-level security').waitFor()
@@ -49,18 +49,18 @@ journeys('structure', () => {
     await page.getByRole('cell', { name: 'title', exact: true }).waitFor()
     expect(
       await app.sql(`
-        select c.relrowsecurity as "isProtected", p.polname as policy, m.name ~ '_create_todo.sql$' as "isKept"
+        select c.relrowsecurity as "isProtected", p.polname as policy, m.name ~ '_create_todo.sql$' as "isStored"
         from pg_class c join pg_policy p on p.polrelid = c.oid, basalt.project_migrations m
         where c.relname = 'todo'`),
-    ).toEqual([{ isProtected: true, policy: 'own', isKept: true }])
+    ).toEqual([{ isProtected: true, policy: 'own', isStored: true }])
   })
 
-  test('badges of a relation break on a phone', async () => {
+  test('wraps the badges of a relation on a phone', async () => {
     const { page } = dashboard
     await page.setViewportSize({ width: 390, height: 800 })
     for (const path of ['/structure', '/structure/tables/public/titles']) {
       await dashboard.open(path)
-      const badge = page.getByText('policies do not hold: security_invoker is off')
+      const badge = page.getByText('policies do not apply: security_invoker is off')
       await badge.waitFor()
       const { x = 0, width = 0 } = (await badge.boundingBox()) ?? {}
       expect(x + width).toBeLessThan(390)
@@ -70,7 +70,7 @@ journeys('structure', () => {
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 
-  test('what PostgreSQL refuses is shown with its SQL, mended there and applied', async () => {
+  test('shows refused SQL, which is corrected there and applied', async () => {
     const { app, page } = dashboard
     await dashboard.open('/structure/tables/public/legacy')
     await page.getByRole('button', { name: 'Change title' }).click()
@@ -92,7 +92,7 @@ journeys('structure', () => {
     expect(row).toEqual({ title: 'none' })
   })
 
-  test('row-level security is enabled with the warning of what becomes invisible, then a policy is made and changed', async () => {
+  test('enables row-level security with a warning about hidden rows, and creates and changes a policy', async () => {
     const { app, page } = dashboard
     await dashboard.open('/structure/tables/public/legacy?tab=policies')
     await dashboard.expectAccessible()
@@ -103,11 +103,11 @@ journeys('structure', () => {
     await page.getByRole('button', { name: 'Create a policy' }).click()
     await dialog().getByLabel('Name').fill('read')
     await dialog().getByLabel('Command').selectOption('select')
-    await dialog().getByLabel('Rows it shows').fill('id > 1')
+    await dialog().getByLabel('Visible rows').fill('id > 1')
     await dialog().getByRole('button', { name: 'Review' }).click()
     await apply()
     await page.getByRole('button', { name: 'Change read' }).click()
-    await dialog().getByLabel('Rows it shows').fill('id > 2')
+    await dialog().getByLabel('Visible rows').fill('id > 2')
     await dialog().getByRole('button', { name: 'Review' }).click()
     await apply()
     expect(
@@ -117,7 +117,7 @@ journeys('structure', () => {
     ).toEqual([{ polcmd: 'r', using: '(id > 2)' }])
   })
 
-  test('a check, an index, an enum value and a column are added by forms', async () => {
+  test('adds a check, an index, an enum value and a column with forms', async () => {
     const { app, page } = dashboard
     await dashboard.open('/structure/tables/public/legacy?tab=constraints')
     await page.getByRole('button', { name: 'Add a constraint' }).click()
@@ -152,7 +152,7 @@ journeys('structure', () => {
     ).toEqual([{ convalidated: true, indexed: true, format_type: 'mood' }])
   })
 
-  test('the diagram shows tables and references, moves with the list, and opens a table', async () => {
+  test('shows tables and references in the diagram, follows the list, and opens a table', async () => {
     const { app, page } = dashboard
     await app.sql(`
       create table shop (id int primary key, name text);
@@ -165,20 +165,20 @@ journeys('structure', () => {
     await list.getByRole('listitem').filter({ hasText: 'line' }).getByText('refers to sale').waitFor()
     const picture = page.getByRole('application')
     const box = (name: string) => picture.locator(`a[href$="/public/${name}"]`)
-    const placeOf = (name: string) => box(name).boundingBox()
-    // Those to tables of Basalt lead out of the picture.
+    const positionOf = (name: string) => box(name).boundingBox()
+    // References to tables of Basalt are not part of the diagram.
     const drawn = await app.sql(`
       select from pg_constraint k join pg_class c on c.oid = k.confrelid
       where k.contype = 'f' and c.relnamespace = 'public'::regnamespace`)
     await expect.poll(() => picture.locator('path[marker-end]').count()).toBe(drawn.length)
-    expect((await placeOf('shop'))?.x).toBeLessThan((await placeOf('sale'))?.x ?? 0)
+    expect((await positionOf('shop'))?.x).toBeLessThan((await positionOf('sale'))?.x ?? 0)
     await dashboard.expectAccessible()
     await dashboard.screenshot('structure-diagram')
-    const before = await placeOf('line')
+    const before = await positionOf('line')
     await picture.focus()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('+')
-    await expect.poll(async () => (await placeOf('line'))?.width).toBeGreaterThan(before?.width ?? 0)
+    await expect.poll(async () => (await positionOf('line'))?.width).toBeGreaterThan(before?.width ?? 0)
     await page.getByLabel('All columns').check()
     await box('sale').getByText('date').waitFor()
     await list.getByRole('link', { name: 'Neighbours of line' }).click()
@@ -195,7 +195,7 @@ journeys('structure', () => {
       `do $$ begin for n in 1..301 loop execute format('create table many_%s (id int)', n); end loop; end $$`,
     )
     await dashboard.open('/structure?view=diagram')
-    await page.getByText(/^30\d tables are too many for one picture/).waitFor()
+    await page.getByText(/^30\d tables are too many for one diagram/).waitFor()
     await page.getByRole('searchbox', { name: 'Find a table' }).fill('sal')
     await page.getByRole('button', { name: 'sale', exact: true }).click()
     await expect.poll(() => list.getByRole('listitem').count()).toBe(3)
@@ -204,7 +204,7 @@ journeys('structure', () => {
     )
   })
 
-  test('a table is dropped with what depends on it, once its name is typed', async () => {
+  test('drops a table with its dependents, once its name is typed', async () => {
     const { app, page } = dashboard
     await dashboard.open('/structure/tables/public/legacy')
     await page.getByRole('button', { name: 'More' }).click()

@@ -24,7 +24,7 @@ export const listTickets = (
 export const readTicket = (id: string, signal: AbortSignal) =>
   get<'support.get'>(`${path}/${segment(id)}`, {}, { signal })
 
-/** Where the browser saves what was attached to a mail from. */
+/** Returns the URL from which the browser downloads a mail attachment. */
 export const attachmentAddress = (ticketId: string, messageId: string, index: number) =>
   `/api/${path}/${segment(ticketId)}/messages/${segment(messageId)}/attachments/${index}`
 

@@ -22,7 +22,7 @@ journeys('dashboard › support', () => {
   afterAll(() => dashboard?.[Symbol.asyncDispose]())
   afterEach(() => dashboard.expectNoProblems())
 
-  test('what is attached to a mail is downloaded, and the ticket answered', async () => {
+  test('downloads a mail attachment, and replies to the ticket', async () => {
     const { app, page } = dashboard
     const token = userToken({ sub: alice, email: address })
     const opened = await app.request('POST', '/api/support/tickets', {
@@ -36,7 +36,7 @@ journeys('dashboard › support', () => {
     form.set('subject', `Re: [Ticket #${opened.json.id}] A picture`)
     form.set('text', 'See the file.')
     form.set('envelope', JSON.stringify({ from: address, to: ['help@support.example.com'] }))
-    // A name from right to left would turn what follows it around, unless it is isolated.
+    // A right-to-left name would reverse the text after it without isolation.
     form.set('attachment1', new Blob(['the log'], { type: 'text/html' }), 'שלום.html')
     const received = await fetch(`${app.url}/api/webhooks/support/email`, {
       method: 'POST',
@@ -56,7 +56,7 @@ journeys('dashboard › support', () => {
     const listed = page.getByRole('list', { name: 'Attachments' }).getByRole('listitem')
     const [attachment, missing] = [listed.first(), listed.last()]
     await attachment.waitFor()
-    expect(await missing.textContent()).toBe('film.mp4 (26.2 MB, not kept: the ticket has no room for it)')
+    expect(await missing.textContent()).toBe('film.mp4 (26.2 MB, not stored: the ticket is full)')
     expect(await missing.getByRole('link').count()).toBe(0)
     expect(await attachment.textContent()).toBe('שלום.html (7 B)')
     const isolated = attachment.locator('bdi')
@@ -65,9 +65,9 @@ journeys('dashboard › support', () => {
     await dashboard.screenshot('ticket')
     const [download] = await Promise.all([page.waitForEvent('download'), isolated.click()])
     expect(await text(await download.createReadStream())).toBe('the log')
-    await page.getByLabel('Answer').fill('Thank you.')
-    await page.getByRole('button', { name: 'Answer' }).click()
-    await page.getByText('Answered; a job mails it.').waitFor()
+    await page.getByLabel('Reply').fill('Thank you.')
+    await page.getByRole('button', { name: 'Reply' }).click()
+    await page.getByText('Reply sent. A job mails it.').waitFor()
     expect(await app.sql('select status from basalt.support_tickets')).toEqual([{ status: 'answered' }])
   })
 })

@@ -11,7 +11,7 @@ import { useFilters } from '../activity/use-filters.ts'
 import { listTickets, type Ticket, ticketStatuses } from './api.ts'
 import { StatusBadge } from './status-badge.tsx'
 
-/** Users write while the list is open. */
+/** Refetch interval in milliseconds, because users write while the list is open. */
 const refetchIntervalMs = 10_000
 
 export function TicketList() {
@@ -34,11 +34,12 @@ export function TicketList() {
           />
         }
       >
-        What users ask for help with, by the API and by mail.
+        Support requests of users, from the API and by mail.
       </PageHeader>
       {isOff ? (
         <Notice>
-          Support is off. <code>support.enabled = true</code> in the configuration lets users open tickets.
+          Support is off. Set <code>support.enabled = true</code> in the configuration to let users open
+          tickets.
         </Notice>
       ) : (
         <>
@@ -54,7 +55,7 @@ export function TicketList() {
               value={values.status ?? ''}
               onChange={(status) => set({ status })}
               choices={[
-                { value: '', label: 'Every status' },
+                { value: '', label: 'All statuses' },
                 ...ticketStatuses.map((status) => ({ value: status, label: status })),
               ]}
             />
@@ -67,7 +68,7 @@ export function TicketList() {
                 rows={rows}
                 rowKey={({ id }) => id}
                 href={({ id }) => `/support/${id}`}
-                empty={isFiltered ? 'No such tickets.' : 'No user has opened a ticket.'}
+                empty={isFiltered ? 'No tickets match.' : 'No tickets yet.'}
                 columns={[
                   { key: 'subject', title: 'Subject', cell: ({ subject }) => subject },
                   { key: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },

@@ -21,9 +21,9 @@ import {
 import { StatusBadge } from './status-badge.tsx'
 import styles from './support.module.css'
 
-/** The user writes while the ticket is open on the screen. */
+/** Refetch interval in milliseconds, because the user may write while the ticket is open. */
 const refetchIntervalMs = 5_000
-/** As many as the API answers. */
+/** Number of messages that the API returns. */
 const shownMessages = 500
 
 export function TicketView({ id }: { readonly id: string }) {
@@ -37,7 +37,7 @@ function LoadedTicket({ ticket }: { readonly ticket: TicketDetail }) {
   const isClosed = status === 'closed'
   const change = useAction(setStatus, {
     invalidates: [['support']],
-    done: isClosed ? 'Ticket opened again.' : 'Ticket closed.',
+    done: isClosed ? 'Ticket reopened.' : 'Ticket closed.',
   })
   return (
     <>
@@ -50,7 +50,7 @@ function LoadedTicket({ ticket }: { readonly ticket: TicketDetail }) {
               isPending={change.isPending}
               onClick={() => change.run({ id, status: isClosed ? 'open' : 'closed' })}
             >
-              {isClosed ? 'Open again' : 'Close ticket'}
+              {isClosed ? 'Reopen ticket' : 'Close ticket'}
             </Button>
           </>
         }
@@ -61,18 +61,20 @@ function LoadedTicket({ ticket }: { readonly ticket: TicketDetail }) {
       <p className={styles.links}>
         <Link href="/support">All tickets</Link>
         <Link href={`/support?user=${user_id}`}>Tickets of this user</Link>
-        <Link href={auditLink({ action: 'support.answer' })}>Who answered</Link>
+        <Link href={auditLink({ action: 'support.answer' })}>Replies in the audit log</Link>
       </p>
-      {messages.length === shownMessages && <Notice>The last {shownMessages} messages.</Notice>}
+      {messages.length === shownMessages && (
+        <Notice>Only the last {shownMessages} messages are shown.</Notice>
+      )}
       <ol className={styles.messages} aria-label="Messages">
         {messages.map((message) => (
           <MessageItem key={message.id} ticketId={id} message={message} />
         ))}
       </ol>
       {email === null && (
-        <Notice tone="warning">The user has no address: an answer is seen in the app alone.</Notice>
+        <Notice tone="warning">The user has no email address. Replies are only visible in the app.</Notice>
       )}
-      <Answer key={id} id={id} isMailed={email !== null} />
+      <ReplyForm key={id} id={id} isMailed={email !== null} />
     </>
   )
 }
@@ -84,18 +86,18 @@ interface MessageItemProps {
 
 function MessageItem({ ticketId, message }: MessageItemProps) {
   const { id, author, body, attachments, mailed_at, created_at } = message
-  const isAnswer = author === 'support'
+  const isReply = author === 'support'
   return (
     <li className={styles.message} data-author={author}>
       <p className={styles.author}>
-        <strong>{isAnswer ? 'Support' : 'User'}</strong> <Time value={created_at} />
-        {isAnswer && mailed_at !== null && (
+        <strong>{isReply ? 'Support' : 'User'}</strong> <Time value={created_at} />
+        {isReply && mailed_at !== null && (
           <>
             {' · mailed '}
             <Time value={mailed_at} />
           </>
         )}
-        {isAnswer && mailed_at === null && ' · not mailed yet'}
+        {isReply && mailed_at === null && ' · not mailed yet'}
       </p>
       <p className={styles.body}>{body}</p>
       {attachments.length > 0 && (
@@ -103,7 +105,7 @@ function MessageItem({ ticketId, message }: MessageItemProps) {
           {attachments.map(({ filename, size, kept }, index) => {
             const name = <bdi>{filename === '' ? `attachment ${index + 1}` : filename}</bdi>
             return (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the place is what identifies an attachment
+              // biome-ignore lint/suspicious/noArrayIndexKey: the index identifies the attachment
               <li key={index}>
                 {kept ? (
                   <a href={attachmentAddress(ticketId, id, index)} download>
@@ -113,7 +115,7 @@ function MessageItem({ ticketId, message }: MessageItemProps) {
                   name
                 )}{' '}
                 ({formatBytes(size)}
-                {!kept && ', not kept: the ticket has no room for it'})
+                {!kept && ', not stored: the ticket is full'})
               </li>
             )
           })}
@@ -123,28 +125,28 @@ function MessageItem({ ticketId, message }: MessageItemProps) {
   )
 }
 
-function Answer({ id, isMailed }: { readonly id: string; readonly isMailed: boolean }) {
+function ReplyForm({ id, isMailed }: { readonly id: string; readonly isMailed: boolean }) {
   const [body, setBody] = useState('')
   const action = useAction(answerTicket, {
     invalidates: [['support']],
     failure: 'view',
-    done: isMailed ? 'Answered; a job mails it.' : 'Answered.',
+    done: isMailed ? 'Reply sent. A job mails it.' : 'Reply sent.',
     onDone: () => setBody(''),
   })
   return (
     <Form onSubmit={() => action.run({ id, body })}>
       <TextArea
-        label="Answer"
+        label="Reply"
         value={body}
         onChange={setBody}
         rows={6}
         maxLength={20_000}
-        hint={isMailed ? 'It is mailed to the user.' : undefined}
+        hint={isMailed ? 'Your reply is mailed to the user.' : undefined}
       />
       {action.error !== null && <Failure error={action.error} />}
       <div>
         <Button type="submit" variant="primary" isPending={action.isPending} disabled={body.trim() === ''}>
-          Answer
+          Reply
         </Button>
       </div>
     </Form>

@@ -44,14 +44,14 @@ export const readCell = async (table: string, id: string, column: string, signal
   (await get<'tables.cell'>(path(table, 'cell'), { id, column }, signal === undefined ? {} : { signal }))
     .value
 
-/** A result of a change. */
-export type Written = ApiResponse<'tables.applyChanges'>[number]
+/** Result of a change. */
+export type ChangeResult = ApiResponse<'tables.applyChanges'>[number]
 
 /**
- * All or none.
+ * Applies all changes in one transaction, or none.
  *
- * @param idempotencyKey the same for the same operations, sent again because their answer was lost
- * @throws BasaltError `record_changed` when a row is not in the version that was read
+ * @param idempotencyKey key of the operations. It stays the same when they are sent again after a lost response.
+ * @throws BasaltError `record_changed` if a row has another version than the one that was read
  */
 export const applyChanges = (table: string, operations: readonly Operation[], idempotencyKey = randomId()) =>
   post<'tables.applyChanges'>(path(table, 'changes'), { operations }, { idempotencyKey })

@@ -13,7 +13,7 @@ import { faultOf, isComputed } from './kinds.ts'
 import { idOf, nameText } from './names.ts'
 import { lostByUndo, undoAction } from './undo.ts'
 
-/** As many operations one request takes; they can be taken back. More are written by one statement, which cannot. */
+/** Number of operations that one request accepts. They can be undone. More rows are written by one statement, which cannot. */
 const undoable = 1000
 
 interface BulkDialogProps {
@@ -24,7 +24,7 @@ interface BulkDialogProps {
   readonly onClose: () => void
 }
 
-/** Changes every row that the filter of the view finds, also those that are not loaded. */
+/** Changes every row that matches the filter of the view, loaded or not. */
 export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogProps) {
   const columns = info.columns.filter((column) => !isComputed(column))
   const [name, setName] = useState(columns[0]?.name ?? '')
@@ -73,11 +73,13 @@ export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogPr
             <p>
               {filter === ''
                 ? `All ${countOf(counted.count, 'row')} of ${info.table}.`
-                : `${countOf(counted.count, 'row')} for which `}
+                : `${countOf(counted.count, 'row')} matching `}
               {filter !== '' && <code>{filter}</code>}
             </p>
             {counted.count > undoable && (
-              <Notice tone="warning">This cannot be undone: only {countOf(undoable, 'change')} can.</Notice>
+              <Notice tone="warning">
+                This cannot be undone. Undo is limited to {countOf(undoable, 'change')}.
+              </Notice>
             )}
             {kind === 'delete' && counted.count <= undoable && <p>{lostByUndo}</p>}
           </>
@@ -101,7 +103,7 @@ export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogPr
 
 type Values = Readonly<Record<string, Value>>
 
-/** By one statement, when as many rows are found as were counted. */
+/** Writes with one statement, if the number of matching rows is the counted one. */
 async function writeByFilter(info: TableInfo, filter: string, expect: number, values: Values | undefined) {
   const query = new URLSearchParams({
     filter: filter === '' ? everyRow(info) : filter,
@@ -117,13 +119,13 @@ async function writeByFilter(info: TableInfo, filter: string, expect: number, va
   showToast(`${countOf(expect, 'row')} ${values === undefined ? 'deleted' : 'changed'}.`)
 }
 
-/** A write by filter names one. */
+/** Returns a filter that matches every row. A write by filter requires one. */
 function everyRow({ columns, primaryKey }: TableInfo): string {
   const name = nameText(primaryKey[0] ?? columns[0]?.name ?? '')
   return `${name} = null or ${name} != null`
 }
 
-/** One by one in one transaction, each in the version that was counted. */
+/** Writes row by row in one transaction, each row only in the version that was counted. */
 async function writeRows(
   info: TableInfo,
   filter: string,
@@ -157,6 +159,7 @@ async function readKeys(info: TableInfo, filter: string, expect: number): Promis
     rows.push(...page.rows)
     after = page.after ?? undefined
   } while (after !== undefined && rows.length <= expect)
-  if (rows.length !== expect) throw new Error(`There are ${countOf(rows.length, 'row')} now; look again.`)
+  if (rows.length !== expect)
+    throw new Error(`There are ${countOf(rows.length, 'row')} now. Open this dialog again to confirm.`)
   return rows
 }

@@ -1,4 +1,4 @@
-/** Bytes as PostgreSQL prints them, and what they seem to be. Pure. */
+/* Functions for bytes as PostgreSQL prints them, and for their type. All are pure. */
 
 export function parseHex(text: string): Uint8Array<ArrayBuffer> {
   const digits = text.startsWith('\\x') ? text.slice(2) : text
@@ -15,7 +15,7 @@ export function formatHex(bytes: Uint8Array): string {
   return `\\x${parts.join('')}`
 }
 
-/** Types that a browser shows without running anything. SVG and HTML are none. */
+/** Image types that a browser shows without running anything. SVG and HTML are not among them. */
 const signatures: readonly (readonly [type: string, offset: number, bytes: string])[] = [
   ['image/png', 0, '89504e470d0a1a0a'],
   ['image/jpeg', 0, 'ffd8ff'],
@@ -25,13 +25,16 @@ const signatures: readonly (readonly [type: string, offset: number, bytes: strin
   ['image/avif', 4, '6674797061766966'],
 ]
 
-/** By the first bytes, whatever a name or another column says; undefined: nothing that is shown as a picture. */
+/**
+ * Detects an image type from the first bytes, ignoring names and other columns. Returns undefined for anything that is not
+ * shown as an image.
+ */
 export function sniffPicture(bytes: Uint8Array): string | undefined {
   const start = formatHex(bytes.subarray(0, 16)).slice(2)
   return signatures.find(([, offset, digits]) => start.startsWith(digits, offset * 2))?.[0]
 }
 
-/** A text when the bytes are one, in UTF-8. */
+/** Decodes UTF-8. Returns undefined if the bytes are not UTF-8. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -41,5 +44,5 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Whether a text would be a page or a drawing; it is shown where nothing runs. */
+/** Returns true for HTML or SVG, which is shown without running it. */
 export const isMarkup = (text: string) => /^\s*(<!doctype html|<html|<svg|<\?xml)/i.test(text)

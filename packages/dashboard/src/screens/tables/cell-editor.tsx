@@ -9,18 +9,18 @@ export type Move = 'stay' | 'down' | 'right' | 'left'
 interface CellEditorProps {
   readonly column: ColumnInfo
   readonly value: string | null
-  /** What was typed over the cell; the value is replaced by it. */
+  /** Text typed over the cell, which replaces the value. */
   readonly typed: string | undefined
   readonly onCommit: (value: string | null, move: Move) => void
   readonly onCancel: () => void
 }
 
-/** In the place of a cell: a line of text, or a choice. */
+/** Renders the editor of a cell: a line of text, or a choice. */
 export function CellEditor({ column, value, typed, onCommit, onCancel }: CellEditorProps) {
   const isChoice = editorKind(column) === 'choice'
   const [text, setText] = useState(typed ?? value ?? '')
   const [isNull, setNull] = useState(value === null && typed === undefined)
-  // A commit closes the editor, which then loses the focus, too.
+  // A commit closes the editor, which then also loses the focus.
   const isDone = useRef(false)
   const current = isNull ? null : text
   const fault = isNull && value === null ? undefined : faultOf(column, current)
@@ -48,11 +48,11 @@ export function CellEditor({ column, value, typed, onCommit, onCancel }: CellEdi
   }
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: of the keys and the focus of the controls inside.
+    // biome-ignore lint/a11y/noStaticElementInteractions: it handles keys and focus of the controls inside.
     <div className={styles.editor} onKeyDown={press} onBlur={leave}>
       {isChoice ? (
         <select
-          // biome-ignore lint/a11y/noAutofocus: the person has asked to edit this cell.
+          // biome-ignore lint/a11y/noAutofocus: the user has started to edit this cell.
           autoFocus
           aria-label={column.name}
           value={isNull ? '' : asChoice(column, text)}
@@ -93,7 +93,7 @@ export function CellEditor({ column, value, typed, onCommit, onCancel }: CellEdi
   )
 }
 
-/** PostgreSQL prints truth values as `t` and `f` or as words. */
+/** Converts a boolean. PostgreSQL prints booleans as `t` and `f` or as words. */
 function asChoice({ type }: ColumnInfo, text: string): string {
   if (type !== 'boolean') return text
   return text === 't' ? 'true' : text === 'f' ? 'false' : text

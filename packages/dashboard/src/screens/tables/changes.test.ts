@@ -16,7 +16,7 @@ const types = new Map([
 ])
 const row = (id: string) => ({ key: [id], version: '7', cells: [] })
 
-describe('changes that are not written yet', () => {
+describe('staged changes', () => {
   test('become operations, deletes first, with the version that was read', () => {
     let changes = changeCell(noChanges, row('1'), 'title', 'new', 'old')
     changes = changeCell(changes, row('1'), 'doc', '{"n": 12345678901234567890}', null)
@@ -33,7 +33,7 @@ describe('changes that are not written yet', () => {
     expect(countChanges(changes)).toBe(3)
   })
 
-  test('vanish with the value that was read', () => {
+  test('are dropped when the original value is restored', () => {
     const changed = changeCell(noChanges, row('1'), 'title', 'new', 'old')
     expect(countChanges(changeCell(changed, row('1'), 'title', 'old', 'old'))).toBe(0)
     expect(countChanges(deleteRow(deleteRow(noChanges, row('1'), true), row('1'), false))).toBe(0)
@@ -44,7 +44,7 @@ describe('changes that are not written yet', () => {
     expect(changes.rows.get('1')?.values).toEqual({ title: '' })
   })
 
-  test('go to the present version of the row once a conflict is resolved', () => {
+  test('use the current version of the row once a conflict is resolved', () => {
     const changes = changeCell(noChanges, row('1'), 'title', 'mine', 'old')
     const change = changes.rows.get('1')
     if (change === undefined) throw new Error('no change')
@@ -52,7 +52,7 @@ describe('changes that are not written yet', () => {
     expect(planOperations(resolved, types)[0]?.operation).toMatchObject({ id: '1', version: '9' })
   })
 
-  test('of a row without a key are none', () => {
+  test('ignore rows without a key', () => {
     const keyless = { key: null, version: '1', cells: [] }
     expect(countChanges(deleteRow(changeCell(noChanges, keyless, 'a', 'x', 'y'), keyless, true))).toBe(0)
   })

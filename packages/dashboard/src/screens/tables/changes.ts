@@ -1,19 +1,19 @@
 import type { Operation, TableRow } from './api.ts'
 import { idOf } from './names.ts'
 
-/** Changes that are shown in the grid and not written yet. Pure. */
+/** Staged changes, which the grid shows before they are written. Pure. */
 
-/** A value as text, as PostgreSQL would read it; null is NULL, undefined is the default of the column. */
+/** Value as a text that PostgreSQL parses. Null is NULL, and undefined is the default of the column. */
 export type Value = string | null | undefined
 
 export interface RowChange {
-  /** Of the row as it was read. */
+  /** Row as it was read. */
   readonly row: TableRow
   readonly values: Readonly<Record<string, Value>>
   readonly isDeleted: boolean
-  /** The row as it is now, when another request has changed it since; null when it was deleted. */
+  /** Current row, if another request has changed it; null if it was deleted. */
   readonly present?: TableRow | null
-  /** Why it was refused, by the server. */
+  /** Error of the server for this change. */
   readonly fault?: string
 }
 
@@ -24,10 +24,10 @@ export interface NewRow {
 }
 
 export interface Changes {
-  /** By the id of the row, in the order in which they were made. */
+  /** Changes by row id, in the order in which they were made. */
   readonly rows: ReadonlyMap<string, RowChange>
   readonly created: readonly NewRow[]
-  /** Highest number of a new row that was dropped: it may be in flight, and no other row gets it. */
+  /** Highest number of a dropped new row. It may be in flight, so no other row gets the number. */
   readonly lastDropped?: number
 }
 
@@ -35,7 +35,7 @@ export const noChanges: Changes = { rows: new Map(), created: [] }
 
 export const countChanges = ({ rows, created }: Changes) => rows.size + created.length
 
-/** @param before the value as it was read; the change is dropped when it is the same */
+/** Stages the value of a cell. @param before value that was read; the change is dropped if both are equal */
 export function changeCell(
   changes: Changes,
   row: TableRow,
@@ -56,7 +56,7 @@ export function deleteRow(changes: Changes, row: TableRow, isDeleted: boolean): 
   return putRow(changes, id, { ...(changes.rows.get(id) ?? { row, values: {} }), isDeleted })
 }
 
-/** A row without a change is none. */
+/** Stores the change of a row, or removes it if it is empty. */
 export function putRow(changes: Changes, id: string, change: RowChange): Changes {
   const rows = new Map(changes.rows)
   const { fault: _fault, ...rest } = change
@@ -91,13 +91,13 @@ export const dropNew = (changes: Changes, id: number): Changes => ({
   created: changes.created.filter((row) => row.id !== id),
 })
 
-/** An operation, and the change it comes from. */
+/** Operation with the change it comes from. */
 export interface PlannedOperation {
   readonly operation: Operation
   readonly of: { readonly id: string } | { readonly created: number }
 }
 
-/** Deletes first, so that a new row may take the key of a deleted one. */
+/** Plans the operations. Deletes come first, so that a new row can reuse the key of a deleted one. */
 export function planOperations(
   { rows, created }: Changes,
   types: ReadonlyMap<string, string>,
@@ -125,7 +125,7 @@ export function planOperations(
   ]
 }
 
-/** Texts, which PostgreSQL reads as the type of the column; documents of JSON as documents. */
+/** Returns the values as texts, which PostgreSQL converts to the column types. JSON documents stay documents. */
 function bodyOf(values: NewRow['values'], types: ReadonlyMap<string, string>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
@@ -138,11 +138,11 @@ function bodyValue(text: string | null, type: string): unknown {
   return text === null || !isDocument(type) ? text : parseDocument(text)
 }
 
-/** Types whose values are documents in JSON. */
+/** Returns true for types whose values are JSON documents. */
 const isDocument = (type: string) =>
   type === 'json' || type === 'jsonb' || /\b(geometry|geography)\b/.test(type)
 
-/** As `JSON.parse`; numbers keep the digits they were typed with, where the browser can (`JSON.rawJSON`). */
+/** Parses JSON as `JSON.parse` does. Numbers keep all digits if the browser supports `JSON.rawJSON`. */
 function parseDocument(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
     typeof value === 'number' && context?.source !== undefined && rawJson !== undefined
@@ -151,5 +151,5 @@ function parseDocument(text: string): unknown {
   )
 }
 
-// Not in the library of TypeScript yet.
+// The TypeScript library does not declare it yet.
 const { rawJSON: rawJson } = JSON as { readonly rawJSON?: (text: string) => unknown }

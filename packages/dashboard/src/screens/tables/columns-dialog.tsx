@@ -9,17 +9,17 @@ import styles from './tables.module.css'
 import type { View, ViewChange } from './use-view.ts'
 
 interface ColumnsDialogProps {
-  /** All of them, in the order of the view. */
+  /** All columns, in the order of the view. */
   readonly columns: readonly ColumnInfo[]
   readonly view: View
   readonly onChange: (change: ViewChange) => void
   readonly onClose: () => void
 }
 
-/** Further ones are found by their names: PostgreSQL allows 1,600. */
+/** Maximum number of listed columns. Others are found by name, as PostgreSQL allows 1,600. */
 const listed = 100
 
-/** Which columns are shown, pinned, and in which order: what the mouse does in the header, by keyboard. */
+/** Selects, pins and orders columns by keyboard, as the mouse does in the header. */
 export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialogProps) {
   const [search, setSearch] = useState('')
   const names = columns.map(({ name }) => name)

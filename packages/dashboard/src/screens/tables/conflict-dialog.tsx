@@ -9,7 +9,7 @@ interface ConflictDialogProps {
   readonly onClose: () => void
 }
 
-/** Two changes of one row: what was read, what it is now, and what was to be written. Nothing was written yet. */
+/** Shows a conflict: the row as it was read, the current row, and the staged change. Nothing has been written yet. */
 export function ConflictDialog({ conflict, onDecide, onClose }: ConflictDialogProps) {
   const { change, present, columns } = conflict
   const rows = columns.flatMap((name, index) => {
@@ -33,7 +33,7 @@ export function ConflictDialog({ conflict, onDecide, onClose }: ConflictDialogPr
           <Button onClick={() => onDecide(false)}>Drop my change</Button>
           {present !== null && (
             <Button variant="primary" onClick={() => onDecide(true)}>
-              {change.isDeleted ? 'Delete it anyway' : 'Write mine over it'}
+              {change.isDeleted ? 'Delete it anyway' : 'Overwrite with my change'}
             </Button>
           )}
         </>
@@ -42,15 +42,15 @@ export function ConflictDialog({ conflict, onDecide, onClose }: ConflictDialogPr
       {present === null ? (
         <p>The row was deleted after you read it. Your change cannot be written.</p>
       ) : (
-        <p>Another request has written this row after you read it. Nothing of yours was written yet.</p>
+        <p>Another request has changed this row after you read it. Your changes have not been written.</p>
       )}
       <table className={styles.compare}>
         <thead>
           <tr>
             <th scope="col">Column</th>
-            <th scope="col">You read</th>
+            <th scope="col">When read</th>
             <th scope="col">Now</th>
-            <th scope="col">Yours</th>
+            <th scope="col">Your change</th>
           </tr>
         </thead>
         <tbody>

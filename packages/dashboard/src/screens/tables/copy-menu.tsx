@@ -6,7 +6,7 @@ import { quoteName } from '../../ui/sql.ts'
 
 interface CopyMenuProps {
   readonly table: { readonly schema: string; readonly name: string }
-  /** The ticked rows, or the selected cells. */
+  /** Returns the cells of the ticked rows, or the selected cells. */
   readonly copied: () => { readonly columns: readonly GridColumn[]; readonly cells: Cells }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { csvField, guessColumn, headerLength, readCsv } from './csv.ts'
 
-test('a CSV file is read with quotes, commas and lines in its fields', () => {
+test('CSV › reads fields with quotes, commas and line breaks', () => {
   const text = 'id,"a ""b""",c\r\n1,"x,\ny",\n\n2,,z'
   expect(readCsv(text, 10)).toEqual([
     ['id', 'a "b"', 'c'],
@@ -12,7 +12,7 @@ test('a CSV file is read with quotes, commas and lines in its fields', () => {
   expect(readCsv('', 5)).toEqual([])
 })
 
-test('the header of a file is found, and can be written again', () => {
+test('CSV › finds the header, and rewrites it', () => {
   expect([headerLength('a,"b\nc"\r\n1'), headerLength('a'), csvField('a "b"'), csvField('a')]).toEqual([
     7,
     1,
@@ -21,7 +21,7 @@ test('the header of a file is found, and can be written again', () => {
   ])
 })
 
-test('a header means the column with its name, or with its letters', () => {
+test('CSV › maps a header to the column with the same name or the same letters', () => {
   const columns = ['id', 'first_name', 'Größe']
   expect(['id', 'First Name', 'größe', 'other'].map((header) => guessColumn(header, columns))).toEqual([
     'id',

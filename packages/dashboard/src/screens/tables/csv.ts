@@ -1,6 +1,6 @@
-/** Files of rows as a person has them. Pure. */
+/** Functions that read CSV files. Pure. */
 
-/** The first rows of a CSV file (RFC 4180), of which the last may be cut. */
+/** Reads the first rows of a CSV file (RFC 4180). The last row may be incomplete. */
 export function readCsv(text: string, mostRows: number): string[][] {
   const rows: string[][] = []
   let row: string[] = []
@@ -30,7 +30,7 @@ export function readCsv(text: string, mostRows: number): string[][] {
   return rows
 }
 
-/** Where the header ends, so that it can be replaced without reading the rest. */
+/** Returns the length of the header, so that it can be replaced without reading the rest. */
 export function headerLength(text: string): number {
   let isQuoted = false
   for (let position = 0; position < text.length; position += 1) {
@@ -43,7 +43,7 @@ export function headerLength(text: string): number {
 
 export const csvField = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** The column that a header of a file means: its own name, or the same letters. */
+/** Returns the column that a header names, exactly or by the same letters. */
 export function guessColumn(header: string, columns: readonly string[]): string {
   const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
   return (

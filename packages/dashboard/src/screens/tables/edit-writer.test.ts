@@ -1,7 +1,7 @@
 import { BasaltError } from '@basaltdb/client'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createStore } from '../../api/store.ts'
-import type { Operation, TableInfo, TableRow, Written } from './api.ts'
+import type { ChangeResult, Operation, TableInfo, TableRow } from './api.ts'
 import { addRow, type Changes, changeCell, deleteRow, noChanges } from './changes.ts'
 import { type Conflict, createEditWriter } from './edit-writer.ts'
 
@@ -29,9 +29,9 @@ let requests: Request[]
 let conflicts: Conflict[]
 let failures: unknown[]
 let writes: number
-/** Responses of the server, in the order of the requests. */
-let responses: (() => readonly Written[])[]
-/** Rows as the server has them. */
+/** Server responses, in the order of the requests. */
+let responses: (() => readonly ChangeResult[])[]
+/** Current rows of the server. */
 let present: Map<string, TableRow>
 
 const writer = createEditWriter(
@@ -60,8 +60,8 @@ const refusal = (error: string, status: number, operation?: { index: number; met
 const fail = (error: unknown) => (): never => {
   throw error
 }
-const wrote = (id: string, title: string): Written =>
-  ({ index: 0, body: { id, title, note: 'n' }, version: '2' }) as unknown as Written
+const wrote = (id: string, title: string): ChangeResult =>
+  ({ index: 0, body: { id, title, note: 'n' }, version: '2' }) as unknown as ChangeResult
 
 beforeEach(() => {
   writer.discard()
@@ -74,12 +74,12 @@ beforeEach(() => {
 })
 
 describe('edit writer', () => {
-  test('sends nothing when nothing is staged', async () => {
+  test('sends nothing without staged changes', async () => {
     await writer.apply()
     expect([requests, writes]).toEqual([[], 0])
   })
 
-  test('stages nothing any more once everything is written', async () => {
+  test('has no staged changes once everything is written', async () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
     responses = [() => [wrote('1', 'b')]]
     await writer.apply()
@@ -89,7 +89,7 @@ describe('edit writer', () => {
     expect([staged.get().rows.size, writes, failures, applying.get()]).toEqual([0, 1, [], false])
   })
 
-  test('does not write twice at once', async () => {
+  test('does not write twice concurrently', async () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
     responses = [() => [wrote('1', 'b')]]
     await Promise.all([writer.apply(), writer.apply()])
@@ -112,7 +112,7 @@ describe('edit writer', () => {
     ])
   })
 
-  test('sends unanswered changes again unchanged, with the same idempotency key', async () => {
+  test('repeats changes without a response unchanged, with the same idempotency key', async () => {
     staged.set(addRow(noChanges, { title: 'new' }))
     responses = [fail(new TypeError('connection lost')), () => [wrote('9', 'new')]]
     await writer.apply()
@@ -124,7 +124,7 @@ describe('edit writer', () => {
     expect(staged.get().created.map(({ values }) => values)).toEqual([{ title: 'later' }])
   })
 
-  test('uses another key after a refusal', async () => {
+  test('uses another idempotency key after a refusal', async () => {
     staged.set(addRow(noChanges, { title: '' }))
     responses = [fail(refusal('check_violation', 400)), fail(refusal('check_violation', 400))]
     await writer.apply()
@@ -132,7 +132,7 @@ describe('edit writer', () => {
     expect(requests.map(({ key }) => key)).toEqual(['key 0', 'key 1'])
   })
 
-  test('marks the change that the server refused', async () => {
+  test('marks the refused change', async () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', '', 'a'))
     responses = [fail(refusal('check_violation', 400, { index: 0, method: 'update' }))]
     await writer.apply()
@@ -140,7 +140,7 @@ describe('edit writer', () => {
     expect(failures).toHaveLength(1)
   })
 
-  test('retries by itself when the other change touched other cells', async () => {
+  test('retries automatically when the other change affected other cells', async () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
     present.set('1', { ...row('1', 'a', '5'), cells: ['1', 'a', 'theirs'] })
     responses = [
@@ -155,7 +155,7 @@ describe('edit writer', () => {
     expect([conflicts, writes]).toEqual([[], 1])
   })
 
-  test('reports a conflict when the other change touched the same cell', async () => {
+  test('reports a conflict when the other change affected the same cell', async () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'mine', 'a'))
     const theirs = row('1', 'theirs', '5')
     present.set('1', theirs)
@@ -165,7 +165,7 @@ describe('edit writer', () => {
     expect([writes, failures, requests.length]).toEqual([0, [], 1])
   })
 
-  test('writes over the present row when the conflict is decided for the own change', async () => {
+  test('overwrites the current row when the user keeps the own change', async () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'mine', 'a'))
     present.set('1', row('1', 'theirs', '5'))
     responses = [
@@ -182,7 +182,7 @@ describe('edit writer', () => {
     expect([staged.get().rows.size, writes]).toEqual([0, 1])
   })
 
-  test('drops the own change when the row was deleted or the conflict is decided for the other', async () => {
+  test('drops the own change when the row was deleted or the user keeps the other change', async () => {
     staged.set(deleteRow(noChanges, row('1', 'a'), true))
     responses = [fail(refusal('record_changed', 409, { index: 0, method: 'update' }))]
     await writer.apply()

@@ -1,6 +1,6 @@
 import { isBasaltError } from '@basaltdb/client'
 import type { Store } from '../../api/store.ts'
-import type { Operation, readRows, TableInfo, TableRow, Written } from './api.ts'
+import type { ChangeResult, Operation, readRows, TableInfo, TableRow } from './api.ts'
 import {
   type Changes,
   dropRow,
@@ -13,37 +13,37 @@ import {
 import { idOfRecord } from './names.ts'
 import { remainderOf, withoutSent } from './remainder.ts'
 
-/** A row that another request has changed since it was read. */
+/** Conflict with another request that changed the row after it was read. */
 export interface Conflict {
   readonly id: string
   readonly change: RowChange
-  /** The present row; null when it was deleted. */
+  /** Current row; null if it was deleted. */
   readonly present: TableRow | null
   readonly columns: readonly string[]
 }
 
 /** Changes that were sent without a response. They are sent again unchanged, with the same idempotency key. */
-interface Unanswered {
+interface PendingChanges {
   readonly sent: Changes
   readonly key: string
 }
 
-/** Unanswered changes by table. */
-const unanswered = new Map<string, Unanswered>()
+/** Changes without a response, by table. */
+const pendingByTable = new Map<string, PendingChanges>()
 
-/** Returns whether the changes may have been written, or still may be. */
+/** Returns true if the changes may have been written, or may still be written. */
 function isInDoubt(error: unknown): boolean {
   if (!isBasaltError(error)) return true
   return [0, 502, 503, 504].includes(error.status) || error.error === 'idempotency_key_in_use'
 }
 
-/** Requests of the writer, and those who learn of its results. */
+/** Requests and callbacks of the writer. */
 export interface EditPorts {
-  /** @throws BasaltError `record_changed` when a row is not in the version that was read */
-  apply(operations: readonly Operation[], idempotencyKey: string): Promise<readonly Written[]>
+  /** Applies operations. @throws BasaltError `record_changed` if a row has another version than the one that was read */
+  apply(operations: readonly Operation[], idempotencyKey: string): Promise<readonly ChangeResult[]>
   read(id: string | undefined): ReturnType<typeof readRows>
   createKey(): string
-  onWritten(planned: readonly PlannedOperation[], written: readonly Written[]): void
+  onWritten(planned: readonly PlannedOperation[], written: readonly ChangeResult[]): void
   onConflict(conflict: Conflict): void
   onFailure(error: unknown): void
 }
@@ -51,11 +51,11 @@ export interface EditPorts {
 export interface EditWriter {
   apply(): Promise<void>
   discard(): void
-  /** Writes the change over the present row, or drops it. */
+  /** Writes the change over the current row, or drops it. */
   decide(conflict: Conflict, keepsMine: boolean): Promise<void>
 }
 
-/** Creates a writer of the changes that are staged for a table. */
+/** Creates a writer of the staged changes of a table. */
 export function createEditWriter(
   info: TableInfo,
   { staged, applying }: { readonly staged: Store<Changes>; readonly applying: Store<boolean> },
@@ -63,29 +63,31 @@ export function createEditWriter(
 ): EditWriter {
   const types = new Map(info.columns.map(({ name, type }) => [name, type]))
 
-  /** Writes what is staged. Cells may be edited meanwhile: what is staged is read again after each response. */
+  /**
+   * Writes the staged changes. Cells may be edited in the meantime, so the staged changes are read again after each response.
+   */
   async function apply(): Promise<void> {
-    // In another view of the table, too.
+    // Another view of the table may be writing them.
     if (applying.get()) return
     applying.set(true)
-    let current = unanswered.get(info.table)?.sent ?? staged.get()
+    let current = pendingByTable.get(info.table)?.sent ?? staged.get()
     try {
-      // Each round finds at most one row whose version has moved on without a conflict.
+      // Each round finds at most one row whose version has changed without a conflict.
       for (let round = 0; round <= current.rows.size; round += 1) {
         const planned = planOperations(current, types)
         if (planned.length === 0) return
         try {
           const operations = planned.map(({ operation }) => operation)
-          const before = unanswered.get(info.table)
+          const before = pendingByTable.get(info.table)
           const key = before?.sent === current ? before.key : ports.createKey()
-          unanswered.set(info.table, { sent: current, key })
+          pendingByTable.set(info.table, { sent: current, key })
           const written = await ports.apply(operations, key)
-          await takeAway(current, planned, written)
-          unanswered.delete(info.table)
+          await removeWritten(current, planned, written)
+          pendingByTable.delete(info.table)
           ports.onWritten(planned, written)
           return
         } catch (error) {
-          if (!isInDoubt(error)) unanswered.delete(info.table)
+          if (!isInDoubt(error)) pendingByTable.delete(info.table)
           const next = await resolve(current, planned, error)
           if (next === undefined) return
           current = next
@@ -98,11 +100,11 @@ export function createEditWriter(
     }
   }
 
-  /** Removes written changes from what is staged; edits made meanwhile stay, on top of the present rows. */
-  async function takeAway(
+  /** Removes written changes from the staged ones. Edits made in the meantime stay, based on the current rows. */
+  async function removeWritten(
     sent: Changes,
     planned: readonly PlannedOperation[],
-    written: readonly Written[],
+    written: readonly ChangeResult[],
   ): Promise<void> {
     const columns = info.columns.map(({ name }) => name)
     const answers = new Map(
@@ -131,7 +133,7 @@ export function createEditWriter(
     }
   }
 
-  /** The changes to try again with; undefined when a person has to decide. */
+  /** Returns the changes to retry with, or undefined if the user has to decide. */
   async function resolve(
     current: Changes,
     planned: readonly PlannedOperation[],
@@ -149,16 +151,16 @@ export function createEditWriter(
     const page = await ports.read(of.id)
     const present = page.rows[0] ?? null
     if (present !== null && !isAffected(change, present, page.columns)) {
-      notePresent(of.id, present)
+      setPresent(of.id, present)
       return putRow(current, of.id, { ...change, present })
     }
-    // A row that exists keeps the version that was read until a person has decided.
-    if (present === null) notePresent(of.id, null)
+    // An existing row keeps the version that was read until the user has decided.
+    if (present === null) setPresent(of.id, null)
     ports.onConflict({ id: of.id, change, present, columns: page.columns })
     return undefined
   }
 
-  function notePresent(id: string, present: TableRow | null): void {
+  function setPresent(id: string, present: TableRow | null): void {
     const change = staged.get().rows.get(id)
     if (change !== undefined) staged.set(putRow(staged.get(), id, { ...change, present }))
   }
@@ -166,18 +168,18 @@ export function createEditWriter(
   return {
     apply,
     discard() {
-      unanswered.delete(info.table)
+      pendingByTable.delete(info.table)
       staged.set(noChanges)
     },
     async decide({ id, present }, keepsMine) {
-      if (keepsMine && present !== null) notePresent(id, present)
+      if (keepsMine && present !== null) setPresent(id, present)
       else staged.set(dropRow(staged.get(), id))
       await apply()
     },
   }
 }
 
-/** Returns whether the other change touched what this one is about: any of its cells, and all of a row that is deleted. */
+/** Returns true if the other change affects this one: any of its cells, or the whole row for a deletion. */
 function isAffected(
   { row, values, isDeleted }: RowChange,
   present: TableRow,
@@ -188,7 +190,7 @@ function isAffected(
   )
 }
 
-/** Returns whether another request has written cells that were not sent; those that are edited by now may be among them. */
+/** Returns true if another request has written cells that were not sent. Some of them may be edited by now. */
 const isMoved = ({ row, values }: RowChange, present: TableRow, columns: readonly string[]): boolean =>
   columns.some((name, index) => !(name in values) && present.cells[index] !== row.cells[index])
 

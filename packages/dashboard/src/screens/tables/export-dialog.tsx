@@ -8,14 +8,14 @@ import type { View } from './use-view.ts'
 interface ExportDialogProps {
   readonly table: string
   readonly view: View
-  /** Shown in the view, in their order. */
+  /** Visible columns, in display order. */
   readonly columns: readonly string[]
   readonly onClose: () => void
 }
 
 type Format = 'csv' | 'json' | 'ndjson'
 
-/** The rows of the view as a file, which the browser writes to the disk as it comes. */
+/** Exports the rows of the view as a file. The browser writes the file while it receives the rows. */
 export function ExportDialog({ table, view, columns, onClose }: ExportDialogProps) {
   const [format, setFormat] = useState<Format>('csv')
   const [isForSpreadsheet, setForSpreadsheet] = useState(false)
@@ -54,20 +54,20 @@ export function ExportDialog({ table, view, columns, onClose }: ExportDialogProp
         choices={[
           { value: 'csv', label: 'CSV' },
           { value: 'json', label: 'JSON' },
-          { value: 'ndjson', label: 'NDJSON, a row in each line' },
+          { value: 'ndjson', label: 'NDJSON, one row per line' },
         ]}
         onChange={setFormat}
       />
       {format === 'csv' && (
         <Checkbox
           label="For a spreadsheet"
-          hint="Texts that it would run as formulas are marked; such a file is not one to import again."
+          hint="Escapes texts that a spreadsheet would run as formulas. Do not import such a file again."
           checked={isForSpreadsheet}
           onChange={setForSpreadsheet}
         />
       )}
-      <Checkbox label="Hidden columns, too" checked={isWhole} onChange={setWhole} />
-      <p>{view.filter === '' ? 'All rows.' : `Rows for which ${view.filter}.`}</p>
+      <Checkbox label="Include hidden columns" checked={isWhole} onChange={setWhole} />
+      <p>{view.filter === '' ? 'All rows.' : `Rows that match ${view.filter}.`}</p>
     </Dialog>
   )
 }

@@ -13,7 +13,7 @@ interface FilterBarProps {
   readonly onChange: (change: ViewChange) => void
 }
 
-/** The filter as the API has it, a builder for its conditions, and the value at which the rows begin. */
+/** Renders the filter in API syntax, a builder for conditions, and a field to jump to a value. */
 export function FilterBar({ info, view, onChange }: FilterBarProps) {
   const [text, setText] = useState(view.filter)
   const [isBuilding, setBuilding] = useState(false)

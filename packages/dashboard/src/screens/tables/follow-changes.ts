@@ -3,26 +3,29 @@ import { inSession } from '../../api/queries.ts'
 import { readEvents } from '../../api/stream.ts'
 
 const reconnectMs = 1000
-/** After a refusal, which is likely to be repeated. */
+/** Pause after a refusal, which is likely to be repeated, in milliseconds. */
 const refusedMs = 10_000
 
 export interface ChangeHandlers {
-  /** Changes that are made from now on are noticed; those from before may not have been. */
+  /** Handles the opening of the stream. Earlier changes may have been missed. */
   onFollowing(): void
   onLost(): void
-  /** Something has changed. */
+  /** Handles a possible change of a row. */
   onChange(): void
-  /** An administrator has ended it for good. */
+  /** Handles the permanent end of the stream by an administrator. */
   onDisconnected(): void
 }
 
-/** Data of the event `close`. */
+/** Data of the `close` event. */
 interface Close {
   readonly reason: string
   readonly retryMs?: number
 }
 
-/** Follows the changes of a table by a stream of the administrator, which is resumed where it was, until the signal. */
+/**
+ * Follows the changes of a table over an administrator stream until the signal is aborted. The stream resumes after the last
+ * event.
+ */
 export async function followChanges(
   table: string,
   signal: AbortSignal,
@@ -46,7 +49,7 @@ export async function followChanges(
       if (ending?.reason === 'disconnected') return handlers.onDisconnected()
       pauseMs = ending?.retryMs ?? reconnectMs
     } catch (error) {
-      // An unavailable server is shown by the page itself.
+      // The page itself shows that the server is unavailable.
       if (isBasaltError(error) && error.status >= 400) pauseMs = refusedMs
     }
     if (signal.aborted) return

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { frameOf, shapesOf } from './geometry.ts'
 
-test('shapes of GeoJSON are dots, lines and rings', () => {
+test('shapesOf › returns dots, lines and rings of GeoJSON', () => {
   const collection = {
     type: 'GeometryCollection',
     geometries: [
@@ -43,11 +43,11 @@ test('shapes of GeoJSON are dots, lines and rings', () => {
 })
 
 test.each(['', '{', '1', '{"type":"Point"}', '{"type":"Point","coordinates":["a","b"]}', '{"type":"x"}'])(
-  'what is no GeoJSON is not drawn: %s',
+  'shapesOf › returns undefined for invalid GeoJSON: %s',
   (text) => expect(shapesOf(text)).toBeUndefined(),
 )
 
-test('nothing, and one point, have a frame', () => {
+test('frameOf › returns a frame for no points and for one point', () => {
   expect(frameOf([])).toEqual({ left: -180, bottom: -90, width: 360, height: 180 })
   expect(frameOf([{ kind: 'dot', points: [[5, 5]] }])).toEqual({
     left: 4.5,

@@ -13,7 +13,7 @@ interface GeoJson {
   readonly geometries?: unknown
 }
 
-/** Undefined for what is no GeoJSON. */
+/** Returns the shapes, or undefined for invalid GeoJSON. */
 export function shapesOf(text: string): readonly Shape[] | undefined {
   try {
     return collect(JSON.parse(text))
@@ -40,7 +40,7 @@ function collect(value: GeoJson): Shape[] {
     case 'MultiPolygon':
       return asArray(coordinates).flatMap((each) => lists('ring', each))
     case 'GeometryCollection':
-      // Members of a collection are geometries; anything else throws below.
+      // Members of a collection are geometries. Anything else throws below.
       return asArray(geometries).flatMap((each) => collect(each as GeoJson))
     default:
       throw new TypeError('not a geometry')
@@ -65,7 +65,7 @@ export interface Frame {
   readonly height: number
 }
 
-/** Around all points, with room at the edges; of one point, a degree around it. */
+/** Returns a frame around all points, with a margin. Around a single point it measures one degree. */
 export function frameOf(shapes: readonly Shape[]): Frame {
   let [left, bottom, right, top] = [Infinity, Infinity, -Infinity, -Infinity]
   for (const [x, y] of shapes.flatMap(({ points }) => points)) {

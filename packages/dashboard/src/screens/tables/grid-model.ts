@@ -8,9 +8,9 @@ import { referenceOf } from './kinds.ts'
 import { idOf } from './names.ts'
 import type { View } from './use-view.ts'
 
-/** What the grid shows of a table: rows to be created first, then those that were read. Pure. */
+/** Grid model of a table: new rows first, then the rows that were read. Pure. */
 
-/** All columns in the order of the view, pinned ones first. */
+/** Returns all columns in the order of the view, pinned ones first. */
 export function orderColumns({ columns }: TableInfo, { order, pinned }: View): readonly ColumnInfo[] {
   const positions = new Map(order.map((name, position) => [name, position]))
   const rank = ({ name }: ColumnInfo) =>
@@ -38,7 +38,7 @@ function noteOf(info: TableInfo, { name, isPrimaryKey }: ColumnInfo): string | u
   return relation === undefined ? undefined : `→ ${relation.table}`
 }
 
-export type ShownRow =
+export type ModelRow =
   | { readonly kind: 'new'; readonly row: NewRow }
   | {
       readonly kind: 'read'
@@ -49,9 +49,9 @@ export type ShownRow =
 
 export interface GridModel {
   readonly count: number
-  row(index: number): ShownRow | undefined
+  row(index: number): ModelRow | undefined
   cell(index: number, column: GridColumn): GridCell
-  /** The whole text of a cell; undefined where the grid has only its beginning. */
+  /** Returns the whole text of a cell, or undefined if the grid has only its beginning. */
   value(index: number, column: string): string | null | undefined
   state(index: number): RowState | undefined
   key(index: number): string
@@ -66,7 +66,7 @@ export function createModel(
   const positions = new Map(columns.map((name, position) => [name, position]))
   const { created } = changes
 
-  const row = (index: number): ShownRow | undefined => {
+  const row = (index: number): ModelRow | undefined => {
     const added = created[index]
     if (added !== undefined) return { kind: 'new', row: added }
     const read = rows[index - created.length]
@@ -123,5 +123,5 @@ export function createModel(
   }
 }
 
-/** A cell draws no more of a text that was typed than of one that was read. */
+/** Shortens a typed text. A cell renders no more of it than of a text that was read. */
 const flatten = (text: string | null) => (text === null || text.length <= 600 ? text : text.slice(0, 600))

@@ -11,7 +11,7 @@ import { Failure } from '../../ui/states.tsx'
 import type { TableInfo } from './api.ts'
 import { csvField, guessColumn, headerLength, readCsv } from './csv.ts'
 
-/** Of a file, read to map its columns. */
+/** Number of bytes of a file that are read to map its columns. */
 const sampleBytes = 64_000
 
 type ImportRun = ApiResponse<'collections.getImport'>
@@ -23,7 +23,7 @@ interface ImportDialogProps {
   readonly onClose: () => void
 }
 
-/** A file of rows: its columns mapped, tried without writing, and written with progress. */
+/** Imports a file of rows: maps its columns, tests it without writing, and writes it with progress. */
 export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
   const [file, setFile] = useState<File>()
   const [sample, setSample] = useState<readonly (readonly string[])[]>([])
@@ -80,7 +80,7 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
     { enabled: runId !== undefined, refetchIntervalMs: 1000, keepsPrevious: false },
   )
   const isRunning = runId !== undefined && (status.data?.state ?? 'running') === 'running'
-  // What is written is not written again by another press.
+  // Another press must not import the rows again.
   const isWritten = runId !== undefined && status.data?.state === 'succeeded'
   const isMapped = !isCsv || mapping.some((name) => name !== '')
   return (
@@ -97,7 +97,7 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
             isPending={dry.isPending}
             onClick={() => dry.run()}
           >
-            Try without writing
+            Test without writing
           </Button>
           <Button
             variant="primary"
@@ -124,39 +124,36 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
       {isCsv &&
         sample[0]?.map((header, index) => (
           <Select
-            // biome-ignore lint/suspicious/noArrayIndexKey: headers may repeat; their places do not move.
+            // biome-ignore lint/suspicious/noArrayIndexKey: headers may repeat, and their positions do not change.
             key={index}
             label={header === '' ? `Column ${index + 1}` : header}
-            hint={`Such as: ${sample[1]?.[index] ?? ''}`}
+            hint={`Example: ${sample[1]?.[index] ?? ''}`}
             value={mapping[index] ?? ''}
-            choices={[
-              { value: '', label: 'Leave out' },
-              ...names.map((name) => ({ value: name, label: name })),
-            ]}
+            choices={[{ value: '', label: 'Skip' }, ...names.map((name) => ({ value: name, label: name }))]}
             onChange={(name) => setMapping((current) => current.with(index, name))}
           />
         ))}
       <Select
-        label="Rows whose primary key exists"
+        label="Rows with an existing primary key"
         value={conflict}
         choices={[
-          { value: '', label: 'are refused' },
-          { value: 'skip', label: 'are left as they are in the table' },
-          { value: 'update', label: 'get the values of the file' },
+          { value: '', label: 'Refuse' },
+          { value: 'skip', label: 'Keep the existing row' },
+          { value: 'update', label: 'Update the existing row' },
         ]}
         onChange={setConflict}
       />
       <Select
-        label="When a row is refused"
+        label="If a row is refused"
         value={mode}
         choices={[
-          { value: 'full', label: 'nothing is written' },
-          { value: 'partial', label: 'the other rows are written' },
+          { value: 'full', label: 'Write nothing' },
+          { value: 'partial', label: 'Write the other rows' },
         ]}
         onChange={setMode}
       />
       {(dry.error ?? run.error) !== null && <Failure error={dry.error ?? run.error} />}
-      {dry.result !== undefined && <Result title="Without writing" result={dry.result} />}
+      {dry.result !== undefined && <Result title="Test result" result={dry.result} />}
       {status.data !== undefined && <Progress status={status.data} />}
     </Dialog>
   )
@@ -171,18 +168,18 @@ function Progress({ status }: { readonly status: ImportRun }) {
     )
   }
   if (status.result !== null) return <Result title="Imported" result={status.result} />
-  if (status.state === 'canceled') return <Notice>The import was canceled: nothing is written.</Notice>
+  if (status.state === 'canceled') return <Notice>The import was canceled. Nothing was written.</Notice>
   const { message = 'the import failed', errors = [] } = status.error ?? {}
   return (
     <>
       <Failure error={message} />
-      <Refused errors={errors} />
+      <RefusedRows errors={errors} />
     </>
   )
 }
 
-/** The first rows that were refused, and why. */
-function Refused({ errors }: { readonly errors: NonNullable<ImportResult['errors']> }) {
+/** Lists the first refused rows with their errors. */
+function RefusedRows({ errors }: { readonly errors: NonNullable<ImportResult['errors']> }) {
   return errors.slice(0, 10).map(({ row, message }) => (
     <p key={row}>
       Row {row}: {message}
@@ -201,7 +198,7 @@ function Result({ title, result }: { readonly title: string; readonly result: Im
           formatNumber(count),
         ])}
       />
-      <Refused errors={errors} />
+      <RefusedRows errors={errors} />
     </Notice>
   )
 }
@@ -211,9 +208,9 @@ function formatOf({ name }: File): string {
   return /\.json$/i.test(name) ? 'application/json' : 'text/csv'
 }
 
-/** The file with the names of columns in place of its header; those left out have a name that is passed over. */
+/** Replaces the header of the file by column names. Skipped columns get a name that the import ignores. */
 async function withHeader(file: File, mapping: readonly string[]): Promise<Blob> {
-  // With the byte order mark, which `text()` leaves out: it counts in the length.
+  // The byte order mark counts for the length, but `text()` omits it.
   const start = new TextDecoder('utf-8', { ignoreBOM: true }).decode(
     await file.slice(0, sampleBytes).arrayBuffer(),
   )

@@ -1,6 +1,6 @@
 import type { ColumnInfo, RelationInfo, TableInfo } from './api.ts'
 
-/** How values of a column are edited. */
+/** Kind of editor for the values of a column. */
 export type EditorKind = 'line' | 'text' | 'choice' | 'document' | 'bytes' | 'geometry'
 
 export function editorKind({ type, enumValues, isGeometry }: ColumnInfo): EditorKind {
@@ -12,30 +12,30 @@ export function editorKind({ type, enumValues, isGeometry }: ColumnInfo): Editor
   return 'line'
 }
 
-/** Whether PostgreSQL alone gives values to it. */
+/** Returns true if only PostgreSQL sets the values of the column. */
 export const isComputed = ({ isGenerated, identity }: ColumnInfo) =>
   isGenerated === true || identity === 'always'
 
-/** What may be chosen, as PostgreSQL prints it. */
+/** Returns the possible values, as PostgreSQL prints them. */
 export function choicesOf({ type, enumValues = [] }: ColumnInfo): readonly string[] {
   return type === 'boolean' ? ['true', 'false'] : enumValues
 }
 
-/** The relation that a column alone leads along. */
+/** Returns the relation of a single-column foreign key. */
 export function referenceOf({ relations }: TableInfo, column: string): RelationInfo | undefined {
   return relations.find(
     ({ kind, pairs }) => kind === 'many-to-one' && pairs.length === 1 && pairs[0]?.from === column,
   )
 }
 
-/** The column that tells a person which row it is: a name, or the first text. */
+/** Returns the column by which a user recognizes a row: a name, or the first text. */
 export function labelColumn({ columns, primaryKey }: TableInfo): string | undefined {
   const texts = columns.filter(({ type }) => /^(text|character varying|citext|character)/.test(type))
   const named = texts.find(({ name }) => /^(name|title|label|email|username|slug|code)$/i.test(name))
   return (named ?? texts[0])?.name ?? primaryKey[0]
 }
 
-/** What is wrong with a text as a value of the column, as far as the page can say. */
+/** Returns the error in a text as a value of the column, as far as the page can check it. */
 export function faultOf(
   { type, nullable, hasDefault }: ColumnInfo,
   value: string | null,

@@ -1,18 +1,18 @@
 import type { TableInfo } from './api.ts'
 import { referenceOf } from './kinds.ts'
 import { ReferencePicker } from './reference-picker.tsx'
-import type { Opened } from './use-cell-editing.ts'
+import type { OpenCell } from './use-cell-editing.ts'
 import { ValueDialog } from './value-dialog.tsx'
 
 interface LargeEditorProps {
   readonly info: TableInfo
-  readonly opened: Opened
+  readonly opened: OpenCell
   readonly isReadOnly: boolean
   readonly onCommit: (value: string | null) => void
   readonly onClose: () => void
 }
 
-/** A value that is edited in a dialog: a key of another table, or one that does not fit into its cell. */
+/** Edits a value in a dialog: a foreign key, or a value that does not fit into its cell. */
 export function LargeEditor({ info, opened, isReadOnly, onCommit, onClose }: LargeEditorProps) {
   const { info: column, value, rowId } = opened
   const relation = isReadOnly ? undefined : referenceOf(info, column.name)

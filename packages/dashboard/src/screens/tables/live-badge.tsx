@@ -3,11 +3,11 @@ import { type LiveState, plainSqlMs, viewMs } from './use-live.ts'
 
 interface LiveBadgeProps {
   readonly state: LiveState
-  /** Whether streams are sent what plain SQL changes, too. */
+  /** True if streams also deliver the changes of plain SQL. */
   readonly isCaptured: boolean
 }
 
-/** How the rows are followed. */
+/** Renders the state of following the rows. */
 export function LiveBadge({ state, isCaptured }: LiveBadgeProps) {
   const [tone, text] = describe(state, isCaptured)
   return (
@@ -20,7 +20,7 @@ export function LiveBadge({ state, isCaptured }: LiveBadgeProps) {
 function describe(state: LiveState, isCaptured: boolean): readonly [Tone, string] {
   switch (state) {
     case 'following':
-      return ['ok', isCaptured ? 'Following' : `Following; plain SQL every ${plainSqlMs / 1000} s`]
+      return ['ok', isCaptured ? 'Following' : `Following, plain SQL every ${plainSqlMs / 1000} s`]
     case 'reconnecting':
       return ['warning', 'Reconnecting…']
     case 'polling':

@@ -1,9 +1,9 @@
 import type { RowPage } from './api.ts'
 import { changedKeys, hasSameRows, type PageRequest, pagesBetween, readAgain } from './live-rows.ts'
 
-/** Between the end of one look at the rows and the next; changes that come meanwhile are read together. */
+/** Minimum time between two reads, in milliseconds. Changes that arrive in between are read together. */
 const leastMs = 300
-/** A statement that takes long is not what the server does all the time. */
+/** Pause after a read, as a multiple of its duration. Slow statements must not keep the server busy all the time. */
 const shareOfTime = 5
 const retryMs = 5000
 
@@ -15,27 +15,28 @@ export interface LoadedPages {
 export interface LiveReaderOptions {
   readonly read: (pageRequest: PageRequest) => Promise<RowPage>
   readonly loaded: () => LoadedPages | undefined
-  /** The rows in view, of those that are loaded. */
+  /** Rows in view, among the loaded ones. */
   readonly view: () => { readonly first: number; readonly last: number }
-  /** Whether rows must stay as they are: a cell is being edited, or changes are being written. */
+  /** True if the rows must not change: a cell is being edited, or changes are being written. */
   readonly isHeld: () => boolean
   /**
-   * Shows the page in place of the other one.
+   * Replaces a page.
    *
-   * @returns it as it is kept, which is the other one when they are equal; undefined when rows were loaded meanwhile
+   * @returns the page that is stored; the previous one if both are equal, or undefined if other rows were loaded in the
+   * meantime
    */
   readonly replace: (index: number, before: RowPage, now: RowPage) => RowPage | undefined
-  /** Loads all pages again. */
+  /** Reloads all pages. */
   readonly reload: () => Promise<void>
   readonly onChanged: (keys: readonly string[], isSameRows: boolean) => void
 }
 
-/** Reads the pages in view again when something has changed, and the others when they come into view. */
+/** Reads the pages in view again after a change, and other pages when they come into view. */
 export class LiveReader {
   readonly #options: LiveReaderOptions
-  /** Counts what was noticed. */
+  /** Number of noticed changes. */
   #changes = 0
-  /** What of it each page shows. */
+  /** Number of changes that each page already contains. */
   readonly #shown = new WeakMap<RowPage, number>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #isReading = false
@@ -51,14 +52,14 @@ export class LiveReader {
     clearTimeout(this.#timer)
   }
 
-  /** Rows may have changed. */
-  note(): void {
+  /** Marks the rows as changed. */
+  invalidate(): void {
     this.#changes += 1
-    this.look()
+    this.readChanged()
   }
 
-  /** Other rows are in view, or rows are held no longer. */
-  look(): void {
+  /** Reads changed pages after the view has moved, or after the rows may change again. */
+  readChanged(): void {
     if (this.#isClosed || this.#isReading || this.#timer !== undefined) return
     if (this.#options.isHeld() || this.#stale().length === 0) return
     const waitMs = Math.max(0, this.#nextAt - performance.now())
@@ -85,13 +86,13 @@ export class LiveReader {
     try {
       for (const { index, page, pageRequest } of this.#stale()) await this.#renew(index, page, pageRequest)
     } catch {
-      // The page says itself that the server is unavailable.
+      // The page itself shows that the server is unavailable.
       waitMs = retryMs
     }
     this.#isReading = false
     const now = performance.now()
     this.#nextAt = now + Math.max(waitMs, (now - begunAt) * shareOfTime)
-    this.look()
+    this.readChanged()
   }
 
   async #renew(index: number, before: RowPage, pageRequest: PageRequest): Promise<void> {

@@ -18,7 +18,7 @@ const pageOf = (
   rows: rowsOf(ids),
 })
 
-/** A table of which three rows are read at once. */
+/** Creates a reader of a table that returns three rows at once. */
 const readerOf = (table: readonly number[]) => (pageRequest: PageRequest) => {
   const bound = Number(pageRequest.after ?? pageRequest.before ?? 0)
   const ids =
@@ -39,26 +39,26 @@ describe('live rows', () => {
     ['many new rows', [10, 11, 12, 13, 14, 20, 30, 40], [10, 11, 12, 13, 14, 20, 30]],
     ['a row less', [10, 30, 40, 50], [10, 30]],
     ['no row left', [40, 50], []],
-  ])('of a page with %s end where the next page begins', async (_what, table, expected) => {
+  ])('end a page with %s at the start of the next page', async (_what, table, expected) => {
     const page = await readAgain(pages, 0, {}, readerOf(table))
     expect(idsOf(page)).toEqual(expected)
     expect([page?.before, page?.after]).toEqual([null, '30'])
   })
 
-  test('of a page that was read upwards begin where the one before it ends', async () => {
+  test('start a page that was read upwards at the end of the previous page', async () => {
     const upwards = [pageOf([10, 20, 30], '30', '10'), pageOf([40, 50, 60])]
     const read = readerOf([5, 10, 20, 30, 31, 32, 40, 50, 60, 70])
     expect(idsOf(await readAgain(upwards, 1, { before: '70' }, read))).toEqual([31, 32, 40, 50, 60])
     expect(idsOf(await readAgain(upwards, 0, { before: '31' }, read))).toEqual([10, 20, 30])
   })
 
-  test('cannot be read again when the row is gone at which the next page begins', async () => {
+  test('cannot be reread when the first row of the next page was deleted', async () => {
     expect(await readAgain(pages, 0, {}, readerOf([10, 20, 30, 50]))).toBeUndefined()
     const many = Array.from({ length: 30 }, (_, index) => index)
     expect(await readAgain(pages, 0, {}, readerOf(many))).toBeUndefined()
   })
 
-  test('are marked when they are new or in another version', () => {
+  test('are marked when they are new or have another version', () => {
     const [before = pageOf([])] = pages
     const now = { ...before, rows: [...rowsOf([10, 20]), ...rowsOf([30], '2'), ...rowsOf([35])] }
     expect(changedKeys(before, now)).toEqual(['30', '35'])
@@ -66,7 +66,7 @@ describe('live rows', () => {
     expect(hasSameRows(before, { ...before, rows: rowsOf([10, 20, 30], '2') })).toBe(true)
   })
 
-  test('are looked for in the pages in view', () => {
+  test('are read for the pages in view', () => {
     expect(pagesBetween(pages, 0, 2)).toEqual([0])
     expect(pagesBetween(pages, 2, 3)).toEqual([0, 1])
     expect(pagesBetween(pages, 3, 9)).toEqual([1])
@@ -75,7 +75,7 @@ describe('live rows', () => {
     expect(pagesBetween([pageOf([])], 5, 9)).toEqual([0])
   })
 
-  test('that moved are found by their key, the nearest place first', () => {
+  test('are found by their key after they moved, nearest position first', () => {
     const keys = ['a', 'b', 'c', 'd', 'b']
     const key = (row: number) => keys[row] ?? ''
     expect(shiftOf({ row: 1, key: 'b' }, 5, key)).toBe(0)

@@ -1,14 +1,14 @@
 import type { RowPage, RowsRequest } from './api.ts'
 import { idOf } from './names.ts'
 
-/** Pages of rows that are read again while others stay as they are. Pure. */
+/** Functions that reread pages of rows while other pages stay unchanged. Pure. */
 
 export type PageRequest = Pick<RowsRequest, 'after' | 'before' | 'from'>
 
-/** Reads of one page, when so many rows have come that it has grown. */
+/** Maximum number of reads for one page, if it has grown by many rows. */
 const mostReads = 4
 
-/** Indexes of the pages that have rows from the first to the last, and of empty ones, where the first row may come. */
+/** Returns the indexes of the pages with rows in the range, and of empty pages, which may get a first row. */
 export function pagesBetween(pages: readonly RowPage[], first: number, last: number): number[] {
   let passed = 0
   return pages.flatMap(({ rows }, index) => {
@@ -19,9 +19,9 @@ export function pagesBetween(pages: readonly RowPage[], first: number, last: num
 }
 
 /**
- * The page as it is now, up to the page that stays beside it, so that no row between them is lost or shown twice.
+ * Reads a page again, up to its neighbouring page, so that no row between them is lost or shown twice.
  *
- * @returns undefined when the row at which that page begins is no longer found
+ * @returns undefined if the first row of the neighbouring page no longer exists
  */
 export async function readAgain(
   pages: readonly RowPage[],
@@ -34,15 +34,15 @@ export async function readAgain(
   const first = await read(pageRequest)
   if (beside === undefined) return first
   const bound = isUpwards ? beside.rows.at(-1)?.key : beside.rows[0]?.key
-  // Rows without a key are found by their number alone.
+  // Rows without a key are only found by their number.
   if (bound === undefined || bound === null) return first
   const rows: RowPage['rows'][number][] = []
   for (let page = first, reads = 1; ; reads += 1) {
     const at = page.rows.findIndex(({ key }) => key !== null && idOf(key) === idOf(bound))
-    const taken = at < 0 ? page.rows : isUpwards ? page.rows.slice(at + 1) : page.rows.slice(0, at)
-    if (isUpwards) rows.unshift(...taken)
-    else rows.push(...taken)
-    // What is between the pages, and so where the next one begins, is as it was.
+    const added = at < 0 ? page.rows : isUpwards ? page.rows.slice(at + 1) : page.rows.slice(0, at)
+    if (isUpwards) rows.unshift(...added)
+    else rows.push(...added)
+    // The gap between the pages is unchanged, and so is the start of the next page.
     if (at >= 0)
       return { ...first, before: pages[index]?.before ?? null, after: pages[index]?.after ?? null, rows }
     const next = isUpwards ? page.before : page.after
@@ -51,7 +51,7 @@ export async function readAgain(
   }
 }
 
-/** Keys of rows that are new or in another version. */
+/** Returns the keys of rows that are new or have another version. */
 export function changedKeys(before: RowPage, now: RowPage): string[] {
   const versions = new Map(before.rows.map(({ key, version }) => [key === null ? '' : idOf(key), version]))
   return now.rows.flatMap(({ key, version }) =>
@@ -59,7 +59,7 @@ export function changedKeys(before: RowPage, now: RowPage): string[] {
   )
 }
 
-/** Whether they have the same rows, in whatever versions. */
+/** Returns true if both pages have the same rows, in any versions. */
 export function hasSameRows(before: RowPage, now: RowPage): boolean {
   const ids = ({ rows }: RowPage) => JSON.stringify(rows.map(({ key }) => key))
   return ids(before) === ids(now)

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react'
 import { frameOf, type Point, shapesOf } from './geometry.ts'
 import styles from './tables.module.css'
 
-/** A drawing of the shape alone: no tiles are fetched from anywhere. */
+/** Draws a shape without map tiles, so that nothing is fetched. */
 export function MapView({ text }: { readonly text: string }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const shapes = shapesOf(text)

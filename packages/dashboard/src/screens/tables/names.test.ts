@@ -11,7 +11,7 @@ import {
   toggleSort,
 } from './names.ts'
 
-describe('names in parameters', () => {
+describe('column names in parameters', () => {
   test.each([
     ['id', 'id'],
     ['A B', '"A B"'],
@@ -21,11 +21,11 @@ describe('names in parameters', () => {
     ['ü', '"ü"'],
     ['Upper', '"Upper"'],
     ['a.b', '"a.b"'],
-  ])('of %s are %s', (name, text) => {
+  ])('write %s as %s', (name, text) => {
     expect(nameText(name)).toBe(text)
   })
 
-  test('of a sort make the round trip', () => {
+  test('round-trip in a sort', () => {
     const terms = [
       { key: 'id', isDescending: false },
       { key: 'a,"b"', isDescending: true },
@@ -39,7 +39,7 @@ describe('names in parameters', () => {
     ])
   })
 
-  test('of a sort are toggled by presses, alone or added', () => {
+  test('are toggled in a sort, alone or added', () => {
     const first = toggleSort([], 'a', false)
     const second = toggleSort(first, 'a', false)
     expect([first, second, toggleSort(second, 'a', false)]).toEqual([
@@ -53,7 +53,7 @@ describe('names in parameters', () => {
 })
 
 describe('filters', () => {
-  test('quote values, and what is special in a pattern', () => {
+  test('quote values, and special characters of a pattern', () => {
     expect(formatCondition('a', '=', `it's \\`)).toBe(`a = 'it''s \\\\'`)
     expect(formatCondition('a', 'contains', '50%_')).toBe(`a ~* '%50\\\\%\\\\_%'`)
     expect(formatCondition('a', 'not null', '')).toBe('a != null')
@@ -65,14 +65,14 @@ describe('filters', () => {
     ).toBe(`a = '1' and "B" = null`)
   })
 
-  test('are added to one that was typed', () => {
+  test('are added to a typed filter', () => {
     expect(andFilter('', 'a = 1')).toBe('a = 1')
     expect(andFilter('b = 2', 'a = 1')).toBe('b = 2 and a = 1')
     expect(andFilter('b = 2 or c = 3', 'a = 1')).toBe('(b = 2 or c = 3) and a = 1')
   })
 })
 
-test('an id of several values is shown without its escapes, an only value as it is', () => {
+test('idText › shows a composite id without its escapes, and a single value unchanged', () => {
   const key = ['a/b', 'c,d', '5%']
   expect(idText(idOf(key), ['x', 'y', 'z'])).toBe('a/b, c,d, 5%')
   expect(idText(idOf(['5%25']), ['x'])).toBe('5%25')

@@ -1,13 +1,13 @@
 import { decodeSegment } from '../../path-segment.ts'
 
-/** Names of columns as parameters of the API have them: `-"A B",c`. Pure. */
+/** Column names in API parameters, such as `-"A B",c`. Pure. */
 
-/** In quotes where it is not a plain name. */
+/** Quotes a name unless it is a plain name. */
 export function nameText(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`
 }
 
-/** Words of the filter grammar. */
+/** Keywords of the filter grammar. */
 const reserved = new Set(
   'and or not in is null true false between contains overlaps adjacent matches like ilike'.split(' '),
 )
@@ -21,7 +21,7 @@ export function formatSort(terms: readonly SortTerm[]): string {
   return terms.map(({ key, isDescending }) => `${isDescending ? '-' : ''}${nameText(key)}`).join()
 }
 
-/** Undefined for what is no sort by columns. */
+/** Parses a sort. Returns an empty list for anything else. */
 export function parseSort(text: string): SortTerm[] {
   const terms: SortTerm[] = []
   for (const [, sign, quoted, bare] of text.matchAll(/([-+]?)(?:"((?:[^"]|"")+)"|([^",]+))(?:,|$)/g)) {
@@ -31,7 +31,7 @@ export function parseSort(text: string): SortTerm[] {
   return terms
 }
 
-/** The sort after a press on a header: ascending, descending, none. @param isAdded keeps the other columns */
+/** Returns the sort after a press on a header: ascending, descending, none. @param isAdded true to keep the other columns */
 export function toggleSort(terms: readonly SortTerm[], key: string, isAdded: boolean): SortTerm[] {
   const current = terms.find((term) => term.key === key)
   const next: SortTerm[] =
@@ -46,12 +46,12 @@ export function toggleSort(terms: readonly SortTerm[], key: string, isAdded: boo
     : terms.flatMap((term) => (term === current ? next : [term]))
 }
 
-/** A value in a filter. */
+/** Quotes a value for a filter. */
 const filterText = (value: string) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
 export type Test = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'contains' | 'starts' | 'null' | 'not null'
 
-/** A condition as the builder makes it. */
+/** Formats a condition of the filter builder. */
 export function formatCondition(column: string, test: Test, value: string): string {
   const name = nameText(column)
   switch (test) {
@@ -70,13 +70,13 @@ export function formatCondition(column: string, test: Test, value: string): stri
 
 const escapeLike = (text: string) => text.replace(/[\\%_]/g, (character) => `\\${character}`)
 
-/** Both have to hold. */
+/** Combines a filter with a condition. Both have to match. */
 export const andFilter = (filter: string, condition: string) =>
   filter.trim() === ''
     ? condition
     : `${/\bor\b|\|\|/i.test(filter) ? `(${filter})` : filter} and ${condition}`
 
-/** Rows whose columns have these values. */
+/** Returns a filter for rows whose columns have these values. */
 export const equalFilter = (pairs: readonly (readonly [string, string | null])[]) =>
   pairs
     .map(([name, value]) =>
@@ -84,14 +84,14 @@ export const equalFilter = (pairs: readonly (readonly [string, string | null])[]
     )
     .join(' and ')
 
-/** The id of a row in requests and addresses: values of a composite key are joined by commas. */
+/** Returns the id of a row in requests and URLs. The values of a composite key are joined by commas. */
 export function idOf(key: readonly string[]): string {
   const [single, ...others] = key
   if (single === undefined) return ''
   return others.length === 0 ? single : key.map(encodeURIComponent).join()
 }
 
-/** Returns the id of a record; undefined where the record does not have the whole key. */
+/** Returns the id of a record, or undefined if the record does not contain the whole key. */
 export function idOfRecord(
   { primaryKey }: { readonly primaryKey: readonly string[] },
   record: Readonly<Record<string, unknown>>,
@@ -100,6 +100,6 @@ export function idOfRecord(
   return key.length === 0 || key.some((value) => value === undefined) ? undefined : idOf(key.map(String))
 }
 
-/** The values of an {@link idOf}, to be read: `7, a/b`. */
+/** Formats an {@link idOf} for display: `7, a/b`. */
 export const idText = (id: string, primaryKey: readonly string[]): string =>
   primaryKey.length > 1 ? id.split(',').map(decodeSegment).join(', ') : id

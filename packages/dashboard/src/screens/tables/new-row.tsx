@@ -11,13 +11,13 @@ import { ReferencePicker } from './reference-picker.tsx'
 
 interface NewRowProps {
   readonly info: TableInfo
-  /** Of the row that is duplicated. */
+  /** Values of the duplicated row. */
   readonly initial: Readonly<Record<string, Value>>
   readonly onAdd: (values: Readonly<Record<string, Value>>) => void
   readonly onClose: () => void
 }
 
-/** A form for all columns; the row is staged like any other change. */
+/** Renders a form of all columns. The row is staged like any other change. */
 export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
   const [values, setValues] = useState(initial)
   const [isChecked, setChecked] = useState(false)
@@ -71,7 +71,7 @@ export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
           onConfirm={onClose}
           onClose={() => setLeaving(false)}
         >
-          What you have entered is not staged yet.
+          Your input has not been staged yet.
         </ConfirmDialog>
       )}
     </>
@@ -131,7 +131,7 @@ function NewValue({
       )}
       {relation !== undefined && (
         <Button size="small" onClick={() => setPicking(true)}>
-          Pick from {relation.table}
+          Select from {relation.table}
         </Button>
       )}
       {kind !== 'choice' && /^(text|character|citext)/.test(column.type) && (

@@ -5,10 +5,10 @@ import { HtmlPreview } from '../../ui/html-preview.tsx'
 import { decodeText, isMarkup, parseHex, sniffPicture } from './bytes.ts'
 import styles from './tables.module.css'
 
-/** Characters of a text that are shown. */
+/** Maximum number of characters to show. */
 const shownCharacters = 20_000
 
-/** What the bytes are, by themselves: a picture, a text, or neither. */
+/** Shows bytes by their content: as an image, a text, or hexadecimal digits. */
 export function BytesPreview({ hex }: { readonly hex: string }) {
   const bytes = parseHex(hex)
   const type = sniffPicture(bytes)
@@ -35,7 +35,7 @@ export function BytesPreview({ hex }: { readonly hex: string }) {
 
 function Picture({ bytes, type }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly type: string }) {
   const [address, setAddress] = useState<string>()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the bytes are made anew with every drawing; their number tells them apart.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: bytes is a new array in each render, and its length identifies it.
   useEffect(() => {
     const made = URL.createObjectURL(new Blob([bytes], { type }))
     setAddress(made)

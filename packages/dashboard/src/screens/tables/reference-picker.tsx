@@ -19,7 +19,7 @@ interface ReferencePickerProps {
   readonly onClose: () => void
 }
 
-/** Rows of the table that a foreign key leads to, found by their label or key. */
+/** Selects a row of the table that a foreign key references, by its label or key. */
 export function ReferencePicker({ column, relation, value, onPick, onClose }: ReferencePickerProps) {
   const [search, setSearch] = useState('')
   const [{ to = '' } = {}] = relation.pairs
@@ -43,7 +43,7 @@ export function ReferencePicker({ column, relation, value, onPick, onClose }: Re
   })
   return (
     <Dialog
-      title={`${column.name}: pick from ${relation.table}`}
+      title={`${column.name}: select from ${relation.table}`}
       isOpen
       onClose={onClose}
       footer={
@@ -61,7 +61,7 @@ export function ReferencePicker({ column, relation, value, onPick, onClose }: Re
             rows={choices}
             rowKey={(row) => row.key}
             selectedKey={value ?? undefined}
-            empty="No row matches."
+            empty="No rows match."
             columns={[
               { key: 'key', title: to, cell: (row) => row.key },
               { key: 'label', title: label, cell: (row) => row.text ?? 'NULL', isCut: true },
@@ -70,8 +70,8 @@ export function ReferencePicker({ column, relation, value, onPick, onClose }: Re
                 title: '',
                 align: 'end',
                 cell: (row) => (
-                  <Button size="small" aria-label={`Pick ${row.key}`} onClick={() => onPick(row.key)}>
-                    Pick
+                  <Button size="small" aria-label={`Select ${row.key}`} onClick={() => onPick(row.key)}>
+                    Select
                   </Button>
                 ),
               },
@@ -83,7 +83,7 @@ export function ReferencePicker({ column, relation, value, onPick, onClose }: Re
   )
 }
 
-/** By the start of the label, and by the key where what is typed can be one. */
+/** Returns a filter by the start of the label, and by the key if the text can be one. */
 function searchFilter(info: TableInfo, key: string, label: string, search: string): string | undefined {
   const text = search.trim()
   if (text === '') return undefined

@@ -5,8 +5,8 @@ import { remainderOf, withoutSent } from './remainder.ts'
 const columns = ['id', 'a', 'b']
 const row = (id: string, a = 'a', version = '1') => ({ key: [id], version, cells: [id, a, 'b'] })
 
-describe('what is staged while changes are written', () => {
-  test('is everything that was not sent', () => {
+describe('changes staged during a write', () => {
+  test('include everything that was not sent', () => {
     const sent = changeCell(noChanges, row('1'), 'a', 'x', 'a')
     const later = addRow(changeCell(sent, row('2'), 'b', 'y', 'b'), { a: 'new' })
     const remainder = remainderOf(later, sent, columns)
@@ -15,7 +15,7 @@ describe('what is staged while changes are written', () => {
     expect([[...rest.rows.keys()], rest.created]).toEqual([['2'], [{ id: 1, values: { a: 'new' } }]])
   })
 
-  test('has the cells that were edited once more, on top of what was written', () => {
+  test('include cells that were edited again, based on the written row', () => {
     const sent = changeCell(changeCell(noChanges, row('1'), 'a', 'x', 'a'), row('1'), 'b', 'y', 'b')
     const later = changeCell(sent, row('1'), 'a', 'again', 'a')
     const remainder = remainderOf(later, sent, columns)
@@ -24,11 +24,11 @@ describe('what is staged while changes are written', () => {
     expect([...withoutSent(later, sent, remainder, new Map([['1', written]])).rows]).toEqual([
       ['1', { row: written, values: { a: 'again' }, isDeleted: false }],
     ])
-    // A row that cannot be read keeps the version that is old by now: writing it is a conflict.
+    // A row that cannot be read keeps its old version, so writing it is a conflict.
     expect(withoutSent(later, sent, remainder, new Map()).rows.get('1')?.row.version).toBe('1')
   })
 
-  test('has cells that were set back to what was read', () => {
+  test('include cells that were reset to the original value', () => {
     const sent = changeCell(noChanges, row('1'), 'a', 'x', 'a')
     const later = changeCell(sent, row('1'), 'a', 'a', 'a')
     expect([...remainderOf(later, sent, columns)]).toEqual([['1', { values: { a: 'a' }, isDeleted: false }]])
@@ -37,7 +37,7 @@ describe('what is staged while changes are written', () => {
     ])
   })
 
-  test('gives no other new row the number of one that was dropped', () => {
+  test('do not reuse the number of a dropped new row', () => {
     const sent = addRow(noChanges, { a: 'one' })
     const later = addRow(dropNew(sent, 1), { a: 'another' })
     const remainder = remainderOf(later, sent, columns)
@@ -46,7 +46,7 @@ describe('what is staged while changes are written', () => {
     expect(rest.created).toEqual([{ id: 2, values: { a: 'another' } }])
   })
 
-  test('has new rows that were edited or dropped, by their key', () => {
+  test('include new rows that were edited or dropped, by their key', () => {
     const sent = addRow(addRow(noChanges, { a: 'one' }), { a: 'two' })
     const later = dropNew(changeNew(sent, 1, 'a', 'uno'), 2)
     const remainder = remainderOf(later, sent, columns)

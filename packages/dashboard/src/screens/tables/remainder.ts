@@ -2,15 +2,18 @@ import type { TableRow } from './api.ts'
 import { type Changes, dropNew, dropRow, type RowChange, type Value } from './changes.ts'
 import { idOf } from './names.ts'
 
-/** What was staged while changes were in flight. Pure. */
+/** Changes that were staged while others were in flight. Pure. */
 
-/** A row that was written, and is changed once more. */
+/** Change of a row that has just been written. */
 export interface Remainder {
   readonly values: RowChange['values']
   readonly isDeleted: boolean
 }
 
-/** How the changes differ from those that were sent, by the id that the row was sent under, or the number of a new one. */
+/**
+ * Returns the differences between the changes and the sent ones. The keys are the ids under which rows were sent, or the
+ * numbers of new rows.
+ */
 export function remainderOf(
   changes: Changes,
   sent: Changes,
@@ -42,10 +45,10 @@ export function remainderOf(
 }
 
 /**
- * The changes without those that were sent.
+ * Removes the sent changes.
  *
- * @param present the rows of the remainder as they are now that they are written; what has none keeps the row as it was
- * read, so that writing it is a conflict
+ * @param present current rows of the remainder. A row that is missing keeps the version that was read, so writing it is a
+ * conflict.
  */
 export function withoutSent(
   changes: Changes,
@@ -64,7 +67,7 @@ export function withoutSent(
   return { ...rest, rows }
 }
 
-/** Undefined where the grid has only its beginning. */
+/** Returns a cell value, or undefined if the grid has only its beginning. */
 const readValue = ({ cells, sizes }: TableRow, index: number): Value =>
   sizes?.[index] === undefined ? (cells[index] ?? null) : undefined
 

@@ -12,7 +12,7 @@ import { visibleText } from '../../ui/visible-text.ts'
 import { countRows, type RelationInfo, readRows, type TableInfo, type TableRow } from './api.ts'
 import { equalFilter, idText } from './names.ts'
 
-/** Related rows are counted up to this: 1,000+ is as much as a person wants to know. */
+/** Number up to which related rows are counted. Beyond it, users only need to know 1,000+. */
 const mostCounted = 1000
 
 interface RowPanelProps {
@@ -25,7 +25,7 @@ interface RowPanelProps {
   readonly onClose: () => void
 }
 
-/** One row with all its columns, and where its keys lead, both ways. */
+/** Shows a row with all columns, and its relations in both directions. */
 export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClose }: RowPanelProps) {
   const row = useApi(['tables', info.table, 'row', rowId, as], async (signal) => {
     const page = await readRows(info.table, { id: rowId, as }, signal)
@@ -36,7 +36,7 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
       <Loaded query={row}>
         {(loaded) =>
           loaded === null ? (
-            <Empty>There is no such row, or it cannot be seen.</Empty>
+            <Empty>This row does not exist or is not visible.</Empty>
           ) : (
             <>
               <p>
@@ -84,7 +84,7 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
                   <KeyValue
                     items={info.relations.map((relation) => [
                       relation.name,
-                      <Related
+                      <RelatedRow
                         key={relation.constraint}
                         info={info}
                         relation={relation}
@@ -109,8 +109,8 @@ function CellText({ text }: { readonly text: string | null }) {
   return safeAddress(text) === undefined ? visibleText(text) : <SafeLink href={text} />
 }
 
-/** How many rows there are at the other side, and the way to them. */
-function Related({
+/** Shows the number of related rows, with a link to them. */
+function RelatedRow({
   info,
   relation,
   row,
@@ -123,7 +123,7 @@ function Related({
 }) {
   const names = info.columns.map(({ name }) => name)
   const pairs = relation.pairs.map(({ from, to }) => [to, row.cells[names.indexOf(from)] ?? null] as const)
-  // A key with NULL in it leads nowhere.
+  // A foreign key with NULL references no row.
   const leads = pairs.every(([, value]) => value !== null)
   const filter = equalFilter(pairs)
   const count = useApi(

@@ -9,19 +9,19 @@ interface Props {
   readonly onSortByKey: () => void
 }
 
-/** What stands before the rows: why there are none, what reading them would cost, that there are others before. */
+/** Renders notices above the rows: an error, the cost of reading them, or the existence of earlier rows. */
 export function RowsNotice({ rows, onSortByKey }: Props) {
   return (
     <>
       {rows.cost !== undefined && (
         <Notice tone="warning">
-          These rows can only be found or sorted by reading much of the table: the planner expects a cost of{' '}
-          {formatNumber(rows.cost)}.{' '}
+          Finding or sorting these rows requires reading a large part of the table. The estimated planner cost
+          is {formatNumber(rows.cost)}.{' '}
           <Button size="small" onClick={rows.runAnyway}>
-            Run it anyway
+            Run anyway
           </Button>{' '}
           <Button size="small" onClick={onSortByKey}>
-            Sort by the key
+            Sort by key
           </Button>
         </Notice>
       )}
@@ -30,7 +30,7 @@ export function RowsNotice({ rows, onSortByKey }: Props) {
       )}
       {rows.hasPrevious && (
         <Button size="small" onClick={rows.loadPrevious}>
-          Load the rows before
+          Load previous rows
         </Button>
       )}
     </>

@@ -5,7 +5,7 @@ import styles from './tables.module.css'
 import { lostByUndo } from './undo.ts'
 import type { Edits } from './use-edits.ts'
 
-/** Changes that are not written yet. */
+/** Shows the staged changes. */
 export function StagedBar({ info, edits }: { readonly info: TableInfo; readonly edits: Edits }) {
   const { changes, count, isApplying } = edits
   if (count === 0) return null
@@ -20,7 +20,7 @@ export function StagedBar({ info, edits }: { readonly info: TableInfo; readonly 
   return (
     <div className={styles.staged} role="status">
       <span>
-        {countOf(count, 'row')} staged, not written yet:{' '}
+        {countOf(count, 'row')} staged, not yet written:{' '}
         {parts.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(', ')}.
         {faults[0] !== undefined && ` Refused: ${faults[0]}`}
         {deleted > 0 && isReferred && ` ${lostByUndo}`}

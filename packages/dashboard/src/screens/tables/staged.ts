@@ -1,7 +1,7 @@
 import { createStore, type Store } from '../../api/store.ts'
 import { type Changes, countChanges, noChanges } from './changes.ts'
 
-/** By table, so that what is staged stays while another view is shown. */
+/** Staged changes by table. They are kept while another view is shown. */
 const stores = new Map<string, Store<Changes>>()
 
 export function stagedOf(table: string): Store<Changes> {
@@ -10,7 +10,7 @@ export function stagedOf(table: string): Store<Changes> {
   return store
 }
 
-/** By table: whether what is staged is being written. */
+/** State by table: true while its staged changes are being written. */
 const applyings = new Map<string, Store<boolean>>()
 
 export function applyingOf(table: string): Store<boolean> {

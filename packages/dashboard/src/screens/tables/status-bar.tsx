@@ -6,7 +6,7 @@ import { countRows, type TableInfo } from './api.ts'
 import styles from './tables.module.css'
 import { countKey, type Rows } from './use-rows.ts'
 
-/** Counting ends here unless a person asks for all. */
+/** Number up to which rows are counted, unless the user requests a full count. */
 const mostCounted = 10_000
 
 interface StatusBarProps {
@@ -16,7 +16,7 @@ interface StatusBarProps {
   readonly children: ReactNode
 }
 
-/** How many rows there are, counted beside the rows and never before them. */
+/** Shows the number of rows. They are counted in parallel with reading the rows, never before. */
 export function StatusBar({ info, request, rows, children }: StatusBarProps) {
   const { filter, as } = request
   const [exact, setExact] = useState<string>()
@@ -39,7 +39,7 @@ export function StatusBar({ info, request, rows, children }: StatusBarProps) {
         {count.data !== undefined && (
           <span>
             {formatNumber(count.data.count)}
-            {count.data.isBounded ? `+ (≈ ${formatNumber(count.data.estimate)})` : ''} in all
+            {count.data.isBounded ? `+ (≈ ${formatNumber(count.data.estimate)})` : ''} in total
           </span>
         )}
         {count.isFetching && most === undefined && <span>counting…</span>}

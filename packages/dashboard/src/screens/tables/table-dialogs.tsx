@@ -4,19 +4,19 @@ import { ConflictDialog } from './conflict-dialog.tsx'
 import { LargeEditor } from './large-editor.tsx'
 import { NewRow } from './new-row.tsx'
 import { RowPanel } from './row-panel.tsx'
-import type { Opened } from './use-cell-editing.ts'
+import type { OpenCell } from './use-cell-editing.ts'
 import type { Table } from './use-table.ts'
 
 interface Props {
   readonly table: Table
-  /** Values of a row that is being added. */
+  /** Values of the row that is being added. */
   readonly added: StagedRow['values'] | undefined
   readonly onAdd: (values: StagedRow['values'] | undefined) => void
   /** Stages the value of a large cell. */
-  readonly onCommit: (cell: Opened, value: string | null) => void
+  readonly onCommit: (cell: OpenCell, value: string | null) => void
 }
 
-/** Dialogs and panels over a table: a large cell, a conflict, a new row, one row. */
+/** Renders the dialogs and panels of a table: a large cell, a conflict, a new row, one row. */
 export function TableDialogs({ table, added, onAdd, onCommit }: Props) {
   const { info, view, changeView, edits, isWritable, editing } = table
   const { changes, setChanges, conflict } = edits
@@ -62,7 +62,7 @@ export function TableDialogs({ table, added, onAdd, onCommit }: Props) {
   )
 }
 
-/** Keys and what PostgreSQL computes are made anew. */
+/** Copies a row without keys and computed columns. */
 function duplicateOf({ columns }: TableInfo, cells: readonly (string | null)[]) {
   return Object.fromEntries(
     columns.flatMap(({ name, isPrimaryKey, isGenerated }, index) =>

@@ -3,7 +3,7 @@ import { Grid } from '../../grid/grid.tsx'
 import type { Selection } from '../../grid/model.ts'
 import { CellEditor, type Move } from './cell-editor.tsx'
 import { formatSort, parseSort, toggleSort } from './names.ts'
-import type { Opened } from './use-cell-editing.ts'
+import type { OpenCell } from './use-cell-editing.ts'
 import type { Rows } from './use-rows.ts'
 import type { Table } from './use-table.ts'
 
@@ -11,7 +11,7 @@ import type { Table } from './use-table.ts'
 export function useCommit({ editing }: Table, onSelect: (selection: Selection) => void) {
   const grid = useRef<HTMLDivElement>(null)
   const focusGrid = () => grid.current?.querySelector<HTMLElement>('[role=grid]')?.focus()
-  const commit = (cell: Opened, value: string | null, move: Move) => {
+  const commit = (cell: OpenCell, value: string | null, move: Move) => {
     editing.commit(cell, value)
     focusGrid()
     const by = { stay: [0, 0], down: [1, 0], right: [0, 1], left: [0, -1] }[move]
@@ -28,7 +28,7 @@ interface Props {
   readonly committing: ReturnType<typeof useCommit>
 }
 
-/** Rows of a table as a grid whose cells are edited in place. */
+/** Renders the rows of a table as a grid with in-place editing. */
 export function TableGrid({ table, selection, onSelect, committing }: Props) {
   const { info, view, changeView, rows, ticked, live, model, columns, isWritable, editing } = table
   const { grid, focusGrid, commit } = committing
@@ -88,13 +88,13 @@ export function TableGrid({ table, selection, onSelect, committing }: Props) {
             ? emptyOf(rows)
             : view.filter === ''
               ? 'The table has no rows.'
-              : 'No row matches the filter.'
+              : 'No rows match the filter.'
         }
       />
     </div>
   )
 }
 
-/** While there are no rows; the notice above has a failure and its cause. */
+/** Returns the text of an empty grid. The notice above shows an error and its cause. */
 const emptyOf = ({ isFetching, error }: Rows) =>
   isFetching || error === null ? 'Loading…' : 'No rows were read.'

@@ -27,12 +27,12 @@ interface TableHeadingProps {
   readonly view: View
   readonly columns: readonly string[]
   readonly isWritable: boolean
-  /** Undefined while it is switched off. */
+  /** State of following changes; undefined while it is off. */
   readonly live: LiveState | undefined
   readonly onLive: (isLive: boolean) => void
   readonly onView: (change: ViewChange) => void
   readonly onNew: () => void
-  /** After rows were written past the grid. */
+  /** Called after rows were written without the grid. */
   readonly onWritten: () => void
 }
 
@@ -109,7 +109,7 @@ export function TableHeading(props: TableHeadingProps) {
   )
 }
 
-/** The rows of the view, for a program. */
+/** Returns the rows of the view as code for a program. */
 function codeOf({ table, schema, name, primaryKey }: TableInfo, { filter, sort }: View) {
   const query = new URLSearchParams({
     ...(filter === '' ? {} : { filter }),
@@ -129,7 +129,7 @@ function codeOf({ table, schema, name, primaryKey }: TableInfo, { filter, sort }
   ]
   return {
     request: { method: 'GET', path: `/api/collections/${encodeURIComponent(table)}?${query}` },
-    // A filter is a language of its own, which SQL does not read.
+    // SQL does not understand the filter language of the API.
     sql:
       filter === ''
         ? [

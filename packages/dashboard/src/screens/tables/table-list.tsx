@@ -9,10 +9,10 @@ import { LoadedRows } from '../../ui/states.tsx'
 import { listTables, type TableSummary } from './api.ts'
 import styles from './tables.module.css'
 
-/** Of the element that shows the table. */
+/** Id of the element that shows the table. */
 export const openTableId = 'table'
 
-/** More are found by their names: a list of twenty thousand is not read. */
+/** Maximum number of listed tables. Others are found by name, because there may be twenty thousand. */
 const listed = 200
 
 export function TableList({ current }: { readonly current: string | undefined }) {

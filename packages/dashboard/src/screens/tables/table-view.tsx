@@ -18,7 +18,7 @@ import { tickedIndexes } from './use-ticked.ts'
 
 const start: Selection = { anchor: { row: 0, column: 0 }, focus: { row: 0, column: 0 } }
 
-/** Rows of a table, and everything that can be done with them. */
+/** Shows the rows of a table with all actions. */
 export function TableView({ info }: { readonly info: TableInfo }) {
   const table = useTable(info)
   const { view, changeView, rows, ticked, edits, columns, isWritable } = table
@@ -59,7 +59,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
   )
 }
 
-/** Stages the deletion of ticked rows, or keeps them. */
+/** Stages the deletion of ticked rows, or removes it. */
 function markTicked({ model, ticked, edits }: Table, isDeleted: boolean): void {
   const marked = tickedIndexes(model, ticked.keys).flatMap((index) => model.row(index) ?? [])
   edits.setChanges(
@@ -71,7 +71,7 @@ function markTicked({ model, ticked, edits }: Table, isDeleted: boolean): void {
   )
 }
 
-/** Returns the cells of ticked rows, or those of the selection where no row is ticked. */
+/** Returns the cells of ticked rows, or those of the selection if no row is ticked. */
 function copiedCells({ model, columns, ticked }: Table, selection: Selection) {
   if (ticked.keys.size > 0) {
     const indexes = tickedIndexes(model, ticked.keys)

@@ -27,7 +27,7 @@ const hostile = [
   '=HYPERLINK("http://example.com")',
 ]
 
-journeys('tables', () => {
+journeys('dashboard › tables', () => {
   let dashboard: Dashboard
   beforeAll(async () => {
     dashboard = await openDashboard({ setup })
@@ -52,7 +52,7 @@ journeys('tables', () => {
     await cell(1, 1).waitFor()
   }
 
-  /** In the dialog of the import. */
+  /** Selects a file in the import dialog. */
   const pickFile = async (csv: string) => {
     const { page } = dashboard
     await page.getByRole('button', { name: 'Rows', exact: true }).click()
@@ -61,7 +61,7 @@ journeys('tables', () => {
     await page.getByLabel('File', { exact: true }).setInputFiles(file)
   }
 
-  test('cells are edited by keys, staged, written together, and taken back', async () => {
+  test('edits cells by keys, stages them, writes them together, and undoes them', async () => {
     const { app, page } = dashboard
     await dashboard.open('/tables')
     await page.getByRole('navigation', { name: 'Tables' }).getByRole('link', { name: /^book/ }).click()
@@ -71,7 +71,7 @@ journeys('tables', () => {
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Delete')
-    await page.getByText('2 rows staged, not written yet: 2 edited.').waitFor()
+    await page.getByText('2 rows staged, not yet written: 2 edited.').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('tables-staged')
     expect(await app.sql('select title from book where id = 1')).toEqual([{ title: 'Book 1' }])
@@ -83,14 +83,14 @@ journeys('tables', () => {
       { id: 2, title: 'Book 2', price: null },
     ])
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('2 changes taken back.').waitFor()
+    await page.getByText('2 changes undone.').waitFor()
     expect(await written()).toEqual([
       { id: 1, title: 'Book 1', price: '1.10' },
       { id: 2, title: 'Book 2', price: '2.10' },
     ])
   })
 
-  test('a row that another administrator has changed is a conflict, and one in cells that were not changed here is none', async () => {
+  test('reports a conflict if another administrator changed the same cells, and none for other cells', async () => {
     const { app, page } = dashboard
     await open('/tables/book')
     await cell(1, 2).dblclick()
@@ -113,16 +113,16 @@ journeys('tables', () => {
     const dialog = page.getByRole('dialog', { name: 'Row 1 has changed' })
     await dialog.getByRole('cell', { name: 'Theirs' }).waitFor()
     await dashboard.screenshot('tables-conflict')
-    // It is asked about again, not written, when it was left undecided.
+    // An undecided conflict is shown again and nothing is written.
     await dialog.getByRole('button', { name: 'Decide later' }).click()
     await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
     await dialog.getByRole('cell', { name: 'Theirs' }).waitFor()
     expect(await app.sql('select title from book where id = 1')).toEqual([{ title: 'Theirs' }])
-    await dialog.getByRole('button', { name: 'Write mine over it' }).click()
+    await dialog.getByRole('button', { name: 'Overwrite with my change' }).click()
     await expect.poll(() => app.sql('select title from book where id = 1')).toEqual([{ title: 'Mine again' }])
   })
 
-  test('cells that are edited while changes are written stay staged on top of them', async () => {
+  test('keeps cells staged that are edited during a write', async () => {
     const { app, page } = dashboard
     const type = async (row: number, text: string) => {
       await cell(row, 2).click()
@@ -138,7 +138,7 @@ journeys('tables', () => {
     })
     const apply = page.getByRole('button', { name: 'Apply', exact: true }).last()
     await apply.click()
-    // Neither is it written twice from a view that was left and opened again.
+    // A view that was left and reopened does not write them twice either.
     const tables = page.getByRole('navigation', { name: 'Tables' })
     await tables.getByRole('link', { name: /^author/ }).click()
     await tables.getByRole('link', { name: /^book/ }).click()
@@ -150,7 +150,7 @@ journeys('tables', () => {
     await page.getByText('1 change written.').waitFor()
     const titles = () => app.sql('select title from book where id <= 2 order by id')
     expect(await titles()).toEqual([{ title: 'First' }, { title: 'Book 2' }])
-    await page.getByText('2 rows staged, not written yet: 2 edited.').waitFor()
+    await page.getByText('2 rows staged, not yet written: 2 edited.').waitFor()
     expect(await cell(1, 2).textContent()).toBe('Second')
     await apply.click()
     await page.getByText('2 changes written.').waitFor()
@@ -158,7 +158,7 @@ journeys('tables', () => {
     await page.unroute('**/api/admin/tables/book/changes')
   })
 
-  test('a row that another administrator writes while changes are written stays a conflict', async () => {
+  test('keeps a conflict with a row that another administrator writes during a write', async () => {
     const { app, page } = dashboard
     const type = async (row: number, column: number, text: string) => {
       await cell(row, column).click()
@@ -172,14 +172,14 @@ journeys('tables', () => {
     await page.route('**/api/admin/tables/book/changes', async (route) => {
       await gate.promise
       const response = await route.fetch()
-      // Between the write and its answer.
+      // This happens between the write and its response.
       if (response.ok()) await app.sql(`update book set title = 'Theirs' where id = 2`)
       await route.fulfill({ response })
     })
     const apply = page.getByRole('button', { name: 'Apply', exact: true }).last()
     await apply.click()
     await expect.poll(() => apply.isDisabled()).toBe(true)
-    // Before the write: another cell, which is none of what is in flight, and is edited here by now.
+    // Another cell is written before the write. It is not in flight, and by now it is edited here.
     await app.sql('update book set price = 99 where id = 1')
     await type(1, 4, '5')
     await type(2, 2, 'Second')
@@ -192,12 +192,12 @@ journeys('tables', () => {
       { title: 'Theirs', price: '2.10' },
     ]
     expect(await written()).toEqual(theirs)
-    await page.getByText('2 rows staged, not written yet: 2 edited.').waitFor()
+    await page.getByText('2 rows staged, not yet written: 2 edited.').waitFor()
     await apply.click()
     const first = page.getByRole('dialog', { name: 'Row 1 has changed' })
     await first.getByRole('cell', { name: '99.00' }).waitFor()
     expect(await written()).toEqual(theirs)
-    await first.getByRole('button', { name: 'Write mine over it' }).click()
+    await first.getByRole('button', { name: 'Overwrite with my change' }).click()
     const second = page.getByRole('dialog', { name: 'Row 2 has changed' })
     await second.getByRole('cell', { name: 'Theirs' }).waitFor()
     expect(await written()).toEqual(theirs)
@@ -205,7 +205,7 @@ journeys('tables', () => {
     await expect.poll(written).toEqual([{ title: 'First', price: '5.00' }, theirs[1]])
   })
 
-  test('a change is not taken back where another administrator has written the row since', async () => {
+  test('does not undo a change if another administrator has written the row since then', async () => {
     const { app, page } = dashboard
     await open('/tables/book')
     await cell(1, 2).click()
@@ -215,19 +215,19 @@ journeys('tables', () => {
     await page.getByText('1 change written.').waitFor()
     await app.sql(`update book set title = 'Theirs' where id = 1`)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Nothing was taken back: row 1 has changed since you wrote it.').waitFor()
+    await page.getByText('Nothing was undone: row 1 has changed since you wrote it.').waitFor()
     expect(await app.sql('select title from book where id = 1')).toEqual([{ title: 'Theirs' }])
   })
 
-  test('rows are added by a form, picked by key, deleted, and every row of a filter is changed', async () => {
+  test('adds rows with a form, selects references, deletes rows, and changes every row of a filter', async () => {
     const { app, page } = dashboard
     await open(`/tables/book?filter=${encodeURIComponent('id > 298')}`)
     await page.getByRole('button', { name: 'New row' }).click()
     const form = page.getByRole('complementary', { name: 'New row of book' })
     await form.getByLabel('title', { exact: true }).fill('Added')
-    await form.getByRole('button', { name: 'Pick from author' }).click()
+    await form.getByRole('button', { name: 'Select from author' }).click()
     await page.getByRole('searchbox', { name: 'Search in author' }).fill('bo')
-    await page.getByRole('button', { name: 'Pick 2' }).click()
+    await page.getByRole('button', { name: 'Select 2' }).click()
     await dashboard.expectAccessible()
     await dashboard.screenshot('tables-new-row')
     await form.getByRole('button', { name: 'Add', exact: true }).click()
@@ -241,7 +241,7 @@ journeys('tables', () => {
       { id: 301, title: 'Added', author_id: 2 },
     ])
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('2 changes taken back.').waitFor()
+    await page.getByText('2 changes undone.').waitFor()
     expect(await rest()).toEqual([
       { id: 299, title: 'Book 299', author_id: 2 },
       { id: 300, title: 'Book 300', author_id: 1 },
@@ -257,9 +257,9 @@ journeys('tables', () => {
       .toEqual([{ n: 2 }])
   })
 
-  test('a deletion that a foreign key may extend says before it what undoing it does not bring back', async () => {
+  test('warns before a deletion that a foreign key may extend, because undo does not restore those rows', async () => {
     const { page } = dashboard
-    const staged = page.getByRole('status').filter({ hasText: 'staged, not written yet' })
+    const staged = page.getByRole('status').filter({ hasText: 'staged, not yet written' })
     for (const [table, isReferred] of [
       ['author', true],
       ['book', false],
@@ -268,18 +268,18 @@ journeys('tables', () => {
       await grid().getByRole('checkbox', { name: 'Row 1', exact: true }).click()
       await page.getByRole('button', { name: 'Mark for deletion' }).click()
       await staged.waitFor()
-      expect((await staged.textContent())?.includes('Undo does not bring back rows of other tables')).toBe(
+      expect((await staged.textContent())?.includes('Undo does not restore rows of other tables')).toBe(
         isReferred,
       )
       await page.getByRole('button', { name: 'Discard' }).click()
     }
   })
 
-  test('the first row of an empty table is counted once it is written', async () => {
+  test('counts the first row of an empty table once it is written', async () => {
     const { app, page } = dashboard
     await app.sql('truncate author cascade')
     await dashboard.open('/tables/author')
-    await page.getByText('0 in all').waitFor()
+    await page.getByText('0 in total').waitFor()
     await page.getByRole('button', { name: 'Rows', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Delete all that match' }).click()
     expect(await page.getByRole('button', { name: 'Delete 0 rows' }).isDisabled()).toBe(true)
@@ -291,10 +291,10 @@ journeys('tables', () => {
     await page.getByText('0 loaded').waitFor()
     await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
     await page.getByText('1 loaded').waitFor()
-    await page.getByText('1 in all').waitFor()
+    await page.getByText('1 in total').waitFor()
   })
 
-  test('a row is a link, with its relations both ways', async () => {
+  test('links to a row, with its relations in both directions', async () => {
     const { page } = dashboard
     await open('/tables/author?row=1')
     const panel = page.getByRole('complementary', { name: 'author 1' })
@@ -302,10 +302,10 @@ journeys('tables', () => {
     await dashboard.expectAccessible()
     await dashboard.screenshot('tables-row')
     await panel.getByRole('link', { name: 'book', exact: true }).click()
-    await page.getByText('150 in all').waitFor()
+    await page.getByText('150 in total').waitFor()
   })
 
-  test('rows are sorted, filtered and jumped to, in the address', async () => {
+  test('sorts, filters and jumps, and stores it in the URL', async () => {
     const { page } = dashboard
     await open('/tables/book')
     await grid().getByRole('columnheader', { name: /price/ }).getByRole('button').click()
@@ -317,7 +317,7 @@ journeys('tables', () => {
     expect(new URL(page.url()).search).toBe('?sort=-price&from=100.10')
     await page.getByLabel('Filter', { exact: true }).fill(`mood = 'busy'`)
     await page.getByRole('button', { name: 'Apply', exact: true }).click()
-    await page.getByText('No row matches the filter.').waitFor()
+    await page.getByText('No rows match the filter.').waitFor()
     await page.getByLabel('Filter', { exact: true }).fill('nonsense = 1')
     await page.getByRole('button', { name: 'Apply', exact: true }).click()
     await page
@@ -327,7 +327,7 @@ journeys('tables', () => {
     await grid().getByText('No rows were read.').waitFor()
   })
 
-  test('a text of a megabyte is edited in an editor that lays out only what is in view', async () => {
+  test('edits a text of one megabyte in an editor that renders only the visible part', async () => {
     const { app, page } = dashboard
     await app.sql(`update book set title = repeat(E'a line\\r\\n', 125000) where id = 1`)
     await open('/tables/book')
@@ -336,14 +336,14 @@ journeys('tables', () => {
     const editor = dialog.getByRole('textbox', { name: 'Value' })
     await editor.getByText('a line').first().waitFor()
     expect(await editor.getByText('a line').count()).toBeLessThan(1000)
-    // Not changed by being shown: the ends of its lines stay.
-    await dialog.getByRole('button', { name: 'Keep' }).click()
+    // Showing the value does not change it: its line ends stay.
+    await dialog.getByRole('button', { name: 'Stage' }).click()
     expect(await page.getByText('1 row staged').count()).toBe(0)
     await cell(1, 2).dblclick()
     await editor.click()
     await page.keyboard.press('Control+Home')
     await page.keyboard.type('Changed, ')
-    await dialog.getByRole('button', { name: 'Keep' }).click()
+    await dialog.getByRole('button', { name: 'Stage' }).click()
     await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
     await page.getByText('1 change written.').waitFor()
     expect(await app.sql(`select left(title, 15) as start from book where id = 1`)).toEqual([
@@ -351,7 +351,7 @@ journeys('tables', () => {
     ])
   })
 
-  test('of a line of a megabyte the editor draws only what is in view, from the beginning', async () => {
+  test('renders only the visible part of a line of one megabyte, from the start', async () => {
     const { app, page } = dashboard
     await app.sql(`update book set title = repeat('x', 1000000) where id = 1`)
     await open('/tables/book')
@@ -365,7 +365,7 @@ journeys('tables', () => {
     await cell(1, 2).dblclick()
     const editor = page.getByRole('dialog', { name: /title/ }).getByRole('textbox', { name: 'Value' })
     await editor.getByText('xxxxx').first().waitFor()
-    // All of it would be 2000 nodes, which the editor removes once it has measured them.
+    // Rendering everything would create 2000 nodes, which the editor removes after measuring them.
     expect(Number(await page.locator('body').getAttribute('data-removed'))).toBeLessThan(500)
     await editor.click()
     await page.keyboard.press('ControlOrMeta+z')
@@ -373,7 +373,7 @@ journeys('tables', () => {
     await page.keyboard.press('Escape')
   })
 
-  test('Escape asks before it discards a text in the editor of a value', async () => {
+  test('confirms before Escape discards a text in the value editor', async () => {
     const { app, page } = dashboard
     await app.sql(`update book set title = repeat(E'a line\\n', 100) where id = 1`)
     await open('/tables/book')
@@ -385,16 +385,16 @@ journeys('tables', () => {
     await cell(1, 2).dblclick()
     await dialog.getByRole('textbox', { name: 'Value' }).fill('typed')
     await page.keyboard.press('Escape')
-    const question = page.getByRole('dialog', { name: 'Discard your input?' })
-    await question.getByRole('button', { name: 'Cancel' }).click()
+    const confirmation = page.getByRole('dialog', { name: 'Discard your input?' })
+    await confirmation.getByRole('button', { name: 'Cancel' }).click()
     expect(await dialog.getByRole('textbox', { name: 'Value' }).inputValue()).toBe('typed')
     await page.keyboard.press('Escape')
-    await question.getByRole('button', { name: 'Discard' }).click()
+    await confirmation.getByRole('button', { name: 'Discard' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect(await page.getByText('1 row staged').count()).toBe(0)
   })
 
-  test('Back takes back a filter and a sort order before it leaves the table', async () => {
+  test('undoes a filter and a sort order with Back before it leaves the table', async () => {
     const { page } = dashboard
     await dashboard.open('/tables')
     await page.getByRole('navigation', { name: 'Tables' }).getByRole('link', { name: /^book/ }).click()
@@ -403,7 +403,7 @@ journeys('tables', () => {
     const filter = page.getByLabel('Filter', { exact: true })
     await filter.fill('id > 3')
     await page.getByRole('button', { name: 'Apply', exact: true }).click()
-    // The same once more is no step.
+    // Applying the same filter again adds no history entry.
     await page.getByRole('button', { name: 'Apply', exact: true }).click()
     await grid().getByRole('columnheader', { name: /^id/ }).getByRole('button').first().click()
     await expect.poll(search).toContain('sort=')
@@ -417,7 +417,7 @@ journeys('tables', () => {
     await expect.poll(() => new URL(page.url()).pathname).toBe('/admin/tables')
   })
 
-  test('the last of many rows and columns is reached by keys, with few of them in the document', async () => {
+  test('reaches the last of many rows and columns by keys, with few of them in the document', async () => {
     const { app, page } = dashboard
     const names = Array.from({ length: 200 }, (_, index) => `c${index}`)
     await app.sql(
@@ -445,7 +445,7 @@ journeys('tables', () => {
     await page.getByRole('button', { name: 'Discard' }).click()
   })
 
-  test('changes whose answer was lost are written once', async () => {
+  test('writes changes once when their response was lost', async () => {
     const { app, page } = dashboard
     await open('/tables/book')
     await page.getByRole('button', { name: 'New row' }).click()
@@ -463,21 +463,21 @@ journeys('tables', () => {
     await apply.click()
     await page.getByText('the server cannot be reached').waitFor()
     expect(sent).toBe(2)
-    // Another change by now: what may have been written is sent as it was.
+    // By now there is another change. Changes that may have been written are sent again unchanged.
     await cell(1, 2).click()
     await page.keyboard.type('Later')
     await page.keyboard.press('Enter')
     await apply.click()
     await page.getByText('1 change written.').waitFor()
-    await page.getByText('1 row staged, not written yet: 1 edited.').waitFor()
+    await page.getByText('1 row staged, not yet written: 1 edited.').waitFor()
     await page.getByRole('button', { name: 'Discard' }).click()
     expect(await app.sql(`select title from book where title = 'Only once'`)).toHaveLength(1)
     await page.unroute('**/api/admin/tables/book/changes')
-    // Both that were cut off.
+    // Both requests were cut off.
     dashboard.expectNoProblems(/ERR_CONNECTION_RESET/)
   })
 
-  test('hostile values and names are text', async () => {
+  test('shows hostile values and names as text', async () => {
     const { app, page } = dashboard
     for (const [index, value] of hostile.entries()) {
       await app.sql(`insert into "Odd ""name"" ü" values ($1, $2)`, [index, value])
@@ -494,7 +494,7 @@ journeys('tables', () => {
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0)
   })
 
-  test('views and tables without a key are read only and say so', async () => {
+  test('shows that views and tables without a key are read only', async () => {
     const { page } = dashboard
     await open('/tables/titles')
     await page.getByText('read only: view').waitFor()
@@ -505,10 +505,10 @@ journeys('tables', () => {
     await open('/tables/keyless')
     await page.getByText('read only: no primary key').waitFor()
     await cell(1, 1).dblclick()
-    await page.getByText('nothing tells them apart').waitFor()
+    await page.getByText('because they cannot be identified').waitFor()
   })
 
-  test('a column that is renamed while it is edited is refused, and shown by its new name', async () => {
+  test('refuses a column that was renamed during an edit, and shows its new name', async () => {
     const { app, page } = dashboard
     await app.sql(
       'create table altered (id int primary key, word text); insert into altered values (1, $$a$$)',
@@ -530,7 +530,7 @@ journeys('tables', () => {
     await expect.poll(() => cell(1, 2).textContent()).toBe('a')
   })
 
-  test('a table that is dropped while it is open is said to be missing', async () => {
+  test('shows that an open table was dropped', async () => {
     const { app, page } = dashboard
     await app.sql('create table gone (id int primary key); insert into gone select generate_series(1, 150)')
     await open('/tables/gone')
@@ -540,12 +540,12 @@ journeys('tables', () => {
     await page.getByText('collection not found: gone').first().waitFor()
   })
 
-  test('a file is mapped, tried and imported, and exported again', async () => {
+  test('maps, tests and imports a file, and exports it again', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
     await pickFile('Name,Ignored\nCleo,x\n"D, E",y\n')
-    await page.getByRole('button', { name: 'Try without writing' }).click()
-    await page.getByText('Without writing', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Test without writing' }).click()
+    await page.getByText('Test result', { exact: true }).waitFor()
     expect(await app.sql('select count(*)::int as n from author')).toEqual([{ n: 2 }])
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByText('Imported', { exact: true }).waitFor()
@@ -561,7 +561,7 @@ journeys('tables', () => {
     expect((await download).suggestedFilename()).toBe('author.csv')
   })
 
-  test('an import that was canceled elsewhere says so', async () => {
+  test('shows an import that was canceled elsewhere', async () => {
     const { page } = dashboard
     await open('/tables/author')
     await pickFile('name\nNever\n')
@@ -571,13 +571,13 @@ journeys('tables', () => {
       await route.fulfill({ response: answer, json })
     })
     await page.getByRole('button', { name: 'Import', exact: true }).click()
-    await page.getByText('The import was canceled: nothing is written.').waitFor()
+    await page.getByText('The import was canceled. Nothing was written.').waitFor()
     await page.unrouteAll({ behavior: 'wait' })
     await page.getByRole('button', { name: 'Close', exact: true }).last().click()
     await dashboard.app.sql("delete from author where name = 'Never'")
   })
 
-  test('keys lead past the list of tables, and into a table that is opened', async () => {
+  test('skips the table list by keyboard, and moves the focus into an opened table', async () => {
     const { page } = dashboard
     await open('/tables/author')
     const focused = () => page.evaluate(() => document.activeElement?.id)
@@ -591,7 +591,7 @@ journeys('tables', () => {
     expect(await page.evaluate(() => document.activeElement?.closest('#table') !== null)).toBe(true)
   })
 
-  test('a file with a byte order mark, as spreadsheets write it, is imported', async () => {
+  test('imports a file with a byte order mark, as spreadsheets write it', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
     await pickFile('\uFEFFid,Full name\r\n7,Seven\r\n')
@@ -602,19 +602,19 @@ journeys('tables', () => {
     await page.getByRole('button', { name: 'Close', exact: true }).last().click()
   })
 
-  test('what is entered for a new row is not lost by a key, nor by a selection that ends outside of a dialog', async () => {
+  test('keeps the input of a new row after Escape, and after a selection that ends outside of a dialog', async () => {
     const { page } = dashboard
     await open('/tables/book')
     await page.getByRole('button', { name: 'New row' }).click()
     const form = page.getByRole('complementary', { name: 'New row of book' })
     await form.getByLabel('title', { exact: true }).fill('Entered')
     await page.keyboard.press('Escape')
-    const question = page.getByRole('dialog', { name: 'Discard the new row?' })
-    await question.getByRole('button', { name: 'Cancel' }).click()
+    const confirmation = page.getByRole('dialog', { name: 'Discard the new row?' })
+    await confirmation.getByRole('button', { name: 'Cancel' }).click()
     expect(await form.getByLabel('title', { exact: true }).inputValue()).toBe('Entered')
-    // Focus is back in the form.
+    // The focus is back in the form.
     await page.keyboard.press('Escape')
-    await question.getByRole('button', { name: 'Discard', exact: true }).click()
+    await confirmation.getByRole('button', { name: 'Discard', exact: true }).click()
     await form.waitFor({ state: 'detached' })
 
     await dashboard.open('/tables/wide')
@@ -632,21 +632,21 @@ journeys('tables', () => {
     await search.waitFor({ state: 'detached' })
   })
 
-  test('a row that is refused is named, by the trial and by the import that writes the others', async () => {
+  test('names a refused row, in the test and in the import that writes the others', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
     await pickFile('id,name\n1,Taken\n7,Seven\n')
     const result = (title: string) =>
       page.locator('div', { has: page.getByText(title, { exact: true }) }).last()
-    await page.getByRole('button', { name: 'Try without writing' }).click()
-    await result('Without writing').getByText(/row 1/i).waitFor()
+    await page.getByRole('button', { name: 'Test without writing' }).click()
+    await result('Test result').getByText(/row 1/i).waitFor()
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByRole('alert').waitFor()
     expect(await page.getByText(/^Row 1: /).count()).toBe(2)
     expect(await app.sql('select count(*)::int as n from author')).toEqual([{ n: 2 }])
 
-    // In the same dialog.
-    await page.getByLabel('When a row is refused').selectOption('partial')
+    // The same dialog is used again.
+    await page.getByLabel('If a row is refused').selectOption('partial')
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await result('Imported').getByText(/row 1/i).waitFor()
     await dashboard.expectAccessible()
@@ -660,7 +660,7 @@ journeys('tables', () => {
     await app.sql('delete from author where id = 7')
   })
 
-  test('a live table is read again when the stream says so, and at no other time', async () => {
+  test('rereads a live table after stream events only', async () => {
     const { app, page } = dashboard
     let reads = 0
     page.on('requestfinished', (request) => {
@@ -669,7 +669,7 @@ journeys('tables', () => {
     await open('/tables/author')
     await page.getByRole('switch', { name: 'Live' }).click()
     await page.getByText('Following', { exact: true }).waitFor()
-    // The rows, and what may have changed until the stream was open.
+    // These are the rows, and a read for changes made before the stream was open.
     await expect.poll(() => reads).toBe(2)
     const response = await app.request('PATCH', '/api/collections/author/1', {
       token: await app.adminToken(),
@@ -691,7 +691,7 @@ journeys('tables', () => {
     await page.getByText('Disconnected by an administrator').waitFor()
   })
 
-  test('a live table that was empty shows its first row', async () => {
+  test('shows the first row of an empty live table', async () => {
     const { app, page } = dashboard
     await app.sql('create table hollow (id int primary key, name text)')
     await dashboard.open('/tables/hollow')
@@ -707,7 +707,7 @@ journeys('tables', () => {
     await app.sql('drop table hollow')
   })
 
-  test('rows that come before those in view move neither them nor what is staged and selected', async () => {
+  test('keeps the view, staged changes and the selection when rows are added above', async () => {
     const { app, page } = dashboard
     await open('/tables/book')
     await page.getByRole('switch', { name: 'Live' }).click()
@@ -726,7 +726,7 @@ journeys('tables', () => {
     await write('POST', '', { id: -1, title: 'Before all' })
     await expect.poll(() => cell(21, 2).textContent()).toBe('Mine')
     await expect.poll(async () => (await cell(21, 2).boundingBox())?.y).toBe(before?.y)
-    // While a cell is edited its row stays where it is.
+    // The row of an edited cell does not move.
     await cell(22, 2).dblclick()
     await page.keyboard.press('Control+A')
     await page.keyboard.type('Mine, too')
@@ -737,7 +737,7 @@ journeys('tables', () => {
     await expect.poll(() => cell(24, 2).textContent()).toBe('Theirs')
     await page.keyboard.type('Below')
     await page.keyboard.press('Enter')
-    await page.getByText('3 rows staged, not written yet: 3 edited.').waitFor()
+    await page.getByText('3 rows staged, not yet written: 3 edited.').waitFor()
     await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
     await page.getByText('3 changes written.').waitFor()
     const written = await app.sql(
@@ -750,7 +750,7 @@ journeys('tables', () => {
     ])
   })
 
-  test('a phone shows the rows', async () => {
+  test('shows the rows on a phone', async () => {
     const { page } = dashboard
     await page.setViewportSize({ width: 390, height: 800 })
     await open('/tables/book')

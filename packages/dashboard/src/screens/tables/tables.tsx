@@ -9,7 +9,7 @@ import { openTableId, TableList } from './table-list.tsx'
 import { TableView } from './table-view.tsx'
 import styles from './tables.module.css'
 
-/** `/tables` and `/tables/{table}`; everything else of a view is in the query string. */
+/** Renders `/tables` and `/tables/{table}`. The query string stores the rest of the view. */
 export function TablesScreen() {
   const [path] = useLocation()
   const table = tableOf(path)
@@ -21,7 +21,7 @@ export function TablesScreen() {
       {table === undefined ? (
         <div className={styles.hint}>
           <h1 className="visually-hidden">Tables</h1>
-          <p>The rows of a table are shown here.</p>
+          <p>Select a table.</p>
         </div>
       ) : (
         <OpenTable key={table} table={table} />

@@ -4,7 +4,7 @@ import type { useTicked } from './use-ticked.ts'
 
 interface Props {
   readonly ticked: Pick<ReturnType<typeof useTicked>, 'keys' | 'clear'>
-  /** Undefined where rows cannot be deleted. */
+  /** Stages or removes a deletion; undefined if rows cannot be deleted. */
   readonly onMarkDeleted: ((isDeleted: boolean) => void) | undefined
 }
 
@@ -19,12 +19,12 @@ export function TickedActions({ ticked, onMarkDeleted }: Props) {
             Mark for deletion
           </Button>
           <Button size="small" onClick={() => onMarkDeleted(false)}>
-            Keep
+            Cancel deletion
           </Button>
         </>
       )}
       <Button size="small" onClick={ticked.clear}>
-        Untick
+        Clear selection
       </Button>
     </>
   )

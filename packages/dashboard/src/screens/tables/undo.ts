@@ -2,19 +2,21 @@ import { isBasaltError } from '@basaltdb/client'
 import { inSession } from '../../api/queries.ts'
 import { countOf } from '../../ui/format.ts'
 import { showToast, type ToastMessage } from '../../ui/toasts.ts'
-import { applyChanges, type Operation, type TableInfo, type Written } from './api.ts'
+import { applyChanges, type ChangeResult, type Operation, type TableInfo } from './api.ts'
 import type { PlannedOperation } from './changes.ts'
 import { idOfRecord } from './names.ts'
 
-/** Of a deletion. */
-export const lostByUndo =
-  'Undo does not bring back rows of other tables that a foreign key deletes with these.'
+/** Warning about deletions. */
+export const lostByUndo = 'Undo does not restore rows of other tables that a foreign key deletes with these.'
 
-/** What takes the changes back, for as long as its message is shown; undefined where that is not possible. */
+/**
+ * Returns the action that undoes the changes. It is available while its message is shown. Returns undefined if undo is not
+ * possible.
+ */
 export function undoAction(
   info: TableInfo,
   planned: readonly PlannedOperation[],
-  written: readonly Written[],
+  written: readonly ChangeResult[],
   onWritten: () => void,
 ): ToastMessage['action'] {
   const operations = written.toReversed().flatMap((result) => {
@@ -26,11 +28,11 @@ export function undoAction(
     try {
       await inSession(() => applyChanges(info.table, operations))
       onWritten()
-      showToast(`${countOf(operations.length, 'change')} taken back.`)
+      showToast(`${countOf(operations.length, 'change')} undone.`)
     } catch (error) {
       const changed = isBasaltError(error, 'record_changed') && operations[error.operation?.index ?? 0]?.id
       showToast(
-        changed ? `Nothing was taken back: row ${changed} has changed since you wrote it.` : messageOf(error),
+        changed ? `Nothing was undone: row ${changed} has changed since you wrote it.` : messageOf(error),
         'failure',
       )
     }
@@ -40,11 +42,14 @@ export function undoAction(
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-/** Rows that another request has written since are left as they are: their version is another one. */
+/**
+ * Returns the inverse operations. Rows that another request has written since are left unchanged, because they have another
+ * version.
+ */
 function invert(
   info: TableInfo,
   { method, id = '', body = {} }: Operation,
-  { before, body: after, version }: Written,
+  { before, body: after, version }: ChangeResult,
 ): Operation | undefined {
   const { columns, primaryKey } = info
   const common = version === undefined ? {} : { version }
@@ -54,13 +59,13 @@ function invert(
       return created === undefined ? undefined : { method: 'delete', id: created, ...common }
     }
     case 'update': {
-      // A key that was changed is the row's address now.
+      // A changed key is now the id of the row.
       if (before === undefined || primaryKey.some((name) => name in body)) return undefined
       const values = Object.fromEntries(Object.keys(body).map((name) => [name, before[name] ?? null]))
       return { method: 'update', id, ...common, body: values }
     }
     case 'delete':
-      // PostgreSQL alone gives values to such columns.
+      // Only PostgreSQL sets the values of such columns.
       if (before === undefined || columns.some(({ identity }) => identity === 'always')) return undefined
       return { method: 'create', body: before }
   }

@@ -8,22 +8,22 @@ import type { GridModel } from './grid-model.ts'
 import { editorKind, isComputed, referenceOf } from './kinds.ts'
 import { idOf } from './names.ts'
 
-/** The cell that is edited. */
-export interface Opened extends CellPosition {
+/** Cell that is being edited. */
+export interface OpenCell extends CellPosition {
   readonly info: ColumnInfo
-  /** Undefined: cut, the whole value is to be read. */
+  /** Value; undefined if it is cut and has to be read. */
   readonly value: string | null | undefined
   readonly typed: string | undefined
   readonly rowId: string | undefined
-  /** In its cell; otherwise in a dialog. */
+  /** True to edit in the cell; false for a dialog. */
   readonly isInline: boolean
-  /** Of the row panel, which may show a row that the grid does not. */
+  /** Row of the row panel, which the grid may not contain. */
   readonly of?: TableRow
 }
 
 interface EditingDeps {
-  readonly opened: Opened | undefined
-  readonly setOpened: Dispatch<SetStateAction<Opened | undefined>>
+  readonly opened: OpenCell | undefined
+  readonly setOpened: Dispatch<SetStateAction<OpenCell | undefined>>
   readonly info: TableInfo
   readonly model: GridModel
   readonly columns: readonly GridColumn[]
@@ -32,7 +32,7 @@ interface EditingDeps {
   readonly setChanges: (changes: Changes) => void
 }
 
-/** Returns the ways to edit the cells of a grid; the opened cell is state of the view. */
+/** Returns the functions that edit cells of a grid. The view holds the opened cell. */
 export function useCellEditing({
   opened,
   setOpened,
@@ -43,7 +43,7 @@ export function useCellEditing({
   changes,
   setChanges,
 }: EditingDeps) {
-  /** The changes with this value at the position; a value that PostgreSQL computes stays. */
+  /** Returns the changes with this value at the position. Computed values are left unchanged. */
   const stage = useCallback(
     (staged: Changes, { row, column }: CellPosition, value: Value): Changes => {
       const name = columns[column]?.key
@@ -80,13 +80,13 @@ export function useCellEditing({
     opened,
     open,
     close: useCallback(() => setOpened(undefined), [setOpened]),
-    commit(position: Opened, value: string | null) {
+    commit(position: OpenCell, value: string | null) {
       setOpened(undefined)
       const { of: row, info: column } = position
       if (row === undefined) return setChanges(stage(changes, position, value))
       setChanges(changeCell(changes, row, column.name, value, readValue(info, row, column.name)))
     },
-    /** From the row panel. */
+    /** Opens a cell of the row panel. */
     openOf(row: TableRow, name: string, value: string | null | undefined) {
       const target = info.columns.find((each) => each.name === name)
       if (target === undefined || row.key === null) return
@@ -98,7 +98,7 @@ export function useCellEditing({
         value: staged === undefined ? value : staged,
       })
     },
-    /** One cell fills the range; several go where the range begins. */
+    /** Pastes cells. A single cell fills the range, and several cells start at the first cell of the range. */
     paste(range: Range, cells: readonly (readonly string[])[]) {
       const [[single = ''] = []] = cells
       const isFill = cells.length === 1 && cells[0]?.length === 1
@@ -113,7 +113,7 @@ export function useCellEditing({
       }
       setChanges(staged)
     },
-    /** NULL, where the column takes it. */
+    /** Sets cells to NULL if their columns allow it. */
     clear({ top, bottom, left, right }: Range) {
       let staged = changes
       for (let row = top; row <= bottom; row += 1) {
@@ -127,16 +127,16 @@ export function useCellEditing({
   }
 }
 
-/** As it was read; undefined where it was cut. */
+/** Returns the value that was read, or undefined if it was cut. */
 function readValue({ columns }: TableInfo, { cells, sizes }: TableRow, name: string): Value {
   const position = columns.findIndex((column) => column.name === name)
   return sizes?.[position] === undefined ? (cells[position] ?? null) : undefined
 }
 
-/** Why nothing can be edited. */
+/** Returns the reason why rows cannot be edited. */
 function reasonOf({ kind, isWritable, primaryKey }: TableInfo): string {
   if (!isWritable) return `Rows of a ${kind.replace('_', ' ')} cannot be changed.`
   if (primaryKey.length === 0)
-    return 'Rows of a table without a primary key cannot be changed here: nothing tells them apart.'
+    return 'Rows of a table without a primary key cannot be changed here, because they cannot be identified.'
   return 'Rows that are read as a user cannot be changed.'
 }

@@ -10,7 +10,7 @@ import { type Conflict, createEditWriter } from './edit-writer.ts'
 import { applyingOf, stagedOf } from './staged.ts'
 import { undoAction } from './undo.ts'
 
-/** Returns the changes that are staged in the grid, and the ways to write them. */
+/** Returns the staged changes, and the functions that write them. */
 export function useEdits(info: TableInfo, onWritten: () => void) {
   const staged = stagedOf(info.table)
   const changes = useStore(staged)

@@ -5,26 +5,29 @@ import { followChanges } from './follow-changes.ts'
 import { LiveReader } from './live-reader.ts'
 import type { PageRequest } from './live-rows.ts'
 
-/** `polling`: of a view, which no stream delivers; `stopped`: an administrator has ended the stream. */
+/**
+ * State of following changes. `polling` is used for views, which no stream delivers. `stopped` means that an administrator
+ * ended the stream.
+ */
 export type LiveState = 'off' | 'connecting' | 'following' | 'reconnecting' | 'polling' | 'stopped'
 
-/** How often rows are read again that no stream says anything about: of a view, and what plain SQL changes. */
+/** Interval of reads without stream events, for views and for changes of plain SQL, in milliseconds. */
 export const viewMs = 3000
 export const plainSqlMs = 10_000
-/** How long a row is marked. */
+/** Time for which a changed row is marked, in milliseconds. */
 const markMs = 8000
 
 interface LiveOptions {
   readonly info: TableInfo
   readonly request: Pick<RowsRequest, 'filter' | 'sort' | 'as'>
   readonly isOn: boolean
-  /** Whether rows must stay as they are. */
+  /** True if the rows must not change. */
   readonly isHeld: boolean
-  /** Rows of the grid that are shown before those that were read. */
+  /** Number of new rows above the rows that were read. */
   readonly created: number
 }
 
-/** Follows the rows in view: what has changed is read again and marked, and what is read by a person stays in place. */
+/** Follows the rows in view. Changed rows are read again and marked, and the rows in view keep their positions. */
 export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
   const { table, isWritable, isCaptured } = info
   const queries = useQueryClient()
@@ -37,7 +40,7 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
   latest.current = { isHeld, created }
   const isActive = isOn && isVisible
   const shape = JSON.stringify(request)
-  /** The view that is followed. */
+  /** View that is followed. */
   const known = useRef<string>(undefined)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for the request.
@@ -70,7 +73,7 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
       onChanged(keys, isSameRows) {
         mark(keys)
         void queries.invalidateQueries({ queryKey: ['tables', table, 'row'] })
-        // A count without a bound may take long: it stays until a person asks again.
+        // An unbounded count may be slow, so it is kept until the user requests another one.
         if (!isSameRows)
           void queries.invalidateQueries(
             {
@@ -82,8 +85,9 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
       },
     })
     reader.current = current
-    // Rows of a view that was shown before: what has changed since was noticed for another.
-    if (known.current !== undefined && known.current !== shape && entry()?.[1] !== undefined) current.note()
+    // The rows of a previous view are shown. Changes since then were noticed for another view.
+    if (known.current !== undefined && known.current !== shape && entry()?.[1] !== undefined)
+      current.invalidate()
     known.current = shape
     return () => {
       reader.current = undefined
@@ -98,20 +102,20 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
       return
     }
     const controller = new AbortController()
-    const note = () => reader.current?.note()
+    const invalidate = () => reader.current?.invalidate()
     setState(isWritable ? 'connecting' : 'polling')
-    const timer = isCaptured ? undefined : setInterval(note, isWritable ? plainSqlMs : viewMs)
+    const timer = isCaptured ? undefined : setInterval(invalidate, isWritable ? plainSqlMs : viewMs)
     if (isWritable)
       void followChanges(table, controller.signal, {
         onFollowing: () => setState('following'),
         onLost: () => setState('reconnecting'),
-        onChange: note,
+        onChange: invalidate,
         onDisconnected() {
           setState('stopped')
           clearInterval(timer)
         },
       })
-    else note()
+    else invalidate()
     return () => {
       clearInterval(timer)
       controller.abort()
@@ -119,16 +123,16 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
   }, [table, isWritable, isCaptured, isActive])
 
   useEffect(() => {
-    if (!isHeld) reader.current?.look()
+    if (!isHeld) reader.current?.readChanged()
   }, [isHeld])
 
   return {
     state,
     marked,
-    /** Other rows of the grid are in view. */
+    /** Called when other rows of the grid come into view. */
     onView: useCallback((first: number, last: number) => {
       view.current = { first, last }
-      reader.current?.look()
+      reader.current?.readChanged()
     }, []),
   }
 }
@@ -138,7 +142,7 @@ function subscribeToVisibility(listener: () => void): () => void {
   return () => document.removeEventListener('visibilitychange', listener)
 }
 
-/** Rows that have changed a moment ago. */
+/** Returns the rows that have just changed. */
 function useMarks() {
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set())
   const endings = useRef(new Map<string, number>())

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { TableInfo } from './api.ts'
 
-/** Reads the description again when rows have other columns than it: the table was altered while it is open. */
+/** Reads the description again if the rows have other columns, because the open table was altered. */
 export function useNewColumns({ table, columns }: TableInfo, read: readonly string[] | undefined): void {
   const queries = useQueryClient()
   const isAltered = read !== undefined && read.join('\0') !== columns.map(({ name }) => name).join('\0')

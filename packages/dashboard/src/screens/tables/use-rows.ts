@@ -5,20 +5,20 @@ import { inSession } from '../../api/queries.ts'
 import { type RowPage, type RowsRequest, readRows, type TableRow } from './api.ts'
 import type { PageRequest } from './live-rows.ts'
 
-/** What a statement may cost by the planner before a person is asked: reading some million rows, about a second. */
+/** Planner cost up to which a statement runs without confirmation: reading some million rows, about a second. */
 const costLimit = 100_000
 
-/** Begins the keys of what counts the rows. */
+/** Returns the key prefix of row counts. */
 export const countKey = (table: string) => ['tables', table, 'count'] as const
 
-/** Rows of a table, page by page in both directions. Pages that are not wanted any more are aborted. */
+/** Reads the rows of a table page by page, in both directions. Requests for other views are aborted. */
 export function useRows(
   table: string,
   request: Pick<RowsRequest, 'filter' | 'sort' | 'as'>,
   from: string | undefined,
 ) {
   const shape = JSON.stringify([request, from])
-  // A dear statement is confirmed for this shape of the view alone.
+  // The confirmation of an expensive statement applies only to this state of the view.
   const [confirmed, setConfirmed] = useState<string>()
   const maxCost = confirmed === shape ? undefined : costLimit
   const queries = useQueryClient()
@@ -44,7 +44,7 @@ export function useRows(
     width: first?.width ?? 512,
     paging: first?.paging,
     error: query.error,
-    /** The planner's cost of a statement that waits to be confirmed. */
+    /** Planner cost of a statement that waits for confirmation. */
     cost: costOf(query.error),
     runAnyway: () => setConfirmed(shape),
     isFetching: query.isFetching,
@@ -56,7 +56,7 @@ export function useRows(
     loadPrevious: () => {
       if (query.hasPreviousPage && !query.isFetching) void query.fetchPreviousPage()
     },
-    /** After a write, too: how many rows there are is counted anew. */
+    /** Reads and counts the rows again, also after a write. */
     refetch: () => {
       void query.refetch()
       void queries.invalidateQueries({ queryKey: countKey(table) })

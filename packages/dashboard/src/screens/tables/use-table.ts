@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react'
 import type { TableInfo } from './api.ts'
 import { createModel, gridColumns } from './grid-model.ts'
-import { type Opened, useCellEditing } from './use-cell-editing.ts'
+import { type OpenCell, useCellEditing } from './use-cell-editing.ts'
 import { useEdits } from './use-edits.ts'
 import { useLive } from './use-live.ts'
 import { useNewColumns } from './use-new-columns.ts'
@@ -9,12 +9,12 @@ import { useRows } from './use-rows.ts'
 import { useTicked } from './use-ticked.ts'
 import { useView } from './use-view.ts'
 
-/** Returns the state of a table in view: its rows, what is staged, ticked and edited, and whether it follows changes. */
+/** Returns the state of a table view: rows, staged changes, ticked rows, the edited cell, and whether it follows changes. */
 export function useTable(info: TableInfo) {
   const names = useMemo(() => info.columns.map(({ name }) => name), [info])
   const [view, changeView] = useView(names)
   const [isLive, setLive] = useState(false)
-  const [opened, setOpened] = useState<Opened>()
+  const [opened, setOpened] = useState<OpenCell>()
   const request = useMemo(
     () => ({
       filter: view.filter === '' ? undefined : view.filter,
@@ -35,7 +35,7 @@ export function useTable(info: TableInfo) {
     info,
     request,
     isOn: isLive,
-    // A cell that is edited is known by its position.
+    // An edited cell is identified by its position.
     isHeld: opened !== undefined || edits.isApplying || rows.isFetching,
     created: changes.created.length,
   })

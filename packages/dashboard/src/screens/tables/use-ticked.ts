@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { GridModel } from './grid-model.ts'
 
-/** Returns the keys of rows whose boxes are ticked: they stay ticked while further rows are loaded. */
+/** Returns the keys of ticked rows. They stay ticked while further rows are loaded. */
 export function useTicked() {
   const [keys, setKeys] = useState<ReadonlySet<string>>(new Set())
   return {

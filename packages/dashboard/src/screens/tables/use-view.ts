@@ -1,27 +1,27 @@
 import { useCallback, useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 
-/** What of a table is shown, all of it in the address: a link shows the same view. */
+/** View of a table, stored in the URL. A link shows the same view. */
 export interface View {
   readonly filter: string
-  /** As the API has it. */
+  /** Sort in API syntax. */
   readonly sort: string
-  /** Value of the first sort column at which the rows begin. */
+  /** Value of the first sort column at which the rows start. */
   readonly from: string | undefined
   readonly hidden: readonly string[]
-  /** Columns in front of the others, in this order. */
+  /** Columns that come before the others, in this order. */
   readonly order: readonly string[]
   readonly pinned: readonly string[]
   readonly widths: ReadonlyMap<string, number>
-  /** Id of the row in the panel; `new` has none. */
+  /** Id of the row in the panel. A new row has none. */
   readonly row: string | undefined
-  /** The user as whom rows are read. */
+  /** User as whom the rows are read. */
   readonly as: string | undefined
 }
 
 export type ViewChange = Partial<Omit<View, 'widths'>> & { readonly width?: readonly [string, number] }
 
-/** @param names of all columns */
+/** Parses the view. @param names names of all columns */
 export function readView(search: URLSearchParams, names: readonly string[]): View {
   const text = (name: string) => search.get(name) ?? undefined
   const shown = new Set(search.getAll('show'))
@@ -44,7 +44,7 @@ export function readView(search: URLSearchParams, names: readonly string[]): Vie
   }
 }
 
-/** @param names of all columns; of those that are hidden and those that are shown the address has the fewer */
+/** Formats the view. The URL lists the hidden or the visible columns, whichever are fewer. @param names names of all columns */
 export function writeView(
   search: URLSearchParams,
   change: ViewChange,
@@ -62,7 +62,7 @@ export function writeView(
       const hidden = new Set(change.hidden)
       const isMost = hidden.size > names.length / 2
       put('hide', isMost ? [] : [...hidden])
-      // An empty one: none is shown.
+      // An empty list means that no column is visible.
       put('show', isMost ? orEmpty(names.filter((each) => !hidden.has(each))) : [])
     } else if (name === 'width') {
       const [column, width] = change.width ?? ['', 0]
@@ -73,18 +73,18 @@ export function writeView(
       )
     } else put(name, value === undefined || value === '' ? [] : [String(value)])
   }
-  // A place in the rows belongs to their order.
+  // A position in the rows depends on their order.
   if (('filter' in change || 'sort' in change) && !('from' in change)) next.delete('from')
   return next
 }
 
 const orEmpty = (list: readonly string[]) => (list.length === 0 ? [''] : list)
 
-/** Without the columns at the end that stand in their usual order. */
+/** Removes the last columns that have their default order. */
 function withoutUsual(order: readonly string[], names: readonly string[]): readonly string[] {
   const indexes = new Map(names.map((name, index) => [name, index]))
   const indexAt = (index: number) => indexes.get(order[index] ?? '') ?? -1
-  // Those that the list leaves out are sorted after it, in their usual order.
+  // Columns that the list omits follow it, in their default order.
   let end = order.length
   while (end > 0 && indexAt(end - 1) === end - 1) end -= 1
   return order.length === names.length ? order.slice(0, end) : order
@@ -97,7 +97,7 @@ export function useView(names: readonly string[]) {
   const view = useMemo(() => readView(search, names), [search, names])
   const change = useCallback(
     (next: ViewChange, { replace }: { readonly replace?: boolean } = {}) => {
-      // Other rows are another view, from which Back returns; other columns and widths are not.
+      // Other rows are another view, to which Back returns. Other columns and widths are not.
       const isStep = steps.some((name) => name in next && next[name] !== view[name])
       setSearch((current) => writeView(current, next, names), { replace: replace ?? !isStep })
     },

@@ -14,20 +14,23 @@ import { BytesPreview } from './preview.tsx'
 
 interface ValueDialogProps {
   readonly table: string
-  /** Undefined for a row that is not written yet. */
+  /** Id of the row; undefined for a row that is not written yet. */
   readonly rowId: string | undefined
   readonly column: ColumnInfo
-  /** What the grid shows; undefined: it is cut, so that the whole value has to be read. */
+  /** Value in the grid; undefined if it is cut and the whole value has to be read. */
   readonly value: string | null | undefined
   readonly isReadOnly: boolean
   readonly onCommit: (value: string | null) => void
   readonly onClose: () => void
 }
 
-/** Characters of a text that a textarea takes: it lays out all of them with each key, some seconds for a megabyte. */
+/**
+ * Maximum length of a text in a textarea, in characters. A textarea lays out the whole text after each key press, which takes
+ * seconds for one megabyte.
+ */
 const textAreaCharacters = 50_000
 
-/** A value that does not fit into a cell, read whole when it is opened. */
+/** Edits a value that does not fit into a cell. The whole value is read when the dialog opens. */
 export function ValueDialog(props: ValueDialogProps) {
   const { table, rowId, column, value, onClose } = props
   const [whole, setWhole] = useState<
@@ -64,7 +67,7 @@ function OpenValue({
   const kind = editorKind(column)
   const [text, setText] = useState(kind === 'document' ? indented(whole ?? '') : (whole ?? ''))
   const isText = kind === 'line' || kind === 'text'
-  // Of the text as it was read: another editor would lose the place in it.
+  // The length of the text as it was read decides. Another editor would lose the cursor position.
   const [isLong] = useState(text.length > textAreaCharacters)
   const [isChanged, setChanged] = useState(false)
   const { close, question } = useDiscardConfirmation(isChanged, onClose)
@@ -91,7 +94,7 @@ function OpenValue({
               disabled={fault !== undefined}
               onClick={() => (isChanged ? onCommit(text) : onClose())}
             >
-              Keep
+              Stage
             </Button>
           </>
         )
@@ -141,7 +144,7 @@ function Bytes({
     <>
       <BytesPreview hex={text} />
       {!isReadOnly && (
-        <Field label="Replace by a file">
+        <Field label="Replace with a file">
           {(attributes) => (
             <input
               {...attributes}
@@ -158,7 +161,7 @@ function Bytes({
   )
 }
 
-/** With lines, unless that would lose digits of a number. */
+/** Indents JSON, unless that would lose digits of a number. */
 function indented(text: string): string {
   if (text.length > 1_000_000 || /\d{16}/.test(text) || /\.\d*0\b/.test(text)) return text
   try {

@@ -12,7 +12,7 @@ interface ViewAsDialogProps {
   readonly onClose: () => void
 }
 
-/** The rows that a user can read, through the policies. */
+/** Selects a user whose policies apply to the rows. */
 export function ViewAsDialog({ onPick, onClose }: ViewAsDialogProps) {
   const [search, setSearch] = useState('')
   const users = useApi(['users', 'choices', search], (signal) =>
@@ -27,7 +27,7 @@ export function ViewAsDialog({ onPick, onClose }: ViewAsDialogProps) {
             caption="Users"
             rows={items}
             rowKey={({ id }) => id}
-            empty="No user matches."
+            empty="No users match."
             columns={[
               { key: 'email', title: 'Email', cell: ({ email, id }) => email ?? id, isCut: true },
               {

@@ -16,7 +16,7 @@ const metrics = [
   ['function_invocations', 'Procedure calls', formatNumber],
 ] as const
 
-/** An app's plan, and what it has used of it this month. */
+/** Shows the plan of an app, and its usage in this month. */
 export function AppPanel({ app, onClose }: { readonly app: AppUsage; readonly onClose: () => void }) {
   const limits = useApi(['usage', 'limits', app.tenantId], (signal) => readLimits(app.tenantId, signal))
   return (
@@ -57,14 +57,14 @@ function PlanForm({ app, limits }: { readonly app: string; readonly limits: AppL
   const [plan, setText] = useState(limits.plan)
   const action = useAction(setPlan, {
     invalidates: [['usage']],
-    done: (result) => `The plan is ${result.plan}.`,
+    done: (result) => `Plan set to ${result.plan}.`,
     failure: 'view',
   })
   return (
     <Form onSubmit={() => action.run({ app, plan })}>
       <TextField
         label="Plan"
-        hint="A plan of the configuration, usage.plans, or default."
+        hint="A plan from usage.plans in the configuration, or default."
         value={plan}
         isCode
         onChange={setText}

@@ -5,17 +5,17 @@ import styles from './usage.module.css'
 
 export interface Series {
   readonly label: string
-  /** A custom property of the theme. */
+  /** Custom property of the theme. */
   readonly color: `--${string}`
   readonly values: readonly (number | null)[]
-  /** Lines differ by their dashes, not by colour alone. */
+  /** Dash pattern, so that lines do not differ by colour alone. */
   readonly dash?: readonly number[]
 }
 
 interface ChartProps {
-  /** What it shows, for those who do not see it. */
+  /** Text alternative of the chart. */
   readonly label: string
-  /** Seconds since 1970. */
+  /** Times in seconds since 1970. */
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
@@ -79,7 +79,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
   return <div ref={container} className={styles.chart} role="img" aria-label={label} />
 }
 
-/** A canvas knows no custom properties and no `light-dark()`: the colour as the browser has computed it. */
+/** Resolves a colour for the canvas, which supports neither custom properties nor `light-dark()`. */
 function resolveColor(element: HTMLElement, name: Series['color']): string {
   element.style.color = `var(${name})`
   const { color } = getComputedStyle(element)

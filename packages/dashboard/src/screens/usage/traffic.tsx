@@ -5,7 +5,7 @@ import type { LatencyPoint } from './api.ts'
 import { Chart, type Series } from './chart.tsx'
 import styles from './usage.module.css'
 
-/** Requests, errors, latency and bytes over time. */
+/** Shows requests, errors, latency and bytes over time. */
 export function Traffic({
   points,
   span,

@@ -14,16 +14,16 @@ import { Traffic } from './traffic.tsx'
 
 const hourMs = 3_600_000
 
-/** What the charts show, by its name in the address. */
+/** Time spans of the charts, by their name in the URL. */
 const spans = {
-  hour: { label: 'The last hour', step: 'minute', ms: hourMs, period: 'day' },
-  day: { label: 'The last 24 hours', step: 'minute', ms: 24 * hourMs, period: 'day' },
-  week: { label: 'The last 7 days', step: 'hour', ms: 7 * 24 * hourMs, period: 'week' },
-  month: { label: 'The last 30 days', step: 'hour', ms: 30 * 24 * hourMs, period: 'month' },
+  hour: { label: 'Last hour', step: 'minute', ms: hourMs, period: 'day' },
+  day: { label: 'Last 24 hours', step: 'minute', ms: 24 * hourMs, period: 'day' },
+  week: { label: 'Last 7 days', step: 'hour', ms: 7 * 24 * hourMs, period: 'week' },
+  month: { label: 'Last 30 days', step: 'hour', ms: 30 * 24 * hourMs, period: 'month' },
 } as const satisfies Record<string, { label: string; step: Step; ms: number; period: string }>
 type SpanName = keyof typeof spans
 
-// Its own keys, which Object.keys widens.
+// Object.keys widens the keys.
 const spanNames = Object.keys(spans) as SpanName[]
 
 export function UsageScreen() {
@@ -47,7 +47,7 @@ export function UsageScreen() {
           />
         }
       >
-        Requests and their latency, and what each app uses.
+        Requests, latency and the usage of each app.
       </PageHeader>
       <Toolbar label="Time">
         <Select
@@ -58,7 +58,9 @@ export function UsageScreen() {
           onChange={(span) => set({ span: span === 'hour' ? undefined : span })}
         />
       </Toolbar>
-      <Loaded query={traffic}>{({ items }) => <Traffic points={items} span={label.toLowerCase()} />}</Loaded>
+      <Loaded query={traffic}>
+        {({ items }) => <Traffic points={items} span={`the ${label.toLowerCase()}`} />}
+      </Loaded>
       <Section title={`Apps, ${periods[period]}`}>
         <LoadedRows list={apps}>
           {(rows) => (
@@ -82,7 +84,7 @@ export function UsageScreen() {
                   numeric('Bandwidth', (app) => formatBytes(app.bandwidthBytes)),
                   numeric('Storage', (app) => formatBytes(app.storageBytesUsed)),
                   numeric('Procedure calls', (app) => formatNumber(app.functionInvocations)),
-                  numeric('Streams at once', (app) => formatNumber(app.realtimePeakConnections)),
+                  numeric('Peak streams', (app) => formatNumber(app.realtimePeakConnections)),
                   numeric('Job runs', (app) => formatNumber(app.jobRuns)),
                 ]}
                 {...moreOf(apps)}

@@ -20,7 +20,7 @@ export type StartedImpersonation = ApiResponse<'users.impersonate'>
 
 const pathOf = (id: string) => `admin/users/${segment(id)}` as const
 
-/** Filters of the list, as in the address of the view. */
+/** Filters of the list, as in the URL of the view. */
 export interface UserFilters {
   readonly search: string | undefined
   readonly disabled: string | undefined
@@ -31,13 +31,13 @@ export interface UserFilters {
 }
 
 export async function listUsers(filters: UserFilters, cursor: string | undefined, signal: AbortSignal) {
-  // Never counted: rows come first.
+  // The count is skipped, because the rows matter more.
   const query = { ...filters, perPage: 50, skipTotal: true, cursor }
   const answer = await get<'users.list'>('admin/users', query, { signal })
   return { items: answer.items, next: answer.nextCursor, searchedTo: answer.searchedTo }
 }
 
-/** Counts users; beyond 100,000 PostgreSQL estimates them. */
+/** Counts users. PostgreSQL estimates counts above 100,000. */
 export async function countUsers(filters: UserFilters, signal: AbortSignal) {
   const query = { ...filters, perPage: 1, total: 'estimated' }
   const { totalItems, isTotalEstimated = false } = await get<'users.list'>('admin/users', query, { signal })

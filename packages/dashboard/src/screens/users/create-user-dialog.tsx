@@ -40,11 +40,11 @@ export function CreateUserDialog({ onClose, onCreated }: CreateUserDialogProps) 
       onClose={onClose}
     >
       <Select
-        label="How"
+        label="Method"
         value={way}
         choices={[
-          { value: 'invite', label: 'Invite by mail: the user chooses the password' },
-          { value: 'create', label: 'Create with what I enter' },
+          { value: 'invite', label: 'Invite by mail: the user sets the password' },
+          { value: 'create', label: 'Create with these values' },
         ]}
         onChange={setWay}
       />
@@ -52,7 +52,7 @@ export function CreateUserDialog({ onClose, onCreated }: CreateUserDialogProps) 
       {!isInvitation && (
         <>
           <Checkbox
-            label="The address counts as verified"
+            label="Email address is verified"
             checked={emailVerified}
             disabled={email === ''}
             onChange={setEmailVerified}
@@ -66,7 +66,7 @@ export function CreateUserDialog({ onClose, onCreated }: CreateUserDialogProps) 
           />
           <TextField
             label="Password"
-            hint="Without one the user signs in by links or codes"
+            hint="Without a password, the user signs in with links or codes"
             type="password"
             autoComplete="new-password"
             value={password}

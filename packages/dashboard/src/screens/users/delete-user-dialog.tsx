@@ -40,11 +40,11 @@ const effects: Readonly<Record<string, string>> = {
   cascade: 'deleted',
   'set null': 'set to null',
   'set default': 'set to the default',
-  restrict: 'keep the user',
-  'no action': 'keep the user',
+  restrict: 'prevents the deletion',
+  'no action': 'prevents the deletion',
 }
 
-/** Beyond it the server does not count. */
+/** Number of rows up to which the server counts. */
 const mostCounted = 10_000
 
 function Consequences({ preview }: { readonly preview: DeletionPreview }) {
@@ -56,12 +56,12 @@ function Consequences({ preview }: { readonly preview: DeletionPreview }) {
           Rows of {blockedBy.join(', ')} keep the user: remove them first, or change the foreign key.
         </Notice>
       )}
-      <p>This cannot be undone. What goes or changes with the user:</p>
+      <p>This cannot be undone. These rows are deleted or changed as well:</p>
       <DataTable
         caption="Rows that reference the user"
         rows={references}
         rowKey={({ table, columns }) => `${table} ${columns.join()}`}
-        empty="No row references the user."
+        empty="No rows reference the user."
         columns={[
           { key: 'table', title: 'Table', cell: ({ table, columns }) => `${table} (${columns.join(', ')})` },
           { key: 'rows', title: 'Rows', align: 'end', cell: ({ rows }) => describeCount(rows) },
@@ -75,7 +75,7 @@ function Consequences({ preview }: { readonly preview: DeletionPreview }) {
       )}
       {further.length > 0 && (
         <p>
-          Rows that reference those change, too:{' '}
+          Rows that reference those rows also change:{' '}
           {further.map(({ table, references: of }) => `${table} (${of})`).join(', ')}.
         </p>
       )}

@@ -17,7 +17,7 @@ export function EditUserDialog({ user, onClose }: { readonly user: User; readonl
   }
   const save = useAction((values: UserChange) => changeUser(user.id, values), {
     invalidates: [['users']],
-    done: 'User changed.',
+    done: 'User saved.',
     onDone: onClose,
     failure: 'view',
   })
@@ -38,19 +38,19 @@ export function EditUserDialog({ user, onClose }: { readonly user: User; readonl
         value={email}
         onChange={(text) => {
           setEmail(text)
-          // Another address is not verified because the one before was.
+          // A changed email address is not verified, even if the previous one was.
           setEmailVerified(text === user.email && user.emailVerified)
         }}
       />
       <Checkbox
-        label="The address counts as verified"
+        label="Email address is verified"
         checked={emailVerified}
         disabled={email === ''}
         onChange={setEmailVerified}
       />
       <TextField
         label="Phone"
-        hint="International format, such as +14155550132; empty: none"
+        hint="International format, such as +14155550132. Leave empty for none."
         type="tel"
         value={phone}
         onChange={setPhone}

@@ -17,7 +17,7 @@ interface ImpersonateDialogProps {
   readonly onClose: () => void
 }
 
-/** Asks for the reason, and shows the token once. */
+/** Requires a reason, and shows the token once. */
 export function ImpersonateDialog({ user, onClose }: ImpersonateDialogProps) {
   const [reason, setReason] = useState('')
   const [aal, setAal] = useState<'aal1' | 'aal2'>('aal1')
@@ -37,13 +37,13 @@ export function ImpersonateDialog({ user, onClose }: ImpersonateDialogProps) {
       onClose={onClose}
     >
       <Notice>
-        You get an access token of this user for fifteen minutes, or until you sign out. It reads and writes
-        data and files under the policies of the user, never the account. The audit, the request log and every
-        row that you change name you, and the user sees the session.
+        You get an access token of this user for fifteen minutes, or until you sign out. The token can access
+        data and files under the policies of the user, but not the account. Audit entries, requests and row
+        changes name you as the author, and the user sees the session.
       </Notice>
       <TextArea
         label="Reason"
-        hint="Required; kept in the audit"
+        hint="Required. Stored in the audit log."
         maxLength={500}
         value={reason}
         onChange={setReason}
@@ -52,8 +52,8 @@ export function ImpersonateDialog({ user, onClose }: ImpersonateDialogProps) {
         label="Assurance level"
         value={aal}
         choices={[
-          { value: 'aal1', label: 'aal1: one factor has passed' },
-          { value: 'aal2', label: 'aal2: a second factor has passed' },
+          { value: 'aal1', label: 'aal1: one factor' },
+          { value: 'aal2', label: 'aal2: with a second factor' },
         ]}
         onChange={setAal}
       />
@@ -81,7 +81,7 @@ function ActingAs({
       footer={
         <>
           <Button variant="danger" isPending={end.isPending} onClick={() => end.run()}>
-            End it now
+            End impersonation
           </Button>
           <Button variant="primary" onClick={onClose}>
             Close
@@ -90,8 +90,8 @@ function ActingAs({
       }
     >
       <Notice tone="warning">
-        The token is shown once and works until <Time value={expiresAt} /> or until you sign out. The list of
-        users shows it as long as it does.
+        The token is shown once. It expires at <Time value={expiresAt} /> or when you sign out. The user list
+        shows the impersonation until then.
       </Notice>
       <h3>Token</h3>
       <Code label="Token">{token}</Code>

@@ -6,7 +6,7 @@ import { Notice } from '../../ui/layout.tsx'
 import { Time } from '../../ui/time.tsx'
 import { endImpersonation, listImpersonations } from './api.ts'
 
-/** Who acts as whom at the moment; nothing when there is no one. */
+/** Lists the current impersonations. Renders nothing if there are none. */
 export function Impersonations() {
   const list = useApi(['impersonations'], listImpersonations, { refetchIntervalMs: 30_000 })
   const end = useAction(endImpersonation, { invalidates: [['impersonations']], done: 'Impersonation ended.' })
@@ -14,7 +14,7 @@ export function Impersonations() {
   if (items.length === 0) return null
   return (
     <Notice tone="warning">
-      <p>Administrators act as these users at the moment:</p>
+      <p>Active impersonations:</p>
       <ul>
         {items.map(({ id, userId, email, reason, impersonatedBy, expiresAt }) => (
           <li key={id}>

@@ -1,6 +1,6 @@
 import type { User } from './api.ts'
 
-/** What a user is called in lists and headings. */
+/** Returns the display name of a user. */
 export function nameOf({ email, phone, id }: Pick<User, 'email' | 'phone' | 'id'>): string {
   return email || phone || id
 }

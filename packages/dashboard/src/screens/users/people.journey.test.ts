@@ -3,10 +3,10 @@ import { newEmail } from '../../../../server/test/accounts.ts'
 import { type Inbox, openInbox } from '../../../../server/test/inbox.ts'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
-/** What an address and a name may hold. */
+/** Hostile text that an email address and a name may contain. */
 const hostile = `"><img/src=x/onerror=alert(1)>`
 
-journeys('people', () => {
+journeys('dashboard › users, sign-in, mail and SMS', () => {
   let dashboard: Dashboard
   let inbox: Inbox
   beforeAll(async () => {
@@ -36,13 +36,13 @@ journeys('people', () => {
   })
   afterEach(() => dashboard.expectNoProblems())
 
-  test('a user is invited, edited, disabled and deleted with a preview', async () => {
+  test('invites, edits, disables and deletes a user, with a preview of the deletion', async () => {
     const { app, page } = dashboard
     const email = newEmail()
     await dashboard.open('/users')
     await page.getByRole('button', { name: 'Create or invite' }).click()
     await page.getByRole('textbox', { name: 'Email' }).fill(email)
-    // What is entered is not lost by a key.
+    // A key press must not lose the input.
     const discard = page.getByRole('dialog', { name: 'Discard your input?' })
     await page.keyboard.press('Escape')
     await discard.getByRole('button', { name: 'Cancel' }).click()
@@ -58,7 +58,7 @@ journeys('people', () => {
     expect((await inbox.take(email)).text).toContain('/auth/reset-password?token=')
 
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
-    await page.getByLabel('The address counts as verified').check()
+    await page.getByLabel('Email address is verified').check()
     await page.getByLabel('Phone').fill('+1 202 555 0143')
     await page.getByRole('button', { name: 'Save' }).click()
     const row = () =>
@@ -80,12 +80,12 @@ journeys('people', () => {
     await dashboard.screenshot('user-delete')
     await page.getByLabel(`Type ${email} to confirm`).fill(email)
     await page.getByRole('button', { name: 'Delete user' }).click()
-    await page.getByText('There are no users yet.').waitFor()
+    await page.getByText('No users yet.').waitFor()
     expect(await app.sql('select 1 from basalt.users')).toEqual([])
     expect(await app.sql('select 1 from post')).toEqual([])
   })
 
-  test('an administrator acts as a user, sees what the user sees, and ends it', async () => {
+  test('impersonates a user, sees only the rows of that user, and ends the impersonation', async () => {
     const { app, page } = dashboard
     const [{ id } = { id: '' }] = await app.sql<{ id: string }>(
       `insert into basalt.users (email, email_verified_at) values ('${hostile.replace(/["<>]/g, '')}@example.com', now())
@@ -104,7 +104,7 @@ journeys('people', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Act as this user' }).click()
     await page.getByLabel('Try a request as the user (GET)').fill('/api/collections/post')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
-    const answer = page.getByRole('figure', { name: 'Answer' })
+    const answer = page.getByRole('figure', { name: 'Response' })
     await expect.poll(() => answer.textContent()).toContain('<b>mine</b>')
     expect(await answer.textContent()).not.toContain('not mine')
     await dashboard.expectAccessible()
@@ -112,13 +112,13 @@ journeys('people', () => {
     const held = () =>
       app.sql('select impersonated_by, impersonation_reason from basalt.sessions where user_id = $1', [id])
     expect(await held()).toEqual([{ impersonated_by: 'admin', impersonation_reason: 'ticket 17' }])
-    await page.getByRole('button', { name: 'End it now' }).click()
+    await page.getByRole('button', { name: 'End impersonation' }).click()
     await expect.poll(held).toEqual([])
 
     await page.getByRole('tab', { name: 'Factors and providers' }).click()
     await page.getByText(hostile, { exact: true }).waitFor()
     await dashboard.expectAccessible()
-    await dashboard.screenshot('user-ways-in')
+    await dashboard.screenshot('user-sign-in-methods')
     await page.getByRole('button', { name: 'Actions of github' }).click()
     await page.getByRole('menuitem', { name: 'Unlink…' }).click()
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
@@ -126,17 +126,17 @@ journeys('people', () => {
       .poll(() => app.sql('select 1 from basalt.social_identities where user_id = $1', [id]))
       .toEqual([])
     await page.getByRole('tab', { name: 'Sessions' }).click()
-    await page.getByText('The user is not signed in anywhere.').waitFor()
+    await page.getByText('The user has no sessions.').waitFor()
     await dashboard.open('/users?disabled=false&search=onerror')
     await page.getByRole('link', { name: /onerror/ }).waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('users')
   })
 
-  test('a way to sign in is opened, a provider is set up and tested', async () => {
+  test('enables a sign-in method, and configures and tests a provider', async () => {
     const { app, page } = dashboard
     await dashboard.open('/sign-in-settings')
-    // Another administrator opens another one, which the page does not know.
+    // Another administrator enables another method, which the page does not know.
     const token = await app.adminToken()
     await app.request('PATCH', '/api/admin/auth-settings', {
       token,
@@ -166,7 +166,7 @@ journeys('people', () => {
       from basalt.settings where key = 'social_providers'`)
     expect(change).toEqual([{ id: 'an id', bare: false }])
 
-    // Later: the secret is not shown, and stays when the field is left empty.
+    // Later, the secret is not shown, and is kept when the field is left empty.
     await page.reload()
     await page.getByRole('link', { name: 'GitHub' }).click()
     await page.getByText('Set. Leave empty to keep it. It is never shown.').waitFor()
@@ -181,7 +181,7 @@ journeys('people', () => {
     await expect.poll(sealed).toEqual([{ ...before, id: 'another id' }])
   })
 
-  test('a template is changed, previewed without running it, sent and reset', async () => {
+  test('edits, previews, sends and resets a mail template, without running it', async () => {
     const { app, page } = dashboard
     await dashboard.open('/mail/auth.magic_link')
     const preview = page.getByTitle('Mail preview')
@@ -202,7 +202,7 @@ journeys('people', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     const stored = () => app.sql('select template_key from basalt.email_templates')
     await expect.poll(stored).toEqual([{ template_key: 'auth.magic_link' }])
-    // Another administrator, meanwhile.
+    // Another administrator saves the template in the meantime.
     await app.sql(`update basalt.email_templates set subject_template = 'Other'`)
     await page.getByLabel('Subject').fill('Mine')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -218,7 +218,7 @@ journeys('people', () => {
     await page.getByRole('button', { name: 'Delete custom template' }).click()
     await expect.poll(stored).toEqual([])
     await expect.poll(source).toContain('Sign in')
-    // axe waits for an answer of every frame, and nothing runs in this one.
+    // axe waits for a response of every frame, and no script runs in this one.
     await preview.evaluate((frame) => frame.remove())
     await dashboard.expectAccessible()
     await dashboard.open('/mail')
@@ -227,7 +227,7 @@ journeys('people', () => {
     await dashboard.screenshot('mail')
   })
 
-  test('a text message is sent', async () => {
+  test('sends a text message', async () => {
     const { app, page } = dashboard
     await dashboard.open('/sms')
     await page.getByRole('button', { name: 'Send a test' }).click()
@@ -241,7 +241,7 @@ journeys('people', () => {
     await dashboard.expectAccessible()
     await dashboard.screenshot('sms')
 
-    // On a phone the figures are cut off, and scroll by keyboard; elsewhere they are no stop of it.
+    // On a phone the table is cut off and scrolls by keyboard. Elsewhere it is not a tab stop.
     const figures = page.getByRole('region', { name: 'Delivery' })
     expect(await figures.count()).toBe(0)
     await page.setViewportSize({ width: 390, height: 800 })

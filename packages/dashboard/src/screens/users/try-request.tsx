@@ -7,20 +7,20 @@ import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/layout.tsx'
 import { Failure } from '../../ui/states.tsx'
 
-/** Characters of an answer that are shown. */
+/** Maximum number of characters of a response to show. */
 const shownLength = 20_000
 
-/** Sends a request as the user, and shows what the user would get. */
+/** Sends a request as the user, and shows the response. */
 export function TryRequest({ token }: { readonly token: string }) {
   const [path, setPath] = useState('/api/collections/')
-  const send = useAction(() => ask(path, token), { failure: 'view' })
+  const send = useAction(() => sendRequest(path, token), { failure: 'view' })
   const isOwn = path.startsWith('/api/')
   return (
     <Form onSubmit={() => send.run()}>
       <TextField
         label="Try a request as the user (GET)"
-        hint="Such as /api/collections/posts?perPage=5"
-        error={isOwn ? undefined : 'Expected an address that begins with /api/'}
+        hint="For example /api/collections/posts?perPage=5"
+        error={isOwn ? undefined : 'Expected a path that starts with /api/'}
         value={path}
         onChange={setPath}
         isCode
@@ -31,12 +31,12 @@ export function TryRequest({ token }: { readonly token: string }) {
         </Button>
       </div>
       {send.error !== null && <Failure error={send.error} />}
-      {send.result !== undefined && <Code label="Answer">{send.result}</Code>}
+      {send.result !== undefined && <Code label="Response">{send.result}</Code>}
     </Form>
   )
 }
 
-async function ask(path: string, token: string): Promise<string> {
+async function sendRequest(path: string, token: string): Promise<string> {
   const response = await sessionFetch(path, { headers: { authorization: `Bearer ${token}` } })
   const text = await response.text()
   const shown = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text

@@ -17,7 +17,7 @@ import { nameOf } from './name.ts'
 import { UserOverview } from './user-overview.tsx'
 import { UserPrograms } from './user-programs.tsx'
 import { UserSessions } from './user-sessions.tsx'
-import { UserWaysIn } from './user-ways-in.tsx'
+import { UserSignInMethods } from './user-sign-in-methods.tsx'
 
 export function UserDetail({ id }: { readonly id: string }) {
   const user = useApi(['users', 'one', id], (signal) => readUser(id, signal))
@@ -36,7 +36,7 @@ function LoadedUser({ user }: { readonly user: User }) {
   const mail = useAction((purpose: MailPurpose) => mailUser(id, purpose), { done: 'The mail will be sent.' })
   const disable = useAction(() => disableUser(id), {
     invalidates,
-    done: 'User disabled; the sessions have ended.',
+    done: 'User disabled. All sessions have ended.',
   })
   const enable = useAction(() => enableUser(id), { invalidates, done: 'User enabled.' })
   const close = () => setDialog(undefined)
@@ -56,7 +56,7 @@ function LoadedUser({ user }: { readonly user: User }) {
               label="More"
               items={[
                 {
-                  label: 'Send a link to reset the password',
+                  label: 'Send a password reset link',
                   disabled: !isMailable,
                   onSelect: () => mail.run('password_reset'),
                 },
@@ -66,7 +66,7 @@ function LoadedUser({ user }: { readonly user: User }) {
                   onSelect: () => mail.run('magic_link'),
                 },
                 {
-                  label: 'Send a link to verify the address',
+                  label: 'Send a verification link',
                   disabled: !isMailable || emailVerified,
                   onSelect: () => mail.run('email_verification'),
                 },
@@ -96,7 +96,7 @@ function LoadedUser({ user }: { readonly user: User }) {
         tabs={[
           { value: 'overview', label: 'Overview', content: <UserOverview user={user} /> },
           { value: 'sessions', label: 'Sessions', content: <UserSessions id={id} /> },
-          { value: 'ways-in', label: 'Factors and providers', content: <UserWaysIn id={id} /> },
+          { value: 'ways-in', label: 'Factors and providers', content: <UserSignInMethods id={id} /> },
           { value: 'programs', label: 'Keys and grants', content: <UserPrograms id={id} /> },
         ]}
       />

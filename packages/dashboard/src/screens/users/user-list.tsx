@@ -16,7 +16,7 @@ import { CreateUserDialog } from './create-user-dialog.tsx'
 import { Impersonations } from './impersonations.tsx'
 import { nameOf } from './name.ts'
 
-/** What the list can be narrowed down to; each is a parameter of the API with one value. */
+/** Filters of the list. Each is an API parameter with one value. */
 const kinds = {
   '': 'All users',
   'disabled=true': 'Disabled',
@@ -77,11 +77,11 @@ export function UserList() {
           onChange={(text) => change(text, kind)}
         />
         <Select
-          label="Which users"
+          label="Filter"
           hidesLabel
           value={kind}
           choices={Object.entries(kinds).map(([value, label]) => ({
-            // The keys of the object above.
+            // The values are the keys of the object above.
             value: value as Kind,
             label,
           }))}
@@ -100,7 +100,7 @@ export function UserList() {
               rowKey={({ id }) => id}
               href={({ id }) => userLink(id)}
               columns={columns}
-              empty={parameters.size > 0 ? 'No user matches.' : 'There are no users yet.'}
+              empty={parameters.size > 0 ? 'No users match.' : 'No users yet.'}
               {...moreOf(users)}
             />
             <SearchedTo list={users} />
@@ -120,8 +120,8 @@ const columns: readonly Column<User>[] = [
   { key: 'phone', title: 'Phone', cell: ({ phone }) => phone ?? '–', isMinor: true },
   {
     key: 'ways',
-    title: 'Signs in with',
-    cell: (user) => waysIn(user).join(', ') || 'links and codes',
+    title: 'Sign-in methods',
+    cell: (user) => signInMethods(user).join(', ') || 'links and codes',
     isMinor: true,
   },
   {
@@ -133,7 +133,7 @@ const columns: readonly Column<User>[] = [
   { key: 'created', title: 'Created', cell: ({ createdAt }) => <Time value={createdAt} />, isMinor: true },
 ]
 
-export function waysIn({ hasPassword, providers, factors }: User): string[] {
+export function signInMethods({ hasPassword, providers, factors }: User): string[] {
   return [...(hasPassword ? ['password'] : []), ...providers, ...factors.map((factor) => `+ ${factor}`)]
 }
 
@@ -150,7 +150,7 @@ export function UserState({ user }: { readonly user: User }) {
 function kindOf(parameters: URLSearchParams): Kind {
   for (const kind of Object.keys(kinds)) {
     const [name = '', value] = kind.split('=')
-    // The keys of the object above.
+    // The value is a key of the object above.
     if (name !== '' && parameters.get(name) === value) return kind as Kind
   }
   return ''

@@ -6,10 +6,10 @@ import { formatBytes } from '../../ui/format.ts'
 import { KeyValue } from '../../ui/layout.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { User } from './api.ts'
-import { UserState, waysIn } from './user-list.tsx'
+import { signInMethods, UserState } from './user-list.tsx'
 
 export function UserOverview({ user }: { readonly user: User }) {
-  // Without storage there is no such endpoint, and nothing to show.
+  // Without storage the endpoint does not exist, and nothing is shown.
   const storage = useApi(['users', 'storage', user.id], (signal) =>
     get<'storage.getQuota'>(`admin/users/${user.id}/storage-quota`, {}, { signal }),
   )
@@ -20,7 +20,7 @@ export function UserOverview({ user }: { readonly user: User }) {
         ['Email', user.email || '–'],
         ['Phone', user.phone ?? '–'],
         ['State', <UserState key="state" user={user} />],
-        ['Signs in with', waysIn(user).join(', ') || 'links and codes'],
+        ['Sign-in methods', signInMethods(user).join(', ') || 'links and codes'],
         ['Last active', <Time key="active" value={user.lastActiveAt} />],
         [
           'Support',

@@ -7,7 +7,7 @@ import { nameOf } from './name.ts'
 interface UserPickerProps {
   readonly label: string
   readonly hint: string
-  /** The id; empty as long as the text is not that of one user. */
+  /** Id of the user; empty while the text does not identify one user. */
   readonly value: string
   readonly onChange: (id: string) => void
 }
@@ -20,7 +20,7 @@ const noFilter = {
   provider: undefined,
 }
 
-/** A user by email, phone or id, with suggestions of the browser. */
+/** Renders a field that selects a user by email, phone or id, with suggestions. */
 export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {
   const [text, setText] = useState(value)
   const list = useId()
@@ -34,7 +34,7 @@ export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {
   const idOf = (given: string) =>
     found.find((user) => user.id === given.trim() || nameOf(user) === given.trim())?.id ?? ''
   const id = idOf(text)
-  // Suggestions may arrive after the last key.
+  // Suggestions may arrive after the last key press.
   useEffect(() => {
     if (id !== '' && id !== value) onChange(id)
   }, [id, value, onChange])

@@ -19,7 +19,7 @@ export function UserPrograms({ id }: { readonly id: string }) {
       <Section title="API keys">
         <KeyTable userId={id} />
       </Section>
-      <Section title="Programs the user lets in">
+      <Section title="Programs with a grant of the user">
         <Loaded query={grants}>
           {(rows) => (
             <DataTable

@@ -32,7 +32,7 @@ export function UserSessions({ id }: { readonly id: string }) {
             caption="Sessions"
             rows={rows}
             rowKey={(session) => session.id}
-            empty="The user is not signed in anywhere."
+            empty="The user has no sessions."
             columns={[
               {
                 key: 'agent',
@@ -53,7 +53,7 @@ export function UserSessions({ id }: { readonly id: string }) {
               },
               {
                 key: 'created',
-                title: 'Begun',
+                title: 'Started',
                 cell: (session) => <Time value={session.created_at} />,
                 isMinor: true,
               },

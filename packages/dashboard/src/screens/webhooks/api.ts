@@ -12,10 +12,10 @@ import {
 export type Webhook = Item<'webhooks.list'>
 export type WebhookInput = Body<'webhooks.update'>
 
-/** One attempt. */
+/** Delivery attempt. */
 export type Delivery = Item<'webhooks.listDeliveries'>
 
-/** How an attempt went that is not in the log. */
+/** Result of an attempt that is not in the delivery log. */
 export type Trial = ApiResponse<'webhooks.try'>
 export type ReplayRange = Body<'webhooks.replayRange'>
 

@@ -11,7 +11,7 @@ import { createWebhook, updateWebhook, type Webhook } from './api.ts'
 
 const actions = ['create', 'update', 'delete'] as const
 
-/** A new webhook, or a change of one. A secret that was made here is shown once. */
+/** Creates or edits a webhook. A secret created here is shown once. */
 export function EditDialog({
   webhook,
   onClose,
@@ -30,14 +30,14 @@ export function EditDialog({
     {
       invalidates: [['webhooks']],
       failure: 'view',
-      done: webhook === undefined ? 'Webhook created.' : 'Webhook changed.',
+      done: webhook === undefined ? 'Webhook created.' : 'Webhook saved.',
       onDone: (_, { secret }) => (secret == null ? onClose() : setShown(secret)),
     },
   )
   if (shown !== undefined) {
     return (
       <Dialog
-        title="Secret of the webhook"
+        title="Webhook secret"
         isOpen
         onClose={onClose}
         footer={
@@ -46,15 +46,15 @@ export function EditDialog({
           </Button>
         }
       >
-        <Notice tone="warning">Copy it to the receiver now: it is not shown again.</Notice>
+        <Notice tone="warning">Copy the secret to the receiver now. It is not shown again.</Notice>
         <Code label="secret">{shown}</Code>
       </Dialog>
     )
   }
   return (
     <FormDialog
-      title={webhook === undefined ? 'New webhook' : 'Change webhook'}
-      action={webhook === undefined ? 'Create webhook' : 'Change webhook'}
+      title={webhook === undefined ? 'New webhook' : 'Edit webhook'}
+      action={webhook === undefined ? 'Create webhook' : 'Save webhook'}
       isDisabled={events.length === 0}
       error={action.error}
       isPending={action.isPending}
@@ -90,20 +90,20 @@ export function EditDialog({
         value={tables}
         onChange={setTables}
         isCode
-        hint="Names separated by commas; empty: all tables."
+        hint="Table names, separated by commas. Leave empty for all tables."
       />
       <Checkbox
-        label={webhook?.hasSecret === true ? 'Replace the secret by a new one' : 'Sign with a new secret'}
+        label={webhook?.hasSecret === true ? 'Replace the secret' : 'Sign with a new secret'}
         checked={isSigned}
         onChange={setSigned}
-        hint="It is shown once, after this step."
+        hint="The secret is shown once, after this step."
       />
-      {events.length === 0 && <p role="alert">Choose at least one action.</p>}
+      {events.length === 0 && <p role="alert">Select at least one action.</p>}
     </FormDialog>
   )
 }
 
-/** Of 32 bytes, as Standard Webhooks writes one. */
+/** Creates a secret of 32 bytes, in the format of Standard Webhooks. */
 function makeSecret(): string {
   return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`
 }

@@ -9,10 +9,10 @@ import { Failure, Loaded } from '../../ui/states.tsx'
 import { showToast } from '../../ui/toasts.ts'
 import { type ReplayRange, replayRange } from './api.ts'
 
-/** Events of one request, unless another number is entered. */
+/** Default number of events for each request. */
 const usual = '1000'
 
-/** Delivers a range of events again, after it has said how many; what exceeds one request is continued. */
+/** Redelivers a range of events after showing their number. A range that exceeds one request is continued. */
 export function ReplayDialog({
   webhookId,
   onClose,
@@ -24,7 +24,7 @@ export function ReplayDialog({
   const [since, setSince] = useState('')
   const [until, setUntil] = useState('')
   const [limit, setLimit] = useState(usual)
-  /** Of the range as it is entered: how many events are queued already, and where to continue. */
+  /** Progress of the current range: number of queued events and the cursor to continue from. */
   const [reached, setReached] = useState<{ readonly queued: number; readonly cursor: string }>()
   const range = {
     ...{ which, since: toInstant(since), until: toInstant(until), cursor: reached?.cursor },
@@ -43,7 +43,7 @@ export function ReplayDialog({
       onClose()
     },
   })
-  /** Another range begins at its own start. */
+  /** Restarts a changed range from its beginning. */
   const enter =
     <Value,>(set: (value: Value) => void) =>
     (value: Value) => {
@@ -53,23 +53,23 @@ export function ReplayDialog({
   const rest = reached === undefined ? '' : ' more'
   const isDone = reached !== undefined && count.data?.queued === 0
   return (
-    <Dialog title="Deliver events again" isOpen onClose={onClose}>
+    <Dialog title="Redeliver events" isOpen onClose={onClose}>
       <Form onSubmit={() => action.run({ id: webhookId, ...range })}>
         <Select
-          label="Which"
+          label="Events"
           value={which}
           onChange={enter(setWhich)}
           choices={[
             { value: 'failed', label: 'Failed: no attempt has succeeded' },
-            { value: 'delivered', label: 'All that were tried' },
-            { value: 'missed', label: 'Missed: in the log, never queued for this webhook' },
+            { value: 'delivered', label: 'All attempted events' },
+            { value: 'missed', label: 'Missed: in the log, but never queued for this webhook' },
           ]}
         />
         <TextField label="From" type="datetime-local" value={since} onChange={enter(setSince)} />
         <TextField label="To" type="datetime-local" value={until} onChange={enter(setUntil)} />
         <TextField
-          label="At a time"
-          hint="The oldest come first; Continue queues the next ones."
+          label="Batch size"
+          hint="The oldest events come first. Continue queues the next ones."
           type="number"
           min={1}
           max={10_000}
@@ -110,7 +110,7 @@ export function ReplayDialog({
   )
 }
 
-/** Of a field in the browser's zone. */
+/** Converts the value of an input field, which is in the time zone of the browser. */
 export function toInstant(local: string): string | undefined {
   const instant = local === '' ? undefined : new Date(local)
   return instant === undefined || Number.isNaN(instant.valueOf()) ? undefined : instant.toISOString()

@@ -9,7 +9,7 @@ import { Badge, Form, Notice } from '../../ui/layout.tsx'
 import { Failure } from '../../ui/states.tsx'
 import { type Trial, tryDelivery } from './api.ts'
 
-/** Status and time of an attempt, in words. */
+/** Renders status and time of an attempt. */
 export function Outcome({
   attempt,
 }: {
@@ -29,7 +29,7 @@ export function Outcome({
   )
 }
 
-/** What a test said. */
+/** Renders the result of a test. */
 export function TrialResult({ trial }: { readonly trial: Trial }) {
   return (
     <Notice tone={trial.success ? 'ok' : 'danger'}>
@@ -49,13 +49,13 @@ interface TryDialogProps {
   readonly onClose: () => void
 }
 
-/** Sends a delivery to another address. */
+/** Sends a delivery to another URL. */
 export function TryDialog({ webhookId, deliveryId, onClose }: TryDialogProps) {
   const [url, setUrl] = useState('')
   const [secret, setSecret] = useState('')
   const action = useAction(tryDelivery, { failure: 'view' })
   return (
-    <Dialog title="Send to another address" isOpen onClose={onClose}>
+    <Dialog title="Send to another URL" isOpen onClose={onClose}>
       <Form
         onSubmit={() => action.run({ webhookId, id: deliveryId, url, ...(secret === '' ? {} : { secret }) })}
       >
@@ -65,14 +65,14 @@ export function TryDialog({ webhookId, deliveryId, onClose }: TryDialogProps) {
           value={url}
           onChange={setUrl}
           isCode
-          hint="One attempt with the same body; the log of deliveries stays as it is."
+          hint="One attempt with the same body. It is not recorded in the delivery log."
         />
         <TextField
           label="Secret"
           value={secret}
           onChange={setSecret}
           isCode
-          hint="Signs this attempt. Empty: it is not signed; the secret of the webhook is not used."
+          hint="Signs this attempt. Without it, the attempt is not signed. The secret of the webhook is not used."
         />
         {action.error !== null && <Failure error={action.error} />}
         {action.result !== undefined && <TrialResult trial={action.result} />}

@@ -26,7 +26,7 @@ import { Outcome, TrialResult, TryDialog } from './trial.tsx'
 
 type Opened = 'edit' | 'delete' | 'replay' | undefined
 
-/** A webhook: what it asks for, and each attempt. */
+/** Shows a webhook with its subscription and each attempt. */
 export function WebhookDetail({
   webhook,
   onClose,
@@ -70,8 +70,8 @@ export function WebhookDetail({
       </Toolbar>
       {webhook.pausedReason !== null && (
         <Notice tone="warning">
-          Paused <Time value={webhook.pausedAt} />: {webhook.pausedReason}. What happens meanwhile waits for
-          as long as deliveries are kept.
+          Paused <Time value={webhook.pausedAt} />: {webhook.pausedReason}. New events are queued for the
+          retention period of deliveries.
         </Notice>
       )}
       {test.result !== undefined && <TrialResult trial={test.result} />}
@@ -95,7 +95,7 @@ export function WebhookDetail({
           onConfirm={() => removal.run(id)}
           onClose={close}
         >
-          What is queued for it and the log of its deliveries are deleted, too.
+          Its queued deliveries and its delivery log are deleted as well.
         </ConfirmDialog>
       )}
     </SidePanel>
@@ -195,7 +195,7 @@ function DeliveryDetail({ delivery }: { readonly delivery: Delivery }) {
   const replay = useAction(replayDelivery, {
     invalidates: [['webhooks'], ['events']],
     done: ({ success, statusCode }) =>
-      `Delivered again: ${success ? 'accepted' : 'failed'} ${statusCode ?? ''}`.trim(),
+      `Redelivered: ${success ? 'accepted' : 'failed'} ${statusCode ?? ''}`.trim(),
   })
   return (
     <Section
@@ -218,7 +218,7 @@ function DeliveryDetail({ delivery }: { readonly delivery: Delivery }) {
       />
       <h3>Request</h3>
       <Code label="request body">{requestBody}</Code>
-      <h3>Answer</h3>
+      <h3>Response</h3>
       <Code label="response">{responseBody ?? ''}</Code>
       {isTrying && <TryDialog webhookId={webhookId} deliveryId={id} onClose={() => setTrying(false)} />}
     </Section>

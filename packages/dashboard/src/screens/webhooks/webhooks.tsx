@@ -31,7 +31,7 @@ export function WebhooksScreen() {
           </>
         }
       >
-        Changes of rows, posted to receivers.
+        Row changes, sent to receivers by HTTP POST.
       </PageHeader>
       <Loaded query={list}>
         {({ items }) => {

@@ -7,20 +7,26 @@ import { curveOf, cut, headHeight, idOfTable, padding, rowHeight, type ShapeLayo
 
 interface ContentsProps {
   readonly references: readonly DiagramReference[]
-  readonly placed: ReadonlyMap<string, ShapeLayout>
-  /** The table that is pointed at, and those beside it. */
+  readonly layouts: ReadonlyMap<string, ShapeLayout>
+  /** Active table and its neighbours. */
   readonly near: ReadonlySet<string>
   readonly active: string | undefined
   readonly onPoint: (id: string | undefined) => void
 }
 
-/** Curves and tables; they stay as they are while the picture moves. */
-export const Contents = memo(function Contents({ references, placed, near, active, onPoint }: ContentsProps) {
+/** Renders curves and tables. They are not rendered again while the diagram moves. */
+export const Contents = memo(function Contents({
+  references,
+  layouts,
+  near,
+  active,
+  onPoint,
+}: ContentsProps) {
   return (
     <>
       {references.map((reference) => {
-        const from = placed.get(idOfTable(reference.from))
-        const to = placed.get(idOfTable(reference.to))
+        const from = layouts.get(idOfTable(reference.from))
+        const to = layouts.get(idOfTable(reference.to))
         if (from === undefined || to === undefined) return null
         const isNear = from.id === active || to.id === active
         return (
@@ -33,7 +39,7 @@ export const Contents = memo(function Contents({ references, placed, near, activ
           />
         )
       })}
-      {[...placed.values()].map((box) => (
+      {[...layouts.values()].map((box) => (
         <TableBox key={box.id} box={box} isNear={near.has(box.id)} onPoint={onPoint} />
       ))}
     </>

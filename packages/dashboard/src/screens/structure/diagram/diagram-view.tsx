@@ -15,7 +15,9 @@ import { idOfTable, titleOf } from './shapes.ts'
 import { TableIndex } from './table-index.tsx'
 import { TablePicker } from './table-picker.tsx'
 
-/** Tables and their foreign keys: all, of a schema, or around one table; in the address. */
+/**
+ * Shows tables and their foreign keys: all of them, those of a schema, or those around one table. The URL stores the selection.
+ */
 export function DiagramView() {
   const [search, setSearch] = useSearchParams()
   const [showsAll, setShowsAll] = useState(false)
@@ -58,13 +60,13 @@ export function DiagramView() {
           found.count > found.tables.length ? (
             <>
               <Notice>
-                {formatNumber(found.count)} tables are too many for one picture. Choose a schema, or a table
-                to see it with its neighbours.
+                {formatNumber(found.count)} tables are too many for one diagram. Select a schema, or a table
+                to show with its neighbours.
               </Notice>
               <TablePicker onPick={(table) => show({ near: table.name, schema: table.schema })} />
             </>
           ) : (
-            <Drawn key={JSON.stringify(query)} diagram={found} showsAll={showsAll} />
+            <DiagramContent key={JSON.stringify(query)} diagram={found} showsAll={showsAll} />
           )
         }
       </Loaded>
@@ -72,10 +74,10 @@ export function DiagramView() {
   )
 }
 
-function Drawn({ diagram, showsAll }: { readonly diagram: Diagram; readonly showsAll: boolean }) {
+function DiagramContent({ diagram, showsAll }: { readonly diagram: Diagram; readonly showsAll: boolean }) {
   const [active, setActive] = useState<string>()
   const [centered, setCentered] = useState<string>()
-  if (diagram.tables.length === 0) return <Empty>There are no tables here.</Empty>
+  if (diagram.tables.length === 0) return <Empty>No tables.</Empty>
   const known = diagram.tables.some((table) => idOfTable(table) === active) ? active : undefined
   return (
     <div className={styles.view}>

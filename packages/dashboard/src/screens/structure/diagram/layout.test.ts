@@ -14,8 +14,8 @@ function overlapping(boxes: readonly Box[]): string[] {
   )
 }
 
-describe('dashboard › structure › layout of the diagram', () => {
-  it('has what is referred to on the left of what refers to it', () => {
+describe('dashboard › structure › diagram layout', () => {
+  it('places referenced tables to the left of referencing tables', () => {
     const { boxes } = layOut(sizes('line', 'sale', 'item', 'shop'), [
       { from: 'line', to: 'sale' },
       { from: 'line', to: 'item' },
@@ -27,7 +27,7 @@ describe('dashboard › structure › layout of the diagram', () => {
     expect(x('item')).toBeLessThan(x('line'))
   })
 
-  it('survives circles, references to the table itself, and tables that are not there', () => {
+  it('supports circles, self-references and missing tables', () => {
     const { boxes } = layOut(sizes('a', 'b', 'c'), [
       { from: 'a', to: 'b' },
       { from: 'b', to: 'c' },
@@ -40,7 +40,7 @@ describe('dashboard › structure › layout of the diagram', () => {
     expect(layOut([], [])).toEqual({ boxes: new Map(), width: 0, height: 0 })
   })
 
-  it('lets none of 300 tables overlap another, around one hub or in chains, in a shape that fits a screen', () => {
+  it('places 300 tables without overlap, around one hub or in chains, in a shape that fits a screen', () => {
     const many = Array.from({ length: 300 }, (_, index) => ({
       id: `t${index}`,
       width: 120 + (index % 7) * 20,

@@ -1,4 +1,4 @@
-/** Where the tables of a diagram stand. Pure, and the same for the same tables. */
+/** Layout of the tables of a diagram. It is pure, and equal for equal tables. */
 
 export interface Size {
   readonly id: string
@@ -25,12 +25,12 @@ export interface Layout {
 const columnGap = 90
 const rowGap = 24
 const groupGap = 70
-/** Passes over the columns that bring tables near to what they refer to. */
+/** Number of passes that move tables closer to the tables they reference. */
 const sweeps = 4
 
 /**
- * What belongs together stands together: what is referred to on the left, what refers to it on the right, in columns
- * that are not much higher than all is wide.
+ * Computes the layout. Connected tables are close to each other, with referenced tables on the left and referencing tables on
+ * the right. The columns are not much higher than the whole diagram is wide.
  */
 export function layOut(sizes: readonly Size[], edges: readonly Edge[]): Layout {
   const known = new Set(sizes.map(({ id }) => id))
@@ -46,12 +46,12 @@ export function layOut(sizes: readonly Size[], edges: readonly Edge[]): Layout {
     ...(single.length > 0 ? [[single]] : []),
   ]
   return pack(
-    parts.map((columns) => placeColumns(columns.flatMap((column) => split(column, mostHeight)))),
+    parts.map((columns) => centerColumns(columns.flatMap((column) => split(column, mostHeight)))),
     Math.sqrt(area) * 1.3,
   )
 }
 
-/** Tables that are connected by references; the largest group first. */
+/** Finds the groups of tables connected by references, the largest group first. */
 function findGroups(sizes: readonly Size[], edges: readonly Edge[]): Size[][] {
   const neighbours = new Map(sizes.map(({ id }) => [id, [] as string[]]))
   for (const { from, to } of edges) {
@@ -75,14 +75,16 @@ function findGroups(sizes: readonly Size[], edges: readonly Edge[]): Size[][] {
   return groups.sort((one, other) => other.length - one.length)
 }
 
-/** The group by how far each table is from one that refers to nothing, each column in an order with few crossings. */
+/**
+ * Splits a group into columns by the distance from a table without references. Within a column, the order has few crossings.
+ */
 function columnsOf(group: readonly Size[], edges: readonly Edge[]): Size[][] {
   const ranks = rank(group, edges)
   const columns: Size[][] = []
   for (const size of group) {
-    const place = ranks.get(size.id) ?? 0
-    while (columns.length <= place) columns.push([])
-    columns[place]?.push(size)
+    const column = ranks.get(size.id) ?? 0
+    while (columns.length <= column) columns.push([])
+    columns[column]?.push(size)
   }
   const neighbours = new Map(group.map(({ id }) => [id, [] as string[]]))
   for (const { from, to } of edges) {
@@ -92,12 +94,12 @@ function columnsOf(group: readonly Size[], edges: readonly Edge[]): Size[][] {
   for (let sweep = 0; sweep < sweeps; sweep += 1) {
     const ordered = sweep % 2 === 0 ? columns : columns.toReversed()
     for (const column of ordered) {
-      const places = new Map(
+      const positions = new Map(
         columns.flatMap((each) => each.map(({ id }, index) => [id, (index + 0.5) / each.length] as const)),
       )
       const middle = ({ id }: Size) => {
         const near = neighbours.get(id) ?? []
-        return near.reduce((sum, each) => sum + (places.get(each) ?? 0), 0) / Math.max(1, near.length)
+        return near.reduce((sum, each) => sum + (positions.get(each) ?? 0), 0) / Math.max(1, near.length)
       }
       const middles = new Map(column.map((size) => [size.id, middle(size)]))
       column.sort((one, other) => (middles.get(one.id) ?? 0) - (middles.get(other.id) ?? 0))
@@ -106,7 +108,7 @@ function columnsOf(group: readonly Size[], edges: readonly Edge[]): Size[][] {
   return columns
 }
 
-/** The longest way along references; one that closes a circle does not count. */
+/** Returns the length of the longest path along references. References that close a circle do not count. */
 function rank(group: readonly Size[], edges: readonly Edge[]): Map<string, number> {
   const targets = new Map(group.map(({ id }) => [id, [] as string[]]))
   for (const { from, to } of edges) targets.get(from)?.push(to)
@@ -128,7 +130,7 @@ function rank(group: readonly Size[], edges: readonly Edge[]): Map<string, numbe
   return ranks
 }
 
-/** Into several columns where one would be too high. */
+/** Splits a column that is too high into several columns. */
 function split(column: readonly Size[], mostHeight: number): Size[][] {
   const columns: Size[][] = [[]]
   let height = 0
@@ -149,8 +151,8 @@ interface Part {
   readonly height: number
 }
 
-/** Each column in the middle of the height of all. */
-function placeColumns(columns: readonly (readonly Size[])[]): Part {
+/** Centers each column vertically. */
+function centerColumns(columns: readonly (readonly Size[])[]): Part {
   const heightOf = (column: readonly Size[]) =>
     column.reduce((sum, { height }) => sum + height + rowGap, 0) - rowGap
   const height = Math.max(...columns.map(heightOf))
@@ -167,7 +169,7 @@ function placeColumns(columns: readonly (readonly Size[])[]): Part {
   return { boxes, width: x - columnGap, height }
 }
 
-/** The parts side by side, in rows of about the width. */
+/** Arranges the parts side by side, in rows of about the given width. */
 function pack(parts: readonly Part[], mostWidth: number): Layout {
   const boxes = new Map<string, Box>()
   let [x, y, rowHeight, width] = [0, 0, 0, 0]

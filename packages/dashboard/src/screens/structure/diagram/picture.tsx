@@ -10,34 +10,34 @@ import { useViewport } from './use-viewport.ts'
 interface PictureProps {
   readonly diagram: Diagram
   readonly showsAll: boolean
-  /** The table that is pointed at in the list or here. */
+  /** Active table, highlighted by the pointer in the list or in the diagram. */
   readonly active: string | undefined
-  /** What the list has moved to; brought into the middle. */
+  /** Table that the keyboard has selected in the list. The diagram centers it. */
   readonly centered: string | undefined
   readonly onPoint: (id: string | undefined) => void
 }
 
-/** So far a pointer moves before a press is a drag. */
+/** Distance in pixels from which a press counts as a drag. */
 const dragDistance = 4
-/** Of one press of an arrow key. */
+/** Distance of one arrow key press. */
 const step = 60
 
-/** Tables and their foreign keys. Everything in it stands in the list beside it, too, which is the way by keyboard. */
+/** Renders the diagram. Its contents are also in the list beside it, which keyboard users use. */
 export function Picture({ diagram, showsAll, active, centered, onPoint }: PictureProps) {
   const frame = useRef<HTMLDivElement>(null)
   const { viewport, zoom, pan, fit, center } = useViewport(frame)
-  const { placed, layout } = useMemo(() => place(diagram, showsAll), [diagram, showsAll])
+  const { layouts, layout } = useMemo(() => layOutDiagram(diagram, showsAll), [diagram, showsAll])
   const drag = useRef<{ x: number; y: number; isMoved: boolean }>(undefined)
-  // At first, and when the window or the phone is turned.
+  // The diagram is fitted at first, and when the size of the window changes.
   useEffect(() => {
     const observer = new ResizeObserver(() => fit(layout.width, layout.height))
     if (frame.current !== null) observer.observe(frame.current)
     return () => observer.disconnect()
   }, [fit, layout])
   useEffect(() => {
-    const box = centered === undefined ? undefined : placed.get(centered)
+    const box = centered === undefined ? undefined : layouts.get(centered)
     if (box !== undefined) center(box)
-  }, [center, centered, placed])
+  }, [center, centered, layouts])
   const near = useMemo(() => nearTo(diagram, active), [diagram, active])
 
   const move = (event: PointerEvent) => {
@@ -65,10 +65,10 @@ export function Picture({ diagram, showsAll, active, centered, onPoint }: Pictur
       <div
         ref={frame}
         className={styles.frame}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what moves must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a movable element must be reachable by keyboard.
         tabIndex={0}
         role="application"
-        aria-label="Diagram; arrows move it, + and - zoom, 0 shows all"
+        aria-label="Diagram: arrow keys move it, + and - zoom, 0 shows all"
         onKeyDown={(event) => {
           if (event.ctrlKey || event.metaKey || event.altKey || event.target !== event.currentTarget) return
           if (press(event.key)) event.preventDefault()
@@ -80,7 +80,7 @@ export function Picture({ diagram, showsAll, active, centered, onPoint }: Pictur
         onPointerCancel={() => {
           drag.current = undefined
         }}
-        // After the release: the end of a drag opens no table.
+        // This runs after the release, so that the end of a drag opens no table.
         onClickCapture={(event) => {
           if (drag.current?.isMoved === true) event.preventDefault()
           drag.current = undefined
@@ -104,7 +104,7 @@ export function Picture({ diagram, showsAll, active, centered, onPoint }: Pictur
           <g transform={`translate(${viewport.x} ${viewport.y}) scale(${viewport.scale})`}>
             <Contents
               references={diagram.references}
-              placed={placed}
+              layouts={layouts}
               near={near}
               active={active}
               onPoint={onPoint}
@@ -127,21 +127,21 @@ export function Picture({ diagram, showsAll, active, centered, onPoint }: Pictur
   )
 }
 
-function place({ tables, references }: Diagram, showsAll: boolean) {
+function layOutDiagram({ tables, references }: Diagram, showsAll: boolean) {
   const shapes = shapesOf(tables, references, showsAll)
   const layout = layOut(
     shapes,
     references.map(({ from, to }) => ({ from: idOfTable(from), to: idOfTable(to) })),
   )
-  const placed = new Map<string, ShapeLayout>()
+  const layouts = new Map<string, ShapeLayout>()
   for (const shape of shapes) {
     const box = layout.boxes.get(shape.id)
-    if (box !== undefined) placed.set(shape.id, { ...shape, ...box })
+    if (box !== undefined) layouts.set(shape.id, { ...shape, ...box })
   }
-  return { placed, layout }
+  return { layouts, layout }
 }
 
-/** The table itself, what it refers to, and what refers to it. */
+/** Returns the active table with its referenced and referencing tables. */
 function nearTo({ references }: Diagram, active: string | undefined): ReadonlySet<string> {
   if (active === undefined) return new Set()
   const near = new Set([active])

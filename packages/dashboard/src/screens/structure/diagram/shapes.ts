@@ -1,17 +1,17 @@
 import type { DiagramReference, DiagramTable } from '../api.ts'
 import type { Box, Size } from './layout.ts'
 
-/** Sizes of what is drawn, in units of the picture. */
+/** Sizes of the shapes, in units of the diagram. */
 export const headHeight = 26
 export const rowHeight = 18
 const footHeight = 6
 export const padding = 8
 const leastWidth = 120
-/** Wide ones: what is narrower leaves room. */
+/** Width of a wide character, so that narrower text fits. */
 const characterWidth = 7.2
 const titleCharacterWidth = 8.4
 const mostCharacters = 34
-/** Columns of one table; more are named in its page. */
+/** Maximum number of columns of one table. The page of the table lists all. */
 const mostRows = 60
 
 export interface Row {
@@ -20,12 +20,12 @@ export interface Row {
   readonly isKey: boolean
 }
 
-/** A table as it is drawn. */
+/** Shape of a table in the diagram. */
 export interface Shape extends Size {
   readonly table: DiagramTable
   readonly title: string
   readonly rows: readonly Row[]
-  /** Columns that are not drawn. */
+  /** Number of hidden columns. */
   readonly hidden: number
 }
 
@@ -34,14 +34,14 @@ export type ShapeLayout = Shape & Box
 export const idOfTable = ({ schema, name }: { readonly schema: string; readonly name: string }) =>
   JSON.stringify([schema, name])
 
-/** Outside of the schema `public` with its schema. */
+/** Returns the title of a table, with its schema unless that is `public`. */
 export const titleOf = ({ schema, name }: { readonly schema: string; readonly name: string }) =>
   schema === 'public' ? name : `${schema}.${name}`
 
 export const cut = (text: string) =>
   text.length > mostCharacters ? `${text.slice(0, mostCharacters - 1)}…` : text
 
-/** @param showsAll all columns instead of those of keys and references */
+/** Computes the shapes of tables. @param showsAll true for all columns; otherwise only those of keys and references */
 export function shapesOf(
   tables: readonly DiagramTable[],
   references: readonly DiagramReference[],
@@ -78,7 +78,7 @@ export function shapesOf(
   })
 }
 
-/** A curve from the column that refers to the one that is referred to. */
+/** Computes the curve from a referencing column to the referenced column. */
 export function curveOf(reference: DiagramReference, from: ShapeLayout, to: ShapeLayout): string {
   const y1 = from.y + heightOf(from, reference.from.columns[0])
   const y2 = to.y + heightOf(to, reference.to.columns[0])
@@ -92,7 +92,7 @@ export function curveOf(reference: DiagramReference, from: ShapeLayout, to: Shap
   return `M${x1} ${y1}C${c1} ${y1} ${c2} ${y2} ${x2} ${y2}`
 }
 
-/** Of the middle of a column's row; of the head where the column is not drawn. */
+/** Returns the vertical center of a column's row, or of the head if the column is hidden. */
 function heightOf(shape: Shape, column: string | undefined): number {
   const row = shape.rows.findIndex(({ name }) => name === column)
   return row === -1 ? headHeight / 2 : headHeight + (row + 0.5) * rowHeight

@@ -10,11 +10,11 @@ interface TableIndexProps {
   readonly diagram: Diagram
   readonly active: string | undefined
   readonly onPoint: (id: string | undefined) => void
-  /** By the keyboard: the picture follows. */
+  /** Called for keyboard focus. The diagram follows it. */
   readonly onFocus: (id: string) => void
 }
 
-/** What the picture shows, as a list. */
+/** Lists the contents of the diagram. */
 export function TableIndex({ diagram, active, onPoint, onFocus }: TableIndexProps) {
   const [text, setText] = useState('')
   const references = useMemo(() => {
@@ -57,7 +57,7 @@ export function TableIndex({ diagram, active, onPoint, onFocus }: TableIndexProp
           )
         })}
       </ul>
-      {shown.length === 0 && <p>No table has this name.</p>}
+      {shown.length === 0 && <p>No tables match.</p>}
     </nav>
   )
 }

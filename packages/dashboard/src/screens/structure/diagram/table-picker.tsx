@@ -13,7 +13,7 @@ interface TablePickerProps {
   readonly onPick: (table: { readonly schema: string; readonly name: string }) => void
 }
 
-/** Tables by a part of their name. */
+/** Finds tables by a part of their name. */
 export function TablePicker({ onPick }: TablePickerProps) {
   const [q, setQ] = useState('')
   const relations = useApi(['structure', 'relations', 'picker', q], (signal) =>

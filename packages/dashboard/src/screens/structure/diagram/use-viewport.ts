@@ -1,6 +1,6 @@
 import { type RefObject, useCallback, useEffect, useState } from 'react'
 
-/** The part of the picture that is seen. */
+/** Visible part of the diagram. */
 export interface Viewport {
   readonly x: number
   readonly y: number
@@ -20,7 +20,7 @@ const margin = 24
 
 const bounded = (scale: number) => Math.min(mostScale, Math.max(leastScale, scale))
 
-/** Zoom and pan of a picture: by a drag, by the wheel with Ctrl, and by what the view calls. */
+/** Handles zoom and pan of the diagram: by drag, by the wheel with Ctrl, and by the view. */
 export function useViewport(frame: RefObject<HTMLElement | null>) {
   const [viewport, setViewport] = useState<Viewport>({ x: 0, y: 0, scale: 1 })
 
@@ -39,7 +39,7 @@ export function useViewport(frame: RefObject<HTMLElement | null>) {
   const pan = useCallback((x: number, y: number) => {
     setViewport((before) => ({ ...before, x: before.x + x, y: before.y + y }))
   }, [])
-  /** All of the picture. */
+  /** Fits the whole diagram into the view. */
   const fit = useCallback(
     (width: number, height: number) => {
       const { clientWidth = 0, clientHeight = 0 } = frame.current ?? {}
@@ -50,7 +50,7 @@ export function useViewport(frame: RefObject<HTMLElement | null>) {
     },
     [frame],
   )
-  /** In the middle, large enough to be read. */
+  /** Centers an area at a readable scale. */
   const center = useCallback(
     ({ x, y, width, height }: Area) => {
       const { clientWidth = 0, clientHeight = 0 } = frame.current ?? {}
@@ -66,7 +66,7 @@ export function useViewport(frame: RefObject<HTMLElement | null>) {
     [frame],
   )
 
-  // React listens to the wheel passively, and the browser would zoom the page.
+  // React registers wheel listeners as passive, so the browser would zoom the page.
   useEffect(() => {
     const element = frame.current
     const turn = (event: WheelEvent) => {

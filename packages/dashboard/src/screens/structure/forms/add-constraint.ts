@@ -5,9 +5,9 @@ import { emptyReference, type ReferenceDraft, readReference, referenceFields } f
 import { splitList } from './split-list.ts'
 
 const kinds = [
-  { value: 'add_check', label: 'Check: a condition that each row fulfils' },
-  { value: 'add_unique', label: 'Unique: no two rows have the same values' },
-  { value: 'add_foreign_key', label: 'Foreign key: the values are in another table' },
+  { value: 'add_check', label: 'Check: every row meets a condition' },
+  { value: 'add_unique', label: 'Unique: no two rows have equal values' },
+  { value: 'add_foreign_key', label: 'Foreign key: the values exist in another table' },
   { value: 'add_primary_key', label: 'Primary key' },
 ] as const
 
@@ -34,13 +34,15 @@ export const addConstraint = ({ schema, name, columns }: Relation) =>
     fields: ({ kind }) => ({
       kind: choice('Kind', kinds),
       check: kind === 'add_check' && code('Condition', { placeholder: 'price > 0' }),
-      columns: kind !== 'add_check' && code('Columns', { hint: `With commas. Columns: ${namesOf(columns)}` }),
+      columns:
+        kind !== 'add_check' &&
+        code('Columns', { hint: `Separated by commas. Columns: ${namesOf(columns)}` }),
       reference: kind === 'add_foreign_key' && referenceFields,
-      constraint: kind !== 'add_primary_key' && code('Name', { placeholder: 'chosen by PostgreSQL' }),
+      constraint: kind !== 'add_primary_key' && code('Name', { placeholder: 'set by PostgreSQL' }),
       isValidated:
         (kind === 'add_check' || kind === 'add_foreign_key') &&
-        checkbox('Check the rows of now at once', {
-          hint: 'Writes wait meanwhile. Otherwise it holds for new rows, and is validated afterwards, which lets others read and write.',
+        checkbox('Check existing rows now', {
+          hint: 'Blocks writes during the check. Otherwise the constraint applies to new rows first. Validate it afterwards, without blocking.',
         }),
     }),
     review(draft) {

@@ -15,7 +15,7 @@ export function applyTemplate({ schema, name, columns, policies }: Relation) {
         <>
           {policies.length > 0 && (
             <Notice tone="warning">
-              The policies that the table has stay; what any permissive one of them shows stays visible.
+              Existing policies are kept. Rows that an existing permissive policy allows stay visible.
             </Notice>
           )}
           {group(templateFields(names))(value, onChange)}

@@ -34,14 +34,14 @@ export function changeColumn(relation: Relation, column: Column) {
       type: columnType,
       using:
         type !== start.type &&
-        code('Values are made by', {
-          hint: 'An expression of the old column, where PostgreSQL cannot convert by itself.',
+        code('Conversion', {
+          hint: 'An expression of the old column. Required if PostgreSQL cannot convert the values itself.',
           placeholder: `${column.name}::${type}`,
         }),
       default:
         column.identity === null &&
         column.generated === null &&
-        code('Default', { hint: 'For rows to come.' }),
+        code('Default', { hint: 'Applies to new rows.' }),
       isRequired: (value, onChange) => (
         <>
           {checkbox('Required')(value, onChange)}
@@ -77,11 +77,12 @@ function ScanWarning({ onAddCheck }: { readonly onAddCheck: () => void }) {
   return (
     <Notice tone="warning">
       <p>
-        All rows are read while reads and writes wait. On a large table, add a check that is not valid yet,
-        validate it on the tab Constraints, and then require the column: PostgreSQL takes the check as proof.
+        All rows are read, which blocks reads and writes. For a large table, add a check that is not valid
+        yet, validate it on the tab Constraints, and then require the column. PostgreSQL then uses the check
+        as proof.
       </p>
       <Button size="small" onClick={onAddCheck}>
-        Add the check first
+        Add check first
       </Button>
     </Notice>
   )

@@ -2,7 +2,7 @@ import { checkbox, checkboxes, choice, code, type Fields, text, unlessBlank } fr
 import { emptyReference, readReference, referenceFields } from './reference.ts'
 import { columnType } from './suggestions.tsx'
 
-/** A column as it is typed. */
+/** Form state of a column. */
 export type ColumnDraft = typeof emptyColumn
 
 export const emptyColumn = {
@@ -18,7 +18,7 @@ export const emptyColumn = {
 const identities = [
   { value: '', label: 'No' },
   { value: 'always', label: 'Always' },
-  { value: 'by default', label: 'Unless given' },
+  { value: 'by default', label: 'By default' },
 ]
 
 const fieldsOf =
@@ -27,14 +27,14 @@ const fieldsOf =
     name: code('Name'),
     type: columnType,
     default: code('Default', {
-      placeholder: 'an expression, or nothing',
+      placeholder: 'an expression, or empty',
       disabled: draft.identity !== '',
     }),
     identity: choice('Identity', identities),
     comment: text('Comment'),
     reference: referenceFields,
     marks: checkboxes({
-      // The primary key is a matter of the table, once there is one.
+      // The primary key of an existing table is a constraint of the table.
       isPrimaryKey: isOfNewTable && checkbox('Primary key'),
       isRequired: checkbox('Required'),
       isUnique: checkbox('Unique'),
@@ -44,7 +44,7 @@ const fieldsOf =
 export const addedColumnFields = fieldsOf({ isOfNewTable: false })
 export const newTableColumnFields = fieldsOf({ isOfNewTable: true })
 
-/** Returns the column as the plan takes it. */
+/** Returns the column in the format of the plan request. */
 export const planColumn = ({ reference, marks, ...draft }: ColumnDraft) => ({
   name: draft.name,
   type: draft.type,

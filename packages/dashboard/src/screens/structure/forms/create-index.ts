@@ -18,17 +18,17 @@ export const createIndex = ({ schema, name, columns }: Relation) =>
     },
     fields: () => ({
       keys: code('Columns', {
-        hint: `With commas, in their order; expressions in parentheses. Columns: ${namesOf(columns)}`,
+        hint: `Separated by commas, in index order, with expressions in parentheses. Columns: ${namesOf(columns)}`,
         placeholder: 'owner_id, created_at desc',
       }),
       method: choice('Method', choicesOf(methods)),
-      where: code('Only rows where', { placeholder: 'not done' }),
-      include: code('With the columns', { hint: 'Carried along, not searched.' }),
-      index: code('Name', { placeholder: 'chosen by PostgreSQL' }),
+      where: code('Condition on rows', { placeholder: 'not done' }),
+      include: code('Included columns', { hint: 'Stored in the index, but not searched.' }),
+      index: code('Name', { placeholder: 'set by PostgreSQL' }),
       options: checkboxes({
         isUnique: checkbox('Unique'),
         isConcurrent: checkbox('Concurrently', {
-          hint: 'Writes are not blocked while it is built; it takes longer, and stands alone in its migration.',
+          hint: 'Does not block writes. The build takes longer and needs its own migration.',
         }),
       }),
     }),

@@ -17,7 +17,7 @@ interface Row {
   readonly column: ColumnDraft
 }
 
-/** What most tables have; each can be changed or taken away. */
+/** Usual columns of a table. Each can be changed or removed. */
 const usual: readonly ColumnDraft[] = [
   {
     ...emptyColumn,
@@ -75,7 +75,7 @@ export function CreateTable() {
     })
   return (
     <>
-      <PageHeader title="Create a table">Nothing is changed before you have seen its SQL.</PageHeader>
+      <PageHeader title="Create a table">You review the SQL before anything changes.</PageHeader>
       <Form onSubmit={submit}>
         <DraftFields fields={fields} value={table} onChange={setTable} />
         <Section
@@ -120,7 +120,7 @@ export function CreateTable() {
           <div className={styles.fields}>
             <Checkbox
               label="Row-level security"
-              hint="Policies decide who sees and changes which rows."
+              hint="Policies control who sees and changes which rows."
               checked={isProtected}
               onChange={setProtected}
             />
@@ -128,7 +128,7 @@ export function CreateTable() {
               <DraftFields fields={templateFields(names)} value={template} onChange={setTemplate} />
             ) : (
               <Notice tone="danger">
-                Every signed-in user reads and changes every row of the table as soon as it is created.
+                Every signed-in user will be able to read and change every row of the table.
               </Notice>
             )}
           </div>

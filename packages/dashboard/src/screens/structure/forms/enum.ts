@@ -8,7 +8,7 @@ export const createEnum = describeForm({
   fields: () => ({
     name: code('Name'),
     schema: code('Schema'),
-    lines: textArea('Values', { hint: 'One in each line, in their order.' }),
+    lines: textArea('Values', { hint: 'One per line, in order.' }),
   }),
   review({ name, schema, lines }) {
     const values = lines.split('\n').filter((line) => line.trim() !== '')
@@ -25,13 +25,13 @@ const actions = [
   { value: 'rename_type', label: 'Rename the enum' },
 ]
 
-/** PostgreSQL adds and renames values; it does not remove one. */
+/** Describes the form that changes an enum. PostgreSQL can add and rename values, but not remove one. */
 export const changeEnum = ({ schema, name, values }: EnumType) =>
   describeForm({
     title: `Change ${name}`,
     start: { kind: 'add_enum_value', value: values[0] ?? '', to: '' },
     fields: ({ kind }) => ({
-      kind: choice('What to do', actions),
+      kind: choice('Action', actions),
       value:
         kind !== 'rename_type' && choice(kind === 'add_enum_value' ? 'After' : 'Value', choicesOf(values)),
       to: code(kind === 'add_enum_value' ? 'New value' : 'New name'),

@@ -5,7 +5,7 @@ import styles from '../structure.module.css'
 /** Input of one value. */
 export type Field<T> = (value: T, onChange: (value: T) => void) => ReactNode
 
-/** Inputs of a draft by its members, in the order of display; `false` hides one. */
+/** Inputs of a draft by member, in display order. `false` hides an input. */
 export type Fields<D> = (draft: D) => { readonly [K in keyof D]?: Field<D[K]> | false }
 
 export const text =
@@ -31,12 +31,12 @@ export const checkbox =
   (label: string, props: Partial<ComponentProps<typeof Checkbox>> = {}): Field<boolean> =>
   (checked, onChange) => <Checkbox {...props} {...{ label, checked, onChange }} />
 
-/** Returns the input of a value that is a draft itself. */
+/** Returns the input of a value that is itself a draft. */
 export const group =
   <D extends object>(fields: Fields<D>): Field<D> =>
   (value, onChange) => <DraftFields {...{ fields, value, onChange }} />
 
-/** Returns checkboxes beside each other. */
+/** Returns checkboxes side by side. */
 export const checkboxes =
   <D extends object>(fields: ReturnType<Fields<D>>): Field<D> =>
   (value, onChange) => <div className={styles.choices}>{group(() => fields)(value, onChange)}</div>

@@ -4,37 +4,37 @@ import { FormDialog } from '../../../ui/form-dialog.tsx'
 import { type ReviewRequest, useReview } from '../review/review-context.ts'
 import { DraftFields, type Fields } from './fields.tsx'
 
-/** Form whose change is reviewed before it is applied. `D` is its draft: the values as typed. */
+/** Form whose change is reviewed before it is applied. `D` is the type of its draft. */
 export interface FormDescription<D> {
   readonly title: string
   readonly size?: NonNullable<DialogProps['size']>
   readonly start: D
-  /** @param send reviews another change than the one of the draft */
+  /** Inputs of the form. @param send reviews another change than that of the draft */
   readonly fields: (draft: D, send: (request: ReviewRequest) => void) => ReturnType<Fields<NoInfer<D>>>
-  /** Corrects the draft after an input when one member decides about another. */
+  /** Corrects the draft after an input, if one member determines another. */
   readonly correct?: (next: D, previous: D) => NoInfer<D>
-  /** Returns the change of the draft; false while something is missing. */
+  /** Returns the change of the draft, or false while a value is missing. */
   readonly review: (draft: D) => ReviewRequest | false
 }
 
-/** Describes a form in a file of its own; the type of the draft follows from `start`. */
+/** Describes a form in its own file. The type of the draft follows from `start`. */
 export const describeForm = <D extends object>(form: FormDescription<D>) => form
 
 /** Returns the dialog of the open form, and the function that opens one. */
 export function useForm() {
   const [dialog, setDialog] = useState<ReactNode>()
   const open = <D extends object>(form: FormDescription<D>) =>
-    setDialog(<ReviewedForm form={form} onClose={() => setDialog(undefined)} />)
+    setDialog(<ReviewForm form={form} onClose={() => setDialog(undefined)} />)
   return { dialog, open }
 }
 
-interface ReviewedFormProps<D> {
+interface ReviewFormProps<D> {
   readonly form: FormDescription<D>
   readonly onClose: () => void
 }
 
-/** Dialog of a form. It stays open behind the review, with what was typed. */
-export function ReviewedForm<D extends object>({ form, onClose }: ReviewedFormProps<D>) {
+/** Renders the dialog of a form. It stays open below the review and keeps its input. */
+export function ReviewForm<D extends object>({ form, onClose }: ReviewFormProps<D>) {
   const review = useReview()
   const [draft, setDraft] = useState(form.start)
   const send = (request: ReviewRequest) =>

@@ -25,28 +25,28 @@ const describePolicy = ({ schema, name }: Relation, policy?: Policy) =>
         'Command',
         choicesOf(commands),
         policy && {
-          hint: 'PostgreSQL does not change the command of a policy: drop it, and create another one.',
+          hint: 'PostgreSQL cannot change the command of a policy. Drop the policy and create another one.',
           disabled: true,
         },
       ),
       roles: code('Roles', {
-        hint: 'basalt_authenticated: callers with a token. basalt_anonymous: requests without one. public: all.',
+        hint: 'basalt_authenticated: callers with a token. basalt_anonymous: callers without a token. public: all callers.',
       }),
       using:
         command !== 'insert' &&
-        textArea('Rows it shows', {
-          hint: 'A condition, such as owner_id = basalt.user_id(). An index on the column serves it.',
+        textArea('Visible rows', {
+          hint: 'A condition, such as owner_id = basalt.user_id(). Add an index on the column.',
           isCode: true,
         }),
       check:
         command !== 'select' &&
         command !== 'delete' &&
-        textArea('Rows it accepts', {
-          hint: 'Of what is written. Empty: the same condition.',
+        textArea('Accepted rows', {
+          hint: 'A condition on written rows. Leave empty to use the condition above.',
           isCode: true,
         }),
       isRestrictive: checkbox('Restrictive', {
-        hint: 'Narrows down what other policies show, and shows nothing by itself.',
+        hint: 'Restricts the rows that other policies allow. Allows no rows itself.',
         disabled: policy !== undefined,
       }),
     }),

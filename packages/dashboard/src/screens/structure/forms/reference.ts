@@ -2,7 +2,7 @@ import { readTableName } from '../../../ui/sql.ts'
 import { choice, group } from './fields.tsx'
 import { referredColumn } from './suggestions.tsx'
 
-/** Target of a foreign key as it is typed: `public.todo(id)`. */
+/** Form state of a foreign key target: `public.todo(id)`. */
 export interface ReferenceDraft {
   readonly text: string
   readonly onDelete: string
@@ -11,18 +11,18 @@ export interface ReferenceDraft {
 export const emptyReference: ReferenceDraft = { text: '', onDelete: 'no action' }
 
 const actions = [
-  { value: 'no action', label: 'Is refused' },
-  { value: 'cascade', label: 'Deletes this row, too' },
-  { value: 'set null', label: 'Empties this column' },
-  { value: 'set default', label: 'Sets the default' },
+  { value: 'no action', label: 'Refuse' },
+  { value: 'cascade', label: 'Delete this row' },
+  { value: 'set null', label: 'Set this column to NULL' },
+  { value: 'set default', label: 'Set the default' },
 ]
 
 export const referenceFields = group<ReferenceDraft>(({ text }) => ({
   text: referredColumn,
-  onDelete: text !== '' && choice('On delete of that row', actions),
+  onDelete: text !== '' && choice('When that row is deleted', actions),
 }))
 
-/** Reads the reference as the plan takes it. The schema is `public` and the column `id` unless the text says more. */
+/** Returns the reference in the format of the plan request. Without other input the schema is `public` and the column `id`. */
 export function readReference({ text, onDelete }: ReferenceDraft) {
   const [, table = '', columns = 'id'] = /^(.*?)(?:\(([^()]*)\)?)?\s*$/s.exec(text) ?? []
   return {

@@ -10,7 +10,7 @@ export const rename = (name: string, change: Change, onRenamed?: (to: string) =>
     start: { to: name },
     fields: () => ({
       to: code('New name', {
-        hint: 'Requests, views of clients and functions that use the name of now will fail.',
+        hint: 'Requests, clients and functions that use the current name will fail.',
       }),
     }),
     review: ({ to }) =>

@@ -15,9 +15,9 @@ export function setGrants({ schema, name, callers }: Relation) {
     title: `Privileges on ${name}`,
     start: startOf('authenticated'),
     fields: () => ({
-      who: choice<keyof typeof callers>('Of', [
+      who: choice<keyof typeof callers>('Callers', [
         { value: 'authenticated', label: 'Signed-in users' },
-        { value: 'anonymous', label: 'Requests without a token' },
+        { value: 'anonymous', label: 'Callers without a token' },
       ]),
       chosen: checkboxes(mapPrivileges((privilege) => checkbox(privilege))),
     }),

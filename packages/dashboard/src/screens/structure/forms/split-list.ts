@@ -1,4 +1,4 @@
-/** `a, coalesce(b, c) desc` → two parts: commas within parentheses and quotes do not separate. Pure. */
+/** Splits a list at commas outside parentheses and quotes: `a, coalesce(b, c) desc` has two parts. Pure. */
 export function splitList(text: string): string[] {
   const parts: string[] = ['']
   let depth = 0

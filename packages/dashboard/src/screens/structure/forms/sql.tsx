@@ -2,14 +2,14 @@ import { CodeEditor } from '../../../ui/code-editor.tsx'
 import { text } from './fields.tsx'
 import { describeForm } from './form.tsx'
 
-/** Describes the form of a change that no other form can hold. */
+/** Describes the form for changes that no other form supports. */
 export const writeSql = (title: string, sql: string) =>
   describeForm({
     title,
     size: 'wide',
     start: { title, sql },
     fields: () => ({
-      title: text('What it does'),
+      title: text('Description'),
       sql: (value, onChange) => <CodeEditor label="SQL" language="sql" value={value} onChange={onChange} />,
     }),
     review: (draft) => draft.sql.trim() !== '' && draft.title.trim() !== '' && draft,
@@ -37,7 +37,7 @@ $$;
 `,
 )
 
-/** @param table as SQL names it */
+/** Describes the form of a new trigger. @param table SQL name of the table */
 export const createTrigger = (table: string) =>
   writeSql(
     'Create a trigger',

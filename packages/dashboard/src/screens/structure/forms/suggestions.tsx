@@ -5,10 +5,13 @@ import { writeTableName } from '../../../ui/sql.ts'
 import { listRelations, readObjects } from '../api.ts'
 import type { Field } from './fields.tsx'
 
-/** The types of the database to search in; anything else may be typed, such as `numeric(10, 2)` or `text[]`. */
+/**
+ * Renders the input of a type, with the types of the database as suggestions. Other types can be typed, such as `numeric(10, 2)` or
+ * `text[]`.
+ */
 export const columnType: Field<string> = (value, onChange) => <TypeField {...{ value, onChange }} />
 
-/** `schema.table(column)`, with the tables of the database to search in. */
+/** Renders the input of `schema.table(column)`, with the tables of the database as suggestions. */
 export const referredColumn: Field<string> = (value, onChange) => <ReferenceField {...{ value, onChange }} />
 
 type InputProps = Pick<ComponentProps<typeof TextField>, 'value' | 'onChange'>

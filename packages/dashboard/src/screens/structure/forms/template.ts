@@ -1,7 +1,7 @@
 import { readTableName } from '../../../ui/sql.ts'
 import { choice, code, type Fields } from './fields.tsx'
 
-/** A template of policies as it is typed. `through` is `schema.table`, for members. */
+/** Form state of a policy template. `through` is the `schema.table` of the team members. */
 export type TemplateDraft = typeof ownerTemplate
 
 export const ownerTemplate = {
@@ -15,8 +15,8 @@ export const ownerTemplate = {
 const templates = [
   { value: 'owner', label: 'Each user sees and changes their own rows' },
   { value: 'members', label: 'Members of a team see and change its rows' },
-  { value: 'signed in', label: 'Every signed-in user reads; only administrators write' },
-  { value: 'public', label: 'Everybody reads, also without signing in; only administrators write' },
+  { value: 'signed in', label: 'Every signed-in user reads, only administrators write' },
+  { value: 'public', label: 'Everyone reads without signing in, only administrators write' },
   { value: 'administrators', label: 'Administrators only' },
 ]
 
@@ -30,19 +30,19 @@ export const templateFields =
       `Column with the id of the ${isOfMembers ? 'team' : 'user'}`,
       [...new Set(column === '' ? ['', ...columns] : columns)].map((value) => ({
         value,
-        label: value === '' ? 'Choose a column' : value,
+        label: value === '' ? 'Select a column' : value,
       })),
     )
     return {
-      name: choice('Who sees which rows', templates),
+      name: choice('Access to rows', templates),
       column: (isOfMembers || draft.name === 'owner') && ((_, onChange) => columnChoice(column, onChange)),
-      through: isOfMembers && code('Table of the members', { placeholder: 'public.member' }),
-      teamColumn: isOfMembers && code('Its column with the team'),
-      userColumn: isOfMembers && code('Its column with the user'),
+      through: isOfMembers && code('Member table', { placeholder: 'public.member' }),
+      teamColumn: isOfMembers && code('Team column of the member table'),
+      userColumn: isOfMembers && code('User column of the member table'),
     }
   }
 
-/** Returns the template as the plan takes it. */
+/** Returns the template in the format of the plan request. */
 export const planTemplate = ({ name, column, through, teamColumn, userColumn }: TemplateDraft) => ({
   name,
   column: name === 'owner' || name === 'members' ? column : undefined,

@@ -3,7 +3,7 @@ import { Badge } from '../../../ui/layout.tsx'
 import type { RelationSummary } from '../api.ts'
 import styles from '../structure.module.css'
 
-/** What should be known of a table at a glance. */
+/** Renders the most important properties of a table as badges. */
 export function RelationBadges({ relation }: { readonly relation: RelationSummary }) {
   const { authenticated, anonymous } = relation.callers
   const isTable = relation.kind === 'table' || relation.kind === 'partitioned table'
@@ -22,7 +22,7 @@ export function RelationBadges({ relation }: { readonly relation: RelationSummar
       )}
       {isTable && !relation.hasPrimaryKey && <Badge tone="warning">no primary key</Badge>}
       {relation.kind === 'view' && isExposed && !isInvoker && (
-        <Badge tone="danger">policies do not hold: security_invoker is off</Badge>
+        <Badge tone="danger">policies do not apply: security_invoker is off</Badge>
       )}
       {isExposed && authenticated.length > 0 && <Badge>signed-in users: {authenticated.join(', ')}</Badge>}
       {isExposed && anonymous.length > 0 && (

@@ -25,20 +25,20 @@ export function FunctionsView() {
             caption="Functions"
             rows={functions}
             rowKey={signatureOf}
-            empty="There are no functions."
+            empty="No functions."
             columns={[
               {
                 key: 'name',
                 title: 'Name',
                 cell: (item) => <span className={styles.code}>{signatureOf(item)}</span>,
               },
-              { key: 'returns', title: 'Answers', isMinor: true, cell: ({ returns }) => returns ?? '' },
+              { key: 'returns', title: 'Returns', isMinor: true, cell: ({ returns }) => returns ?? '' },
               { key: 'language', title: 'Language', isMinor: true, cell: ({ language }) => language },
               {
                 key: 'rights',
-                title: 'Rights',
+                title: 'Runs as',
                 cell: ({ isSecurityDefiner }) =>
-                  isSecurityDefiner ? <Badge tone="warning">of its owner</Badge> : 'of the caller',
+                  isSecurityDefiner ? <Badge tone="warning">owner</Badge> : 'caller',
               },
               {
                 key: 'actions',

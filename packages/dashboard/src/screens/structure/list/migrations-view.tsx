@@ -9,7 +9,7 @@ import { Time } from '../../../ui/time.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
 import { readMigration, readMigrations } from '../api.ts'
 
-/** What has made the structure, the newest first. */
+/** Lists the migrations, newest first. */
 export function MigrationsView() {
   const migrations = useApi(['structure', 'migrations'], readMigrations)
   const save = useAction(readMigration, {
@@ -22,7 +22,7 @@ export function MigrationsView() {
           <Notice>
             {folder === null ? (
               <>
-                This server has no folder of migrations: the database keeps them. In a project,{' '}
+                This server has no folder of migrations, so the database stores them. In a project,{' '}
                 <code>basalt migrate pull</code> writes them as files.
               </>
             ) : (
@@ -43,15 +43,15 @@ export function MigrationsView() {
           )}
           {drift > 0 && (
             <Notice tone="warning">
-              {countOf(drift, 'object')} changed other than by migrations: <code>basalt migrate status</code>{' '}
-              names them.
+              {countOf(drift, 'object')} changed without migrations. <code>basalt migrate status</code> lists
+              them.
             </Notice>
           )}
           <DataTable
             caption="Applied migrations"
             rows={applied.toReversed()}
             rowKey={({ name }) => name}
-            empty="No migration was applied yet."
+            empty="No migrations yet."
             columns={[
               { key: 'name', title: 'Name', cell: ({ name }) => <code>{name}</code> },
               { key: 'applied', title: 'Applied', cell: ({ appliedAt }) => <Time value={appliedAt} /> },

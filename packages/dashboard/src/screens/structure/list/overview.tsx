@@ -5,14 +5,14 @@ import { PageHeader } from '../../../ui/layout.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { newTableAddress } from '../addresses.ts'
 import { DiagramView } from '../diagram/diagram-view.tsx'
-import { ReviewedForm } from '../forms/form.tsx'
+import { ReviewForm } from '../forms/form.tsx'
 import { writeSql } from '../forms/sql.tsx'
 import { FunctionsView } from './functions-view.tsx'
 import { MigrationsView } from './migrations-view.tsx'
 import { RelationsView } from './relations-view.tsx'
 import { TypesView } from './types-view.tsx'
 
-/** Everything beside the rows, by kind; with `?sql=` and `?title=` from another screen a change to review. */
+/** Lists the objects of the structure by kind. With `?sql=` and `?title=` it opens a change of another screen for review. */
 export function StructureOverview() {
   const [search, setSearch] = useSearchParams()
   const [, navigate] = useLocation()
@@ -28,13 +28,13 @@ export function StructureOverview() {
             </Button>
             <AsCode
               request={{ method: 'GET', path: '/api/admin/structure/relations' }}
-              client="await client.schema()"
+              client="await client.transport.request('GET', 'admin/structure/relations', { isRepeatable: true })"
               command="basalt db dump"
             />
           </>
         }
       >
-        Every change is shown as SQL first, and becomes a migration.
+        You review every change as SQL, and it becomes a migration.
       </PageHeader>
       <Tabs
         label="Structure"
@@ -49,7 +49,7 @@ export function StructureOverview() {
         ]}
       />
       {sql !== null && (
-        <ReviewedForm
+        <ReviewForm
           form={writeSql(search.get('title') ?? 'Change by SQL', sql)}
           onClose={() => setSearch({}, { replace: true })}
         />

@@ -19,7 +19,7 @@ export function RelationsView() {
   const schema = search.get('schema') ?? ''
   const objects = useApi(['structure', 'objects'], readObjects)
   const relations = usePages(['structure', 'relations', q, schema], async (after, signal) => {
-    const { items, next } = await listRelations({ q, schema }, readPlace(after), signal)
+    const { items, next } = await listRelations({ q, schema }, parseCursor(after), signal)
     return { items, next: next === null ? undefined : JSON.stringify([next.schema, next.name]) }
   })
   const set = (part: Record<string, string>) =>
@@ -50,9 +50,7 @@ export function RelationsView() {
             rows={rows}
             rowKey={(relation) => JSON.stringify([relation.schema, relation.name])}
             href={tableAddress}
-            empty={
-              q === '' && schema === '' ? 'There are no tables yet.' : 'No table or view has such a name.'
-            }
+            empty={q === '' && schema === '' ? 'There are no tables yet.' : 'No tables or views match.'}
             columns={[
               {
                 key: 'name',
@@ -86,9 +84,9 @@ export function RelationsView() {
   )
 }
 
-function readPlace(after: string | undefined): { schema: string; name: string } | undefined {
+function parseCursor(after: string | undefined): { schema: string; name: string } | undefined {
   if (after === undefined) return undefined
-  // Written by the page before.
+  // The cursor is from the previous page.
   const [schema, name] = JSON.parse(after) as [string, string]
   return { schema, name }
 }

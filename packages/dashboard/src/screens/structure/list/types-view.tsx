@@ -26,7 +26,7 @@ export function TypesView() {
               caption="Enums"
               rows={enums}
               rowKey={nameOf}
-              empty="There are no enums."
+              empty="No enums."
               columns={[
                 { key: 'name', title: 'Name', cell: nameOf },
                 { key: 'values', title: 'Values', cell: ({ values }) => values.join(', ') },
@@ -68,7 +68,7 @@ export function TypesView() {
               caption="Domains"
               rows={domains}
               rowKey={nameOf}
-              empty="There are no domains."
+              empty="No domains."
               columns={[
                 { key: 'name', title: 'Name', cell: nameOf },
                 { key: 'type', title: 'Type', cell: ({ type }) => <code>{type}</code> },
@@ -81,7 +81,7 @@ export function TypesView() {
               caption="Composite types"
               rows={compositeTypes}
               rowKey={nameOf}
-              empty="There are no composite types."
+              empty="No composite types."
               columns={[
                 { key: 'name', title: 'Name', cell: nameOf },
                 {
@@ -99,11 +99,11 @@ export function TypesView() {
               caption="Sequences"
               rows={sequences}
               rowKey={nameOf}
-              empty="There are no sequences."
+              empty="No sequences."
               columns={[
                 { key: 'name', title: 'Name', cell: nameOf },
                 { key: 'last', title: 'Last value', align: 'end', cell: ({ lastValue }) => lastValue ?? '' },
-                { key: 'owner', title: 'Of', cell: ({ ownedBy }) => ownedBy ?? '' },
+                { key: 'owner', title: 'Owned by', cell: ({ ownedBy }) => ownedBy ?? '' },
               ]}
             />
           </Section>
@@ -112,7 +112,7 @@ export function TypesView() {
               caption="Extensions"
               rows={extensions}
               rowKey={({ name }) => name}
-              empty="There are no extensions."
+              empty="No extensions."
               columns={[
                 { key: 'name', title: 'Name', cell: ({ name }) => name },
                 { key: 'version', title: 'Version', cell: ({ version }) => version },

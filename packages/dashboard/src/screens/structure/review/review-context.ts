@@ -1,19 +1,19 @@
 import { createContext, useContext } from 'react'
-import type { Applied, Change } from '../api.ts'
+import type { ApplyResult, Change } from '../api.ts'
 
 /** Source of a plan: a change, or its SQL. */
 export type PlanSource = { readonly change: Change } | { readonly sql: string }
 
 /** Change to review before it is applied. */
 export type ReviewRequest = PlanSource & {
-  /** What it does, in a few words; the name of the migration is made of it. */
+  /** Short description of the change, from which the migration gets its name. */
   readonly title: string
-  /** To be typed first, for what loses data. */
+  /** Text that the user has to type first. For loss of data. */
   readonly confirmName?: string | undefined
-  readonly onApplied?: ((applied: Applied) => void) | undefined
+  readonly onApplied?: ((applied: ApplyResult) => void) | undefined
 }
 
 export const ReviewContext = createContext<(request: ReviewRequest) => void>(() => undefined)
 
-/** Shows the SQL and the warnings of a change, and applies it when a person says so. */
+/** Returns the function that shows the SQL and the warnings of a change. The user then applies the change. */
 export const useReview = () => useContext(ReviewContext)

@@ -10,7 +10,7 @@ import { TextField } from '../../../ui/field.tsx'
 import { Failure, Spinner } from '../../../ui/states.tsx'
 import { showToast } from '../../../ui/toasts.ts'
 import { useDiscardConfirmation } from '../../../ui/use-discard-confirmation.tsx'
-import { type Applied, applyScript, planChange } from '../api.ts'
+import { type ApplyResult, applyScript, planChange } from '../api.ts'
 import type { PlanSource, ReviewRequest } from './review-context.ts'
 import { WarningList } from './warning-list.tsx'
 
@@ -19,7 +19,7 @@ interface ReviewDialogProps {
   readonly onClose: () => void
 }
 
-/** The SQL of a change, editable, what it does, and the button that applies it. */
+/** Shows the editable SQL of a change, its effects, and the button that applies it. */
 export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
   const review = useId()
   const [source, setSource] = useState<PlanSource>(
@@ -28,7 +28,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
   const [edited, setSql] = useState<string>()
   const [name, setName] = useState(request.title)
   const [typed, setTyped] = useState('')
-  // One at a time: a rehearsal that is cancelled here still holds its locks there.
+  // One plan runs at a time, because a rehearsal canceled here still holds its locks on the server.
   const plan = useApi(['structure plan', review, source], () => planChange(source), { keepsPrevious: false })
   const apply = useAction(applyScript, {
     failure: 'view',
@@ -84,15 +84,15 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
         </>
       }
     >
-      {plan.isFetching && <Spinner label="Trying the change, and undoing it" />}
+      {plan.isFetching && <Spinner label="Testing the change in a transaction" />}
       {plan.error !== null && <Failure error={plan.error} />}
       {apply.error !== null && <Failure error={apply.error} />}
       {planned !== undefined && !isEdited && <WarningList plan={planned} />}
-      {isEdited && <p role="status">The SQL was edited. Check it again before applying it.</p>}
+      {isEdited && <p role="status">The SQL was edited. Check it before you apply it.</p>}
       {sql !== undefined && (
         <>
           <CodeEditor label="SQL of the change" language="sql" value={sql} onChange={setSql} />
-          <TextField label="Name of the migration" value={name} onChange={setName} />
+          <TextField label="Migration name" value={name} onChange={setName} />
         </>
       )}
       {request.confirmName !== undefined && (
@@ -108,17 +108,17 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
   )
 }
 
-/** A refusal has the SQL that was refused, to be mended. */
+/** Returns the SQL from an error, so that the user can correct it. */
 function sqlOf(error: Error | null): string | undefined {
   const sql = isBasaltError(error) ? error.data?.sql : undefined
   return typeof sql === 'string' ? sql : undefined
 }
 
-function announce({ name, path, content }: Applied): void {
+function announce({ name, path, content }: ApplyResult): void {
   if (path === null) {
-    showToast(`Applied, and kept in the database as ${name}.`, 'done', {
+    showToast(`Applied and stored in the database as ${name}.`, 'done', {
       label: 'Download',
       run: () => download(name, 'application/sql', content),
     })
-  } else showToast(`Applied, and written to ${path}.`)
+  } else showToast(`Applied and written to ${path}.`)
 }

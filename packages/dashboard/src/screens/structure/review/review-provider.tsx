@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { ReviewContext, type ReviewRequest } from './review-context.ts'
 import { ReviewDialog } from './review-dialog.tsx'
 
-/** One review at a time, in front of the form that asked for it. */
+/** Provides one review at a time, above the form that opened it. */
 export function ReviewProvider({ children }: { readonly children: ReactNode }) {
   const [request, setRequest] = useState<ReviewRequest>()
   return (

@@ -2,12 +2,13 @@ import { Badge, type Tone } from '../../../ui/layout.tsx'
 import type { Plan, Warning } from '../api.ts'
 import styles from '../structure.module.css'
 
-/** What the plan has found, the gravest first. */
+/** Lists the warnings of the plan, the most severe first. */
 export function WarningList({ plan }: { readonly plan: Plan }) {
   if (plan.warnings.length === 0) {
     return (
       <p role="status">
-        Tried and undone: it blocks no requests, removes nothing and opens nothing to callers.
+        Tested and rolled back: the change blocks no requests, removes nothing and gives callers no further
+        access.
       </p>
     )
   }

@@ -30,7 +30,7 @@ export function ConstraintsTab({ relation }: { readonly relation: Relation }) {
             cell: (constraint) => (
               <>
                 <span className={styles.code}>{constraint.name}</span>{' '}
-                {!constraint.isValidated && <Badge tone="warning">not valid for old rows yet</Badge>}
+                {!constraint.isValidated && <Badge tone="warning">not yet valid for old rows</Badge>}
               </>
             ),
           },

@@ -31,7 +31,7 @@ export function IndexesTab({ relation }: { readonly relation: Relation }) {
                 <span className={styles.code}>{name}</span>{' '}
                 <span className={styles.badges}>
                   {isUnique && <Badge>unique</Badge>}
-                  {constraint !== null && <Badge>of a constraint</Badge>}
+                  {constraint !== null && <Badge>constraint</Badge>}
                   {!isValid && <Badge tone="danger">invalid: drop it</Badge>}
                 </span>
               </>
@@ -52,7 +52,7 @@ export function IndexesTab({ relation }: { readonly relation: Relation }) {
             title: <ActionsTitle />,
             align: 'end',
             cell: ({ name, constraint }) =>
-              // A constraint is dropped with its index, on its own tab.
+              // The index of a constraint is dropped with the constraint, on its own tab.
               constraint === null && (
                 <Button
                   size="small"

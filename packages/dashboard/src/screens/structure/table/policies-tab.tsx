@@ -56,12 +56,12 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
           { key: 'roles', title: 'Roles', isMinor: true, cell: ({ roles }) => roles.join(', ') },
           {
             key: 'using',
-            title: 'Rows it shows',
+            title: 'Visible rows',
             cell: ({ using }) => <code className={styles.code}>{using}</code>,
           },
           {
             key: 'check',
-            title: 'Rows it accepts',
+            title: 'Accepted rows',
             isMinor: true,
             cell: ({ check }) => <code className={styles.code}>{check}</code>,
           },
@@ -97,7 +97,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
       />
       <div className={styles.apart}>
         <Section
-          title="Privileges of callers"
+          title="Caller privileges"
           actions={<Button onClick={() => form.open(setGrants(relation))}>Change privileges</Button>}
         >
           <p>
@@ -116,11 +116,11 @@ function SecurityNotice({ relation: { isRlsEnabled, policies, callers } }: { rea
   if (!isRlsEnabled) {
     return (
       <Notice tone="danger">
-        Row-level security is off: policies do not hold
-        {isReached ? ', and callers reach every row that their privileges allow.' : '.'}
+        Row-level security is off, so policies do not apply
+        {isReached ? '. Callers can access every row that their privileges allow.' : '.'}
       </Notice>
     )
   }
   if (policies.length > 0) return null
-  return <Notice>Row-level security is on and there is no policy: only administrators see rows.</Notice>
+  return <Notice>Row-level security is on without a policy, so only administrators see rows.</Notice>
 }

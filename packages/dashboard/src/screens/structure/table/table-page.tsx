@@ -58,7 +58,7 @@ function LoadedTable({ relation }: { readonly relation: Relation }) {
         {relation.comment === null ? '' : `: ${relation.comment}`} <RelationBadges relation={relation} />
       </PageHeader>
       <Tabs
-        label="Parts of the table"
+        label="Table sections"
         value={search.get('tab') ?? 'columns'}
         onChange={(tab) => setSearch(tab === 'columns' ? {} : { tab }, { replace: true })}
         tabs={[
@@ -86,7 +86,7 @@ function TableActions({ relation }: { readonly relation: Relation }) {
         schema,
         name,
         relationKind: kind.replace('partitioned ', ''),
-        // The review names everything that goes with it.
+        // The review lists all dependents that are dropped.
         ...(dependents.length > 0 ? { cascade: true } : {}),
       },
       onApplied: () => navigate('/structure'),
@@ -124,7 +124,7 @@ function DefinitionTab({ relation }: { readonly relation: Relation }) {
               'none',
           ],
           [
-            'What depends on it',
+            'Dependents',
             relation.dependents.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing',
           ],
         ]}

@@ -9,14 +9,14 @@ import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import * as api from './api.ts'
 
-/** Something to be removed, asked about first. */
+/** Removal that has to be confirmed. */
 interface Removal {
   readonly title: string
   readonly consequence: string
   readonly run: () => Promise<unknown>
 }
 
-export function UserWaysIn({ id }: { readonly id: string }) {
+export function UserSignInMethods({ id }: { readonly id: string }) {
   const [removal, setRemoval] = useState<Removal>()
   const remove = useAction(({ run }: Removal) => run(), {
     invalidates: [['users']],
@@ -78,7 +78,7 @@ function Factors({ id, onRemove }: WaysProps) {
                       onRemove({
                         title: `Remove ${factor.label}?`,
                         consequence:
-                          'The user signs in without it. With the last factor the backup codes go, too.',
+                          'The user can sign in without it. The backup codes are removed with the last factor.',
                         run: () => api.removeFactor(id, factor.id),
                       })
                     }
@@ -148,12 +148,12 @@ function Identities({ id, onRemove }: WaysProps) {
             caption="Identities at providers"
             rows={rows}
             rowKey={({ provider, subject }) => `${provider} ${subject}`}
-            empty="The user is not linked to a provider."
+            empty="No linked providers."
             columns={[
               { key: 'provider', title: 'Provider', cell: ({ provider }) => provider },
               { key: 'name', title: 'Name', cell: ({ name }) => name ?? '–', isCut: true },
-              { key: 'email', title: 'Email there', cell: ({ email }) => email ?? '–', isCut: true },
-              { key: 'proven', title: 'Signs in', cell: ({ proven }) => (proven ? 'yes' : 'not yet') },
+              { key: 'email', title: 'Provider email', cell: ({ email }) => email ?? '–', isCut: true },
+              { key: 'proven', title: 'Sign-in enabled', cell: ({ proven }) => (proven ? 'yes' : 'not yet') },
               {
                 key: 'last',
                 title: 'Last sign-in',
@@ -177,16 +177,16 @@ function Identities({ id, onRemove }: WaysProps) {
                           onRemove({
                             title: `Unlink ${provider}?`,
                             consequence:
-                              'The user can no longer sign in with it, even if it is the last way in.',
+                              'The user can no longer sign in with it, even if it is the only sign-in method.',
                             run: () => api.unlink(id, provider),
                           }),
                       },
                       {
-                        label: 'Remove kept tokens…',
+                        label: 'Remove stored tokens…',
                         onSelect: () =>
                           onRemove({
                             title: `Remove the tokens of ${provider}?`,
-                            consequence: 'They are no longer renewed. Signing in still works.',
+                            consequence: 'The tokens are no longer renewed. The user can still sign in.',
                             run: () => api.forgetProviderTokens(id, provider),
                           }),
                       },
