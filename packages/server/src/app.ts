@@ -52,56 +52,59 @@ import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecre
 export interface AppOptions {
   readonly config: Config
   readonly log: Logger
-  /** Instead of the database's. */
+  /** Clock that replaces that of the database. */
   readonly clock?: Clock
-  /** Where changes go instead of the log of events; for tests. */
+  /** Change log that replaces the log of events; for tests. */
   readonly changes?: ChangeLog
-  /** Finds addresses of names that users have given; for tests. */
+  /** Resolver for host names that users name; for tests. */
   readonly resolve?: Resolve
-  /** Finds TXT records of names that administrators have given; for tests. */
+  /** Resolver of TXT records for names that administrators name; for tests. */
   readonly resolveTxt?: ResolveTxt
-  /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
+  /** Returns the URL that replaces that of a sign-in provider or a client; for tests. */
   readonly reachProvider?: (url: string) => string
-  /** Hashes passwords at another cost; for tests. */
+  /** Hasher with another cost; for tests. */
   readonly passwords?: PasswordHasher
-  /** The dashboard's files, from elsewhere; for tests. */
+  /** Other files of the dashboard; for tests. */
   readonly dashboardFiles?: DashboardFiles
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
-  /** A server that changes no data and stands beside another one; for tests of policies. */
+  /** Rehearsal of a second server that changes no data; for tests of policies. */
   readonly rehearsal?: Rehearsal
-  /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
+  /** Signal that stops the start, which then rejects with its reason at any point. */
   readonly signal?: AbortSignal
 }
 
-/** A whole server, wired and ready to listen. */
+/** Complete server, wired and ready to listen. */
 export interface App {
   readonly http: HttpServer
-  /** The given log, which is also stored. */
+  /** Given log, which is also stored. */
   readonly log: Logger
-  /** Stored alone: for what is shown in another way. */
+  /** Log that is only stored, for events that are shown in another way. */
   readonly storedLog: Logger
   readonly database: Database
   readonly catalog: LiveCatalog
-  /** What to show once, when this start made the administrator's password. */
+  /** Sign-in to show once, when this start has generated the administrator's password. */
   readonly firstSignIn: FirstSignIn | undefined
-  /** Where clients reach the server; final once it listens. */
+  /** Returns the URL at which clients reach the server; final once it listens. */
   publicBaseUrl(): string
-  /** The dashboard's files, to have them built; undefined unless it is served. */
+  /** Files of the dashboard, for building them; undefined unless it is served. */
   readonly dashboard: DashboardFiles | undefined
-  /** Where people reach the dashboard; undefined unless it is served. Final once the server listens. */
+  /**
+   * Returns the URL at which people reach the dashboard; undefined unless it is served. Final once the server
+   * listens.
+   */
   dashboardUrl(): string | undefined
-  /** @throws OperatorError when the address is taken */
+  /** Starts to listen. @throws OperatorError when the address is in use */
   listen(): Promise<void>
-  /** Sends load balancers and clients elsewhere, and gives them a moment for it. Requests are still answered. */
+  /** Moves load balancers and clients to other nodes, and gives them time for it. Requests are still served. */
   drain(): Promise<void>
-  /** Cuts off requests in flight, which lets a {@link App.close} that waits for them finish. */
+  /** Aborts requests in flight, which lets a {@link App.close} that waits for them finish. */
   cutOff(): void
-  /** Answers requests in flight, then closes everything. */
+  /** Completes requests in flight, then closes everything. */
   close(): Promise<void>
 }
 
-/** The composition root: configuration, database, HTTP, features, in this order, and nothing else. */
+/** Composition root: wires configuration, database, HTTP and features, in this order, and nothing else. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, log, signal } = options
   const database = await openDatabase(config, {
@@ -134,13 +137,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
     await database.close(signal?.aborted)
-    // The database went away or filled up in the middle of the start.
+    // The database became unavailable or full during the start.
     const failure = translateDatabaseFailure(error)
     throw failure?.status === 503 ? new OperatorError(`${failure.message}: ${messageOf(error)}`) : error
   }
 }
 
-/** Says once what this version means for a database that the version before has served. */
+/** Logs once the effects of this version on a database that an earlier version has served. */
 async function reportAtFirstStart({ config, log }: AppOptions, { system }: Database, catalog: Catalog) {
   const warn = (detail: object, message: string) => log.warn(detail, message)
   await reportRenamedRelations(system, catalog, warn)
@@ -206,7 +209,7 @@ async function wire(
   }
   if (platform.isDevelopment) {
     log.info(
-      'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
+      'development: this log contains codes and links, common passwords are accepted, limits per address are wide',
     )
   }
   if (openListener === undefined) {
@@ -323,10 +326,10 @@ async function wire(
       endStreams()
       adminListener?.close()
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
-      // Without the database they could not end well: their leases run out, and other nodes take over.
+      // They could not end cleanly without the database. Their leases expire, and other nodes take over.
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
       if (await ping(system)) await stopped
-      // Each feature's last statement would wait for a timeout of its own, one after the other.
+      // The last statement of each feature would wait for its own timeout, one after the other.
       else if (!(await isReachable(database.aside.open))) database.disconnect()
       for (const feature of features.toReversed()) await feature.stop?.()
       await notifications.stop()

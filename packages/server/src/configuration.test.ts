@@ -24,7 +24,7 @@ function load({ file, env = {}, flags = {} }: Layers = {}, more: Partial<ConfigI
   return loadConfig({ directory, env: { PATH: '/bin', ...env }, flags, ...more })
 }
 
-/** The message of the refusal. */
+/** Returns the message of the rejection. */
 function fault(layers: Layers, more: Partial<ConfigInput> = {}): string {
   try {
     load(layers, more)
@@ -36,11 +36,11 @@ function fault(layers: Layers, more: Partial<ConfigInput> = {}): string {
   throw new Error('the configuration was accepted')
 }
 
-/** A sign-in provider that is not configured. */
+/** Sign-in provider that is not configured. */
 const provider = { enabled: false, client_id: '', client_secret: '', store_provider_tokens: false }
 
-describe('without anything', () => {
-  test('every value is the default, and the defaults are those of the documentation', () => {
+describe('configuration without any source', () => {
+  test('has the defaults, which are those of the documentation', () => {
     const { config, sources } = load()
     expect(config).toEqual({
       server: {
@@ -314,14 +314,14 @@ describe('without anything', () => {
     expect(new Set(sources.values())).toEqual(new Set(['default']))
   })
 
-  test('it cannot be changed afterwards', () => {
+  test('cannot be changed afterwards', () => {
     const { config } = load()
     expect(Object.isFrozen(config.server)).toBe(true)
     expect(Object.isFrozen(config.database.schemas)).toBe(true)
   })
 })
 
-describe('precedence', () => {
+describe('configuration precedence', () => {
   const file = '[server]\nport = 1\nhost = "file"\nbody_limit = 2000\n'
   const env = { BASALT_SERVER_PORT: '2', BASALT_SERVER_HOST: 'env' }
   const flags = { 'server.port': '3' }
@@ -337,7 +337,7 @@ describe('precedence', () => {
     })
   })
 
-  test('hides a value that something else overrules, good or bad', () => {
+  test('hides an overruled value, valid or not', () => {
     expect(load({ file: '[server]\nport = "x"\n', env }).config.server.port).toBe(2)
   })
 })
@@ -386,12 +386,12 @@ describe('every type of key', () => {
     expect(config.database.schemas).toEqual(['public', 'crm'])
   })
 
-  test('an empty list is written as nothing', () => {
+  test('is an empty list for an empty text', () => {
     const { config } = load({ env: { BASALT_SERVER_CORS_ALLOWED_ORIGINS: '' } })
     expect(config.server.cors_allowed_origins).toEqual([])
   })
 
-  test('each key has its variable and its flag, no two the same', () => {
+  test('has a variable and a flag of its own', () => {
     for (const { key, env, flag } of settings) {
       expect(env).toBe(`BASALT_${key.toUpperCase().replaceAll('.', '_')}`)
       expect(flag).toBe(`--${key.replaceAll(/[._]/g, '-')}`)
@@ -401,7 +401,7 @@ describe('every type of key', () => {
     }
   })
 
-  test('each key accepts its own default, and says what it expects', () => {
+  test('accepts its own default, and has a description of valid values', () => {
     for (const { key, flag, type, default: fallback, description, expects, secret } of settings) {
       const text =
         type === 'list' ? (fallback as string[]).join(',') : type === 'table' ? '{}' : String(fallback)
@@ -415,7 +415,7 @@ describe('every type of key', () => {
   })
 })
 
-describe('a secret in a file of its own', () => {
+describe('secret in a file of its own', () => {
   const secret = '0123456789abcdef0123456789abcdef'
 
   test('is read without the line end', () => {
@@ -440,7 +440,7 @@ describe('a secret in a file of its own', () => {
     expect(load({ env: env2 }).sources.get(key)).toBe(`environment ${env}_FILE`)
   })
 
-  test('is a fault when the file is missing, empty of use, or not alone', () => {
+  test('is rejected when the file is missing or useless, or the variable is set, too', () => {
     expect(fault({ env: { BASALT_AUTH_JWT_SECRET_FILE: 'missing' } })).toContain(
       'auth.jwt_secret (environment BASALT_AUTH_JWT_SECRET_FILE): cannot read the file: ENOENT',
     )
@@ -457,14 +457,14 @@ describe('a secret in a file of its own', () => {
     )
   })
 
-  test('is nothing for keys that are no secret', () => {
+  test('is ignored for keys that are not secret', () => {
     expect(fault({ env: { BASALT_SERVER_PORT_FILE: '/dev/null' } })).toContain(
       'BASALT_SERVER_PORT_FILE (environment): unknown variable; did you mean BASALT_SERVER_PORT?',
     )
   })
 })
 
-describe('an unknown name', () => {
+describe('unknown name', () => {
   test.each([
     ['[server]\nprot = 1', 'server.prot (file basalt.toml): unknown key; did you mean server.port?'],
     ['[server]\nPort = 1', 'server.Port (file basalt.toml): unknown key; did you mean server.port?'],
@@ -483,11 +483,11 @@ describe('an unknown name', () => {
     ['[__proto__]\nport = 1', '__proto__.port (file basalt.toml): unknown key'],
     ['[server]\n"__proto__" = 1', 'server.__proto__ (file basalt.toml): unknown key'],
     ['[server]\nconstructor = 1', 'server.constructor (file basalt.toml): unknown key'],
-  ])('in the file is a fault: %s', (file, message) => {
+  ])('is rejected in the file: %s', (file, message) => {
     expect(fault({ file })).toContain(`invalid configuration: ${message}`)
   })
 
-  test('in the environment is a fault, unless it belongs to another program', () => {
+  test('is rejected in the environment, unless it belongs to another program', () => {
     expect(fault({ env: { BASALT_SERVER_PROT: '1' } })).toBe(
       'invalid configuration: BASALT_SERVER_PROT (environment): unknown variable; did you mean BASALT_SERVER_PORT?',
     )
@@ -509,13 +509,13 @@ describe('an unknown name', () => {
     expect(load({ env: others }).config.server.port).toBe(8090)
   })
 
-  test('an empty table of a known section is none', () => {
+  test('does not include an empty table of a known section', () => {
     expect(load({ file: '[server]\n[auth]\n' }).config.server.port).toBe(8090)
   })
 })
 
-describe('an unusable value', () => {
-  test('is a time in the place of a table', () => {
+describe('unusable value', () => {
+  test('includes a time in the place of a table', () => {
     const problem = '"1979-05-27T07:32:00.000Z" is not'
     expect(fault({ file: '[usage]\nplans = 1979-05-27T07:32:00Z' })).toContain(problem)
   })
@@ -566,7 +566,7 @@ describe('an unusable value', () => {
     ],
     ['database.embedded_port', '8090', '8090 is server.port: choose another one'],
     ['server.header_timeout', '31', '31 is more than server.request_timeout, 30'],
-  ])('%s = "%s" is a fault that names key, source and expectation', (key, value, problem) => {
+  ])('%s = "%s" is rejected with key, source and expectation', (key, value, problem) => {
     const flag = `--${key.replaceAll(/[._]/g, '-')}`
     const message = fault({ flags: { [key]: value } })
     expect(message).toContain(`invalid configuration: ${key} (flag ${flag}): `)
@@ -585,7 +585,7 @@ describe('an unusable value', () => {
     ['insecure_open = 1', '1 is not true or false'],
     ['trusted_proxies = [1]', '[1] is not a list'],
     ['trusted_proxies = [["10.0.0.1"]]', '[["10.0.0.1"]] is not a list'],
-  ])('of another type in the file is a fault: %s', (line, problem) => {
+  ])('of another type in the file is rejected: %s', (line, problem) => {
     expect(fault({ file: `[server]\n${line}\n` })).toContain(problem)
   })
 
@@ -604,7 +604,7 @@ describe('an unusable value', () => {
 })
 
 describe('rules over several keys', () => {
-  test('an enabled sign-in provider needs its client', () => {
+  test('require the client of an enabled sign-in provider', () => {
     const google = fault({ flags: { 'auth.oauth.google.enabled': 'true' } })
     expect(google).toContain(
       'auth.oauth.google.client_id (default): required with auth.oauth.google.enabled = true',
@@ -617,7 +617,7 @@ describe('rules over several keys', () => {
     expect(apple).not.toContain('client_secret')
   })
 
-  test('an OpenID provider has a name of its own, and an issuer that cannot be listened to', () => {
+  test('require of an OpenID provider a name of its own, and an issuer that cannot be eavesdropped on', () => {
     const acme = (issuer: string, name = 'acme') =>
       ({
         flags: { 'auth.oidc': JSON.stringify({ [name]: { issuer_url: issuer, client_id: 'a' } }) },
@@ -630,13 +630,13 @@ describe('rules over several keys', () => {
     expect(fault(acme('https://login.example.com', 'google'))).toContain('"google" is a built-in provider')
   })
 
-  test('the address that people return to is a URL', () => {
+  test('require a URL as the return address', () => {
     expect(fault({ flags: { 'auth.oauth_redirect_url': 'https://:80' } })).toContain(
       '"https://:80" is not a URL',
     )
   })
 
-  test('an external database needs the token secret', () => {
+  test('require the token secret with an external database', () => {
     const flags = { 'database.url': 'postgresql://u@h/d' }
     expect(fault({ flags })).toBe(
       'invalid configuration: auth.jwt_secret (default): required with database.url: at least 32 random characters',
@@ -645,7 +645,7 @@ describe('rules over several keys', () => {
     expect(load({ flags: { ...flags, 'auth.jwt_secret': 'x'.repeat(32) } }).config.database.url).not.toBe('')
   })
 
-  test('are silent on a key whose value is unusable in itself', () => {
+  test('ignore a key whose value is unusable in itself', () => {
     expect(fault({ flags: { 'database.url': 'postgresql://u@h/d', 'auth.jwt_secret': 'short' } })).toBe(
       'invalid configuration: auth.jwt_secret (flag --auth-jwt-secret): the value is not at least 32 characters',
     )
@@ -656,12 +656,12 @@ describe('rules over several keys', () => {
     'postgres://user@/app?host=/var/run/postgresql',
     'postgresql:///app',
     'postgresql://[::1]:5432/app',
-  ])('%s is a database', (url) => {
+  ])('accept %s as a database', (url) => {
     expect(load({ flags: { 'database.url': url, 'auth.enabled': 'false' } }).config.database.url).toBe(url)
   })
 
   test.each(['127.0.0.1', '127.9.9.9', 'localhost', 'LOCALHOST', '::1', '[::1]'])(
-    'open data may be served on %s',
+    'permit open data on %s',
     (host) => {
       expect(load({ flags: { 'auth.enabled': 'false', 'server.host': host } }).config.auth.enabled).toBe(
         false,
@@ -677,7 +677,7 @@ describe('rules over several keys', () => {
     '127.0.0.1.example.com',
     '127.1',
     'localhost.example',
-  ])('open data may not be served on %s, unless that is said out loud', (host) => {
+  ])('reject open data on %s without an explicit permission', (host) => {
     const flags = { 'auth.enabled': 'false', 'server.host': host }
     expect(fault({ flags })).toBe(
       'invalid configuration: auth.enabled (flag --auth-enabled): ' +
@@ -688,7 +688,7 @@ describe('rules over several keys', () => {
   })
 })
 
-test('all faults are reported at once, of every source and kind', () => {
+test('configuration faults › are reported all at once, of every source and kind', () => {
   const message = fault({
     file: '[server]\nprot = 1\nbody_limit = "big"\nhost = "0.0.0.0"\n',
     env: { BASALT_LOGGING_LEVEL: 'loud', BASALT_TYPO: 'x', BASALT_DATABASE_SCHEMAS: 'basalt' },
@@ -707,7 +707,7 @@ test('all faults are reported at once, of every source and kind', () => {
   ])
 })
 
-describe('the file', () => {
+describe('configuration file', () => {
   test('may be another one, which then must exist', () => {
     writeFileSync(join(directory, 'other.toml'), '[server]\nport = 1234\n')
     expect(load({}, { file: 'other.toml' }).config.server.port).toBe(1234)
@@ -722,7 +722,7 @@ describe('the file', () => {
     )
   })
 
-  test('that is a directory is a fault in one line', () => {
+  test('is rejected in one line when it is a directory', () => {
     mkdirSync(join(directory, 'basalt.toml'))
     expect(fault({})).toMatch(/^cannot read the configuration file basalt.toml: EISDIR[^\n]*$/)
   })
@@ -738,20 +738,23 @@ describe('the file', () => {
     ['[auth]\njwt_secret = hunter2', 2],
     ['a = "\\q"', 1],
     ['\0', 1],
-  ])('that is not TOML is a fault with its line, in one line, without its content: %j', (file, line) => {
-    const message = fault({ file })
-    expect(message).toMatch(new RegExp(`^basalt\\.toml, line ${line}: [^\n]+$`))
-    expect(message).not.toContain('hunter2')
-  })
+  ])(
+    'that is not TOML is rejected in one line with the number of its line and without its content: %j',
+    (file, line) => {
+      const message = fault({ file })
+      expect(message).toMatch(new RegExp(`^basalt\\.toml, line ${line}: [^\n]+$`))
+      expect(message).not.toContain('hunter2')
+    },
+  )
 
-  test('may be empty, hold comments and begin with a byte order mark', () => {
+  test('may be empty, contain comments and begin with a byte order mark', () => {
     for (const file of ['', '# nothing\n', '\ufeff[server]\nport = 8090\n']) {
       expect(load({ file }).config.server.port).toBe(8090)
     }
   })
 })
 
-test('paths start from the directory, and a URL loses its last slash', () => {
+test('configuration › resolves paths from the directory, and removes the trailing slash of a URL', () => {
   const { config } = load({
     flags: { 'server.data_dir': 'data/here', 'server.public_base_url': 'https://a.example/' },
   })
@@ -762,7 +765,7 @@ test('paths start from the directory, and a URL loses its last slash', () => {
   )
 })
 
-test('a provider of a content delivery network is refused without its keys', () => {
+test('configuration › rejects a provider of a content delivery network without its keys', () => {
   const flags = (provider: string) => ({ 'storage.cdn.provider': provider })
   expect(fault({ flags: flags('cloudflare') })).toContain('storage.cdn.cloudflare.api_token')
   for (const key of ['distribution_id', 'access_key_id', 'secret_access_key']) {
@@ -771,7 +774,7 @@ test('a provider of a content delivery network is refused without its keys', () 
   expect(fault({ flags: flags('webhook') })).toContain('required with storage.cdn.provider = "webhook"')
 })
 
-test('S3 is refused without its keys, and an endpoint with a path', () => {
+test('configuration › rejects S3 without its keys, and an endpoint with a path', () => {
   const s3 = { 'storage.backend': 's3' }
   for (const key of ['s3_bucket', 's3_access_key', 's3_secret_key']) {
     expect(fault({ flags: s3 })).toContain(`storage.${key}`)

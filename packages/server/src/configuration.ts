@@ -38,9 +38,9 @@ import { type Static, Type } from './lib/type.ts'
 import { projectConfig } from './project/config.ts'
 
 /**
- * Every configuration key, once: type, default, description, expected values, secrecy. Each part of the server declares its
- * own in its `config.ts`. The loader, the flags of the command line, `basalt config` and docs/generated/configuration.md
- * read this.
+ * Schema of every configuration key: type, default, description, expected values, secrecy. Each part of the
+ * server declares its own keys in its `config.ts`. The loader, the command line flags, `basalt config` and
+ * docs/generated/configuration.md read this schema.
  */
 const configSchema = Type.Object({
   server: serverConfig,
@@ -84,7 +84,7 @@ export type Config = Static<typeof configSchema>
 /** Configuration with the source of each value. */
 export type LoadedConfig = Loaded<Config>
 
-/** All keys in the order of the schema. */
+/** Keys in the order of the schema. */
 export const settings: readonly Setting[] = listSettings(configSchema)
 
 const rules: readonly ConfigRule<Config>[] = [
@@ -113,7 +113,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   return load({ settings, rules, normalize }, input)
 }
 
-/** Makes paths absolute, and the public URL one without a slash at its end. */
+/** Makes paths absolute, and removes a trailing slash from the public URL. */
 function normalize({ server, project }: Config, directory: string): void {
   server.data_dir = resolve(directory, server.data_dir)
   for (const name of ['migrations', 'current', 'seed', 'policies'] as const) {

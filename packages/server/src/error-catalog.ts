@@ -85,7 +85,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Storage: storageErrorTable,
 }
 
-/** Every error the API can answer, by area. */
+/** Lists every error of the API, by area. */
 export function listErrors(): readonly ReferencedError[] {
   return Object.entries(tables).flatMap(([area, table]) =>
     Object.entries(table).map(([key, spec]) => ({
@@ -101,6 +101,6 @@ export function listErrors(): readonly ReferencedError[] {
 function describeMessage({ message }: ErrorSpec): string {
   if (typeof message === 'string') return message
   const placeholders = Array.from({ length: message.length }, () => '…')
-  // The parameters of a message are texts and numbers that it only prints.
+  // A message prints its parameters, which are texts and numbers, and uses them for nothing else.
   return (message as (...values: string[]) => string)(...placeholders)
 }

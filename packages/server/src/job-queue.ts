@@ -1,27 +1,27 @@
 import type { Queryable } from './database/system-database.ts'
 import type { RetryPolicy } from './lib/retry-policy.ts'
 
-/** What one kind of job is and does. */
+/** Type of a job with its handler. */
 export interface JobType<Payload extends object> {
-  /** `accounts.send_mail` */
+  /** Name such as `accounts.send_mail`. */
   readonly name: string
   readonly retry: RetryPolicy
-  /** Seconds one attempt may take. */
+  /** Time limit of one attempt, in seconds. */
   readonly timeout: number
-  /** What is wrong with a payload that an administrator gave, if anything is. */
+  /** Returns the problem of a payload from an administrator, if it has one. */
   readonly findProblem?: (payload: Readonly<Record<string, unknown>>) => string | undefined
   /**
-   * Does the job. It may be run again after a crash, so what it does must be safe to repeat. What it throws is kept
-   * with the job and must hold no secret; a {@link JobRefused} ends the retries.
+   * Runs the job. It may run again after a crash, so its effects must be safe to repeat. An error is stored
+   * with the job and must contain no secret. A {@link JobRefused} ends the retries.
    */
   handle(payload: Payload, job: RunningJob): Promise<void>
 }
 
 export interface RunningJob {
   readonly id: string
-  /** 1 for the first. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number
-  /** Aborted when the attempt takes too long or the server stops. */
+  /** Signal that is aborted when the attempt takes too long or the server stops. */
   readonly signal: AbortSignal
 }
 
@@ -30,53 +30,53 @@ export class JobRefused extends Error {
   override readonly name = 'JobRefused'
 }
 
-/** How one job differs from the others of its type. */
+/** Options of one job. */
 export type EnqueueOptions = Due & {
   readonly maxAttempts?: number | undefined
-  /** The schedule it comes from. */
+  /** Schedule that created the job. */
   readonly scheduleId?: string | undefined
 }
 
-/** One of the two, or at once. */
+/** Time of the first attempt: at `runAt`, after `delaySeconds`, or at once. */
 type Due =
   | {
-      /** Not before this time. */
+      /** Earliest time. */
       readonly runAt?: Date | undefined
       readonly delaySeconds?: undefined
     }
   | {
       readonly runAt?: undefined
-      /** Not before so much later by the clock of the database: that of the node may be another. */
+      /** Delay by the clock of the database, which may differ from that of the node. */
       readonly delaySeconds?: number | undefined
     }
 
 export interface JobQueue {
-  /** Declares a kind of job; before the start. */
+  /** Declares a type of job, before the start. */
   define<Payload extends object>(type: JobType<Payload>): void
-  /** The kind of that name, if this version of the server knows it. */
+  /** Returns the type with that name, if this version of the server knows it. */
   findType(name: string): JobType<object> | undefined
-  /** The names of all kinds. */
+  /** Lists the names of all types. */
   listTypes(): string[]
   /**
    * Adds a job.
    *
-   * @param transaction makes the job part of it: there when it commits, never there when it does not
+   * @param transaction makes the job part of it, so that it exists only if the transaction commits
    * @returns the job's id
    */
   enqueue(name: string, payload: object, transaction?: Queryable, options?: EnqueueOptions): Promise<string>
-  /** After a transaction that added jobs: has them started at once, on this node or another. */
+  /** Starts jobs at once, on this node or another, after a transaction that added some. */
   wake(): void
   start(): Promise<void> | void
   stop(): Promise<void>
 }
 
-/** What a schedule may say about a job that removes what is old. */
+/** Retention in the schedule of a job that deletes old data. */
 export interface Retention {
   readonly retention_days?: number
   readonly retention_hours?: number
 }
 
-/** A job that removes what is no longer needed; a migration makes a schedule for each. */
+/** Declares a housekeeping job that deletes old data; a migration creates a schedule for each. */
 export function housekeeping(
   name: string,
   handle: (payload: Retention) => Promise<unknown>,

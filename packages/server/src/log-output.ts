@@ -1,29 +1,30 @@
 import { type DestinationStream, pino } from 'pino'
 import { codeOf, messageOf } from './lib/errors.ts'
 
-/** Characters of lines that wait while standard output takes none. */
+/** Maximum number of waiting characters while standard output accepts none. */
 const waitingLimit = 4 * 1024 * 1024
 const retryMs = 100
-/** Longest time that the end of the process waits for a reader. */
+/** Maximum time that the end of the process waits for a reader. */
 const flushMs = 1000
 
 export interface LogOutput extends DestinationStream {
-  /** Writes what waits, before the process ends. */
+  /** Writes waiting lines before the process ends. */
   flush(): void
 }
 
 /**
- * Lines to standard output, which neither a full disk nor a reader that has stopped reading holds up: they wait, those beyond
- * the limit get lost, and after a reader has closed its end all of them.
+ * Creates a writer of lines to standard output. Neither a full disk nor a stalled reader blocks it. Lines wait,
+ * and those beyond the limit are lost. After a reader has closed its end, all further lines are lost.
  *
- * @param report says that lines get lost, or will
- * @param onRecovery gets the number of lines that were lost, when all others are written
+ * @param report called when lines are lost, or will be
+ * @param onRecovery called with the number of lost lines, when all others are written
  */
 export function createLogOutput(
   report: (problem: string) => void,
   onRecovery: (lost: number) => void,
 ): LogOutput {
-  // Written by the caller's thread: with those in flight on another one, the last lines before an exit come out of order.
+  // Lines are written by the caller's thread: with those in flight on another one, the last lines before an
+  // exit would be out of order.
   const output = pino.destination({ fd: 1, sync: true, retryEAGAIN: () => false })
   let state: 'open' | 'failing' | 'closed' = 'open'
   let problem: Error | undefined

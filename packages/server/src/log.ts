@@ -2,15 +2,15 @@ import { type Logger, pino } from 'pino'
 import type { LoggingConfig } from './config/logging.ts'
 import { createLogOutput } from './log-output.ts'
 
-/** Names that must never carry a value in a log line, wherever they occur. */
+/** Names whose values must never appear in a log line, at any depth. */
 const secretPaths = ['password', 'token', 'refreshToken', 'secret', 'code', 'authorization'].flatMap(
   (name) => [name, `*.${name}`],
 )
 
-/** What of the configuration decides about lines on standard output. */
+/** Configuration keys that determine lines on standard output. */
 type Output = Pick<LoggingConfig, 'level' | 'format' | 'requests'>
 
-/** Puts what `auto` means in its place. */
+/** Replaces `auto` by its meaning. */
 export function resolveLogging<Logging extends Output>(config: Logging, isTerminal: boolean): Logging {
   const format = config.format === 'auto' ? (isTerminal ? 'pretty' : 'json') : config.format
   const requests = config.requests === 'auto' ? (format === 'pretty' ? 'all' : 'failed') : config.requests
@@ -18,10 +18,10 @@ export function resolveLogging<Logging extends Output>(config: Logging, isTermin
 }
 
 /**
- * Writes to standard output. What cannot be logged ends no server and fails no request; lines that got lost are counted in
- * the log once it can be written again.
+ * Creates a logger to standard output. A line that cannot be logged ends no server and fails no request. Lost
+ * lines are counted in the log once it can be written again.
  *
- * @param report says that lines get lost, or will
+ * @param report called when lines are lost, or will be
  */
 export async function createLogger(
   config: Output,
@@ -47,12 +47,12 @@ export async function createLogger(
 }
 
 async function prettyLayout(isTerminal: boolean): Promise<(line: string) => string> {
-  // Most servers write JSON, and are spared thirty modules.
+  // Most servers write JSON, and need not load thirty modules.
   const { prettyFactory } = await import('pino-pretty')
   return prettyFactory({ colorize: isTerminal, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' })
 }
 
-/** The `code` of an error (`ECONNREFUSED`, `42P01`) is no secret, and tells the most. */
+/** Serializes an error. Its `code` (`ECONNREFUSED`, `42P01`) is no secret, and the most informative part. */
 function describeError(error: Error): object {
   const { code, ...rest } = pino.stdSerializers.err(error)
   return code === undefined ? rest : { ...rest, errorCode: code }

@@ -4,8 +4,8 @@ import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { readVersion } from './package.ts'
 
 /**
- * Each command loads only its own modules: the server's take 0.4 s of processor time, three times what
- * `basalt sql` needs without them.
+ * Loaders of the commands. Each loads only its own modules: the server's take 0.4 s of processor time, three
+ * times as much as `basalt sql` needs without them.
  */
 const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Command>>> = {
   start: async () => (await import('./cli/start.ts')).startCommand,
@@ -37,7 +37,10 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   storage: async () => (await import('./cli/storage.ts')).storageCommands,
 }
 
-/** argv → command → exit code: 0 done, 1 failed, 2 wrong usage; errors are one line on standard error. */
+/**
+ * Runs a command: argv → command → exit code: 0 done, 1 failed, 2 wrong usage. Errors are one line on standard
+ * error.
+ */
 export async function main(terminal: Terminal): Promise<void> {
   let hasReported = false
   const report = (message: string) => {
@@ -45,7 +48,7 @@ export async function main(terminal: Terminal): Promise<void> {
     if (!hasReported) terminal.stderr.write(`basalt: ${message}\n`)
     hasReported = true
   }
-  // A reader may stop reading, as in `basalt sql … | head`: that is no failure.
+  // A reader may stop reading, as in `basalt sql … | head`, which is no failure.
   terminal.stdout.on('error', (error) => {
     if (codeOf(error) !== 'EPIPE') report(`cannot write to standard output: ${messageOf(error)}`)
   })
@@ -78,7 +81,7 @@ async function createProgram(terminal: Terminal): Promise<Command> {
   return program
 }
 
-/** The named command; all of them for the help, and to suggest one. */
+/** Returns the named command, or all of them for the help and for suggestions. */
 function commandsOf({ argv: [, , name = ''] }: Terminal) {
   if (['version', '-v', '--version'].includes(name)) return []
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined
@@ -91,7 +94,10 @@ function exitCodeOf(error: unknown): number {
   return 1
 }
 
-/** A mistake of the operator in its own words; a fault of ours with its stack, because it is to be reported. */
+/**
+ * Formats an error. A mistake of the operator has a message of its own; a fault of ours has its stack, because
+ * it should be reported.
+ */
 function describe(error: unknown): string {
   if (error instanceof OperatorError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : messageOf(error)

@@ -9,15 +9,15 @@ import type { JobQueue } from './job-queue.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretBox } from './lib/secret-box.ts'
 
-/** What features are built on; the `index.ts` of each area hands its features the parts that they need. */
+/** Platform of the features. The `index.ts` of each area passes its features the parts that they need. */
 export interface Platform {
   readonly config: Config
-  /** As `config/development.ts` says. */
+  /** True in development; see `config/development.ts`. */
   readonly isDevelopment: boolean
   readonly version: string
-  /** The log of the process and, if configured, of the database. */
+  /** Log of the process and, if configured, of the database. */
   readonly log: Logger
-  /** The log of the process alone: for codes and links of development, which the database must not keep. */
+  /** Log of the process alone, for codes and links of development, which the database must not store. */
   readonly output: Logger
   readonly clock: Clock
   readonly database: Database
@@ -26,9 +26,12 @@ export interface Platform {
   readonly queue: JobQueue
   readonly metrics: Metrics
   readonly origins: Origins
-  /** Where clients reach the server; final once it listens. */
+  /** Returns the URL at which clients reach the server; final once it listens. */
   readonly publicBaseUrl: () => string
-  /** Opens secrets at rest. Made when it is first needed: without auth there may be no key to make it from. */
+  /**
+   * Returns the box that opens secrets at rest. It is created on first use, because without auth there may be
+   * no key.
+   */
   readonly secrets: () => SecretBox
   readonly isStopping: () => boolean
 }

@@ -6,23 +6,23 @@ import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { keyId } from './lib/secret-box.ts'
 
 /**
- * The key of the access tokens: the configured one, or beside the embedded database one that is generated once
- * and kept in the data directory for the owner alone.
+ * Returns the key of the access tokens. It is the configured one. With the embedded database it may be one that
+ * is generated once and stored in the data directory for the owner alone.
  */
 export function resolveJwtSecret(config: Config): string {
   return config.auth.jwt_secret || keepSecret(config, 'jwt_secret', 'signs everybody out')
 }
 
 /**
- * The keys of secrets at rest, the current one first. Without a configured one: a generated one beside the embedded
- * database, else one made from the secret of the access tokens; that one also opens what was sealed before a key was
- * configured.
+ * Returns the keys of secrets at rest, the current one first. Without a configured key it is a generated one
+ * with the embedded database. Otherwise it is derived from the secret of the access tokens, and also opens
+ * secrets that were sealed before a key was configured.
  */
 export function resolveEncryptionKeys(config: Config): [Buffer, ...Buffer[]] {
   const { encryption_key, previous_encryption_keys } = config.auth
   const previous = previous_encryption_keys.split(',').filter(Boolean).map(decodeKey)
   if (encryption_key !== '') {
-    // A secret that is yet to be generated has sealed nothing.
+    // A secret that has not been generated yet has sealed nothing.
     const hasSecret = config.auth.jwt_secret !== '' || existsSync(pathOf(config, 'jwt_secret'))
     const derived = hasSecret ? [deriveKey(resolveJwtSecret(config))] : []
     return [decodeKey(encryption_key), ...previous, ...derived]
@@ -32,7 +32,7 @@ export function resolveEncryptionKeys(config: Config): [Buffer, ...Buffer[]] {
   return [deriveKey(kept), ...previous]
 }
 
-/** Of the embedded database's superuser, over TCP; the socket asks for none. */
+/** Returns the TCP password of the embedded database's superuser; the socket requires none. */
 export function embeddedPassword(config: Config): { readonly file: string; read(): string } {
   const name = 'postgres_password'
   return {
@@ -45,17 +45,17 @@ function deriveKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'basalt secrets at rest', 32))
 }
 
-/** Secrets at rest: what they are for, and how many each key has sealed. */
+/** Secrets at rest of one kind, counted by the key that sealed them. */
 export interface SealedSecrets {
   readonly kind: string
   readonly countByKey: ReadonlyMap<string, number>
 }
 
 /**
- * Refuses a start that could not open what is stored. Called before a secret is generated, so that the file of a lost
- * one is not taken by another.
+ * Rejects a start that could not open stored secrets. It is called before a secret is generated, so that a lost
+ * file is not replaced by another one.
  *
- * @throws OperatorError with how many secrets no key opens and what to do
+ * @throws OperatorError with the number of secrets that no key opens and the remedy
  */
 export function requireKeysOf(config: Config, sealed: readonly SealedSecrets[]): void {
   if (sealed.every(({ countByKey }) => countByKey.size === 0)) return
@@ -79,7 +79,7 @@ export function requireKeysOf(config: Config, sealed: readonly SealedSecrets[]):
   )
 }
 
-/** `3 stored secrets (TOTP 2, webhooks 1)`. */
+/** Formats a count such as `3 stored secrets (TOTP 2, webhooks 1)`. */
 function countSealed(sealed: readonly SealedSecrets[], isCounted: (key: string) => boolean): string {
   const counts = sealed.map(({ kind, countByKey }) => ({
     kind,
@@ -98,13 +98,13 @@ function pathOf(config: Config, name: string): string {
   return join(config.server.data_dir, 'secrets', name)
 }
 
-/** A secret that is generated once and kept in the data directory for the owner alone. */
+/** Reads a secret that is generated once and stored in the data directory for the owner alone. */
 function keepSecret(config: Config, name: string, loss: string): string {
   const path = pathOf(config, name)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     try {
-      // Of two first starts at once one creates the file, and both read it.
+      // If two first starts run at once, one of them creates the file, and both read it.
       writeFileSync(path, randomBytes(48).toString('base64url'), { flag: 'wx', mode: 0o600, flush: true })
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error

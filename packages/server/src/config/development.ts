@@ -1,6 +1,6 @@
 import { isLoopback } from '../lib/addresses.ts'
 
-/** Keys that say where the server is reached, and by whom. */
+/** Keys that determine where the server is reached, and by whom. */
 export interface Deployment {
   readonly auth: { readonly enabled: boolean }
   readonly database: { readonly url: string; readonly require_rls: boolean | 'auto' }
@@ -9,16 +9,16 @@ export interface Deployment {
 }
 
 /**
- * On a developer's own machine: the embedded database, and an address that no other machine reaches. There, and only there,
- * codes and links stand in the log, a common password is accepted with a warning, and limits per address are wide.
+ * Returns true on a developer's own machine: with the embedded database and a loopback address. Only there the
+ * log contains codes and links, a common password is accepted with a warning, and limits per address are wide.
  */
 export function isDevelopment({ database, server }: Pick<Deployment, 'database' | 'server'>): boolean {
   return database.url === '' && isReachedAtLoopback(server)
 }
 
 /**
- * Returns whether relations without row-level security are kept from callers: by default beside an external database, which had
- * tables before callers had tokens.
+ * Returns true if relations without row-level security are closed to callers. That is the default for an
+ * external database, whose tables may be older than its API.
  */
 export function requiresRls({
   auth,
@@ -27,7 +27,7 @@ export function requiresRls({
   return require_rls === 'auto' ? auth.enabled && url !== '' : require_rls
 }
 
-/** Returns whether requests may go to private addresses that users name. */
+/** Returns true if requests may go to private addresses that users name. */
 export function allowsPrivateTargets({
   server,
   webhooks: { allow_private_targets },
@@ -35,7 +35,7 @@ export function allowsPrivateTargets({
   return allow_private_targets === 'auto' ? isReachedAtLoopback(server) : allow_private_targets
 }
 
-/** Returns whether only this machine reaches the server. */
+/** Returns true if only this machine can reach the server. */
 export function isReachedAtLoopback({ host, public_base_url: url }: Deployment['server']): boolean {
   return isLoopback(url === '' ? host : new URL(url).hostname)
 }

@@ -6,7 +6,7 @@ import { type Setting, settingOf } from './settings.ts'
 export function listEffectiveSettings(settings: readonly Setting[], config: Deployment) {
   return settings.map(({ key, secret, env, description, ...setting }) => ({
     key,
-    /** Null of a secret, set or not. */
+    /** A secret is null, whether it is set or not. */
     value: secret ? null : valueInForce(config, key),
     isSecret: secret,
     isDefault: isDeepStrictEqual(settingOf(config, key), setting.default),
@@ -15,13 +15,13 @@ export function listEffectiveSettings(settings: readonly Setting[], config: Depl
   }))
 }
 
-/** Values of keys that are `auto`, by the other keys. */
+/** Functions that return the value of `auto` keys, from the other keys. */
 const automaticValues: Readonly<Record<string, (config: Deployment) => boolean>> = {
   'database.require_rls': requiresRls,
   'webhooks.allow_private_targets': allowsPrivateTargets,
 }
 
-/** Returns the value of a key, and of one that is `auto` what that means beside the other keys. */
+/** Returns the value of a key. For `auto` it returns the value that the other keys imply. */
 export function valueInForce(config: Deployment, key: string): unknown {
   const value = settingOf(config, key)
   return value === 'auto' ? (automaticValues[key]?.(config) ?? value) : value

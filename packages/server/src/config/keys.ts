@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '../lib/type.ts'
 
-// What a configuration key can be. Each helper sets what the loader, the command line and the reference read of a key:
-// its type, its default, its description and what is expected.
+// These helpers declare configuration keys. Each sets the properties that the loader, the command line and the
+// reference read: type, default, description and expected values.
 
 export function text(
   fallback: string,
@@ -11,7 +11,7 @@ export function text(
   return Type.String({ default: fallback, description, ...options })
 }
 
-/** A text without further form, empty unless set. */
+/** Declares a text without a pattern, empty by default. */
 export function plain(description: string) {
   return text('', description, { expects: 'a text' })
 }
@@ -20,7 +20,7 @@ export function secret(description: string) {
   return text('', description, { expects: 'a text', secret: true })
 }
 
-/** Key of the signatures of Standard Webhooks: any text, or `whsec_` and base64. */
+/** Declares a key for signatures of Standard Webhooks: any text, or `whsec_` and base64. */
 export function signingSecret(description: string) {
   return text('', description, {
     pattern: '^(?!whsec_)|^whsec_[A-Za-z0-9+/]+={0,2}$',
@@ -45,7 +45,7 @@ export function flag(fallback: boolean, description: string) {
   return Type.Boolean({ default: fallback, description, expects: 'true or false' })
 }
 
-/** A flag that is decided by other keys unless it is set. */
+/** Declares a flag with a default that depends on other keys. */
 export function automatic(description: string) {
   return Type.Unsafe<boolean | 'auto'>({
     type: ['boolean', 'string'],
@@ -65,7 +65,7 @@ export function list(
   return Type.Array(Type.String({ pattern }), { default: fallback, description, ...rest })
 }
 
-/** Values by a name of the operator's choice. In the environment and as a flag it is JSON. */
+/** Declares values by a name of the operator's choice. In the environment and as a flag it is JSON. */
 export function table<Value extends TSchema>(
   value: Value,
   description: string,

@@ -8,14 +8,14 @@ import { suggestion } from '../lib/suggestion.ts'
 import type { ConfigRule } from './rule.ts'
 import type { Setting } from './settings.ts'
 
-/** Where a value came from, for `basalt config` and fault messages: `default`, `file basalt.toml`, … */
+/** Source of a value, for `basalt config` and fault messages: `default`, `file basalt.toml`, … */
 export type Source = string
 
 /** Configuration of a program: its keys, and its rules that span several of them. */
 export interface ConfigDefinition<Config> {
   readonly settings: readonly Setting[]
   readonly rules: readonly ConfigRule<Config>[]
-  /** Brings a valid configuration into the form that the program reads; relative paths start from the directory. */
+  /** Normalizes a valid configuration for the program. Relative paths start from the directory. */
   normalize(config: Config, directory: string): void
 }
 
@@ -28,9 +28,9 @@ export interface ConfigInput {
   /** Directory that relative paths start from. */
   readonly directory: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Flags of the command line by key, `server.port` → `"9000"`. */
+  /** Command line flags by key, `server.port` → `"9000"`. */
   readonly flags?: Readonly<Record<string, string>>
-  /** Configuration file; without it `basalt.toml` of the directory, if there is one. */
+  /** Configuration file; by default `basalt.toml` in the directory, if there is one. */
   readonly file?: string
 }
 
@@ -40,8 +40,8 @@ interface Candidate {
 }
 
 /**
- * Environment variables that are not configuration keys: the file and those of commands that reach a server, those of tests,
- * and those that Kubernetes sets in every pod beside a service named `basalt`.
+ * Pattern of environment variables that are not configuration keys. They are the file, those of commands that
+ * connect to a server, and those of tests. Kubernetes sets others in every pod beside a service named `basalt`.
  */
 const otherVariables =
   /^BASALT_(CONFIG$|URL$|ADMIN_TOKEN$|TEST_|SERVICE_(HOST|PORT)($|_)|PORT$|PORT_\d+_(TCP|UDP|SCTP)($|_(PROTO|PORT|ADDR)$))/
@@ -76,7 +76,7 @@ export function loadConfig<Config extends object>(
       unusable.add(setting.key)
       value = setting.default
     }
-    place(group, setting.key.split('.'), value)
+    assign(group, setting.key.split('.'), value)
     sources.set(setting.key, candidate?.source ?? 'default')
   }
   // Every leaf was checked against its schema above, or is the default.
@@ -89,7 +89,7 @@ export function loadConfig<Config extends object>(
   return { config: deepFreeze(config), sources }
 }
 
-/** One fault is one line; several are a list. */
+/** Formats one fault as a line, several as a list. */
 function describeFaults(faults: readonly string[]): string {
   if (faults.length === 1) return `invalid configuration: ${faults[0]}`
   return `invalid configuration\n${faults.map((fault) => `  ${fault}`).join('\n')}`
@@ -101,7 +101,7 @@ function readFileLayer(
   faults: string[],
 ): Map<string, Candidate> {
   const layer = new Map<string, Candidate>()
-  // An empty variable is as good as none: compose files pass on what is not set.
+  // An empty variable counts as unset, because compose files pass unset ones on.
   const given = input.file ?? (input.env.BASALT_CONFIG || undefined)
   const name = given ?? 'basalt.toml'
   let content: string
@@ -134,7 +134,9 @@ interface Group {
   [name: string]: unknown
 }
 
-/** What stands in the file by dotted key; tables within tables are taken apart, and empty ones of ours say nothing. */
+/**
+ * Lists the entries of the file by dotted key. Nested tables are flattened, and empty ones of ours are skipped.
+ */
 function listEntries(table: Group, keys: readonly string[], prefix = ''): (readonly [string, unknown])[] {
   return Object.entries(table).flatMap(([name, value]) => {
     const path = `${prefix}${name}`
@@ -145,7 +147,7 @@ function listEntries(table: Group, keys: readonly string[], prefix = ''): (reado
   })
 }
 
-function place(group: Group, path: readonly string[], value: unknown): void {
+function assign(group: Group, path: readonly string[], value: unknown): void {
   const [name = '', ...rest] = path
   if (rest.length === 0) {
     group[name] = value
@@ -153,7 +155,7 @@ function place(group: Group, path: readonly string[], value: unknown): void {
   }
   const inner = (group[name] ?? {}) as Group
   group[name] = inner
-  place(inner, rest, value)
+  assign(inner, rest, value)
 }
 
 function readEnvironment(
@@ -194,9 +196,12 @@ function readFlags(input: ConfigInput, settings: readonly Setting[]): Map<string
   return layer
 }
 
-/** Text of the environment or a flag, read as the key's type; what does not fit is left for the check to refuse. */
+/**
+ * Converts a text of the environment or a flag to the key's type. A text that does not fit is left for
+ * validation.
+ */
 function coerce(setting: Setting, value: unknown): unknown {
-  // A time of TOML, which a table without members looks like; no key is one.
+  // A TOML time looks like a table without members, and no key is one.
   if (value instanceof Date) return undefined
   if (typeof value !== 'string') return value
   switch (setting.type) {

@@ -1,21 +1,21 @@
 import { type Static, Type } from '../lib/type.ts'
 import { choice, flag, integer, table } from './keys.ts'
 
-/** `logging`: what the log shows, and what is kept of it. */
+/** Configuration section `logging`: log output and retention. */
 export const loggingConfig = Type.Object({
-  level: choice('info', ['trace', 'debug', 'info', 'warn', 'error'], 'Least severe level that is written.'),
+  level: choice('info', ['trace', 'debug', 'info', 'warn', 'error'], 'Minimum severity of logged lines.'),
   format: choice('auto', ['auto', 'pretty', 'json'], 'auto: pretty on a terminal, JSON lines elsewhere.'),
   requests: choice(
     'auto',
     ['auto', 'none', 'failed', 'all'],
-    'Requests that are logged; failed: status 500 and up; auto: all in the pretty format, failed in JSON.',
+    'Requests that are logged. failed: status 500 and up. auto: all in the pretty format, failed in JSON.',
   ),
-  store: flag(true, 'Whether the log is also kept in the database, for GET /api/admin/logs.'),
+  store: flag(true, 'Stores the log in the database, too, for GET /api/admin/logs.'),
   store_requests: flag(
     true,
-    'Whether every answered request is kept in the database, for GET /api/admin/analytics/requests.',
+    'Stores every completed request in the database, for GET /api/admin/analytics/requests.',
   ),
-  retention_days: integer(7, 'Days the log and the requests are kept in the database.', 1, 3650),
+  retention_days: integer(7, 'Days after which the stored log and requests are deleted.', 1, 3650),
   drains: table(
     Type.Object(
       {

@@ -5,16 +5,16 @@ export function describeSettings(settings: readonly Setting[]): string {
   const sections = Map.groupBy(settings, ({ section }) => section)
   return `# Configuration
 
-Precedence, the later wins: defaults, file, environment, flags. \`basalt config\` prints every value in force and
-where it comes from.
+Sources in rising precedence: defaults, file, environment, flags. \`basalt config\` prints every value in force and
+its source.
 
 - File: \`basalt.toml\` in the working directory, or \`--config PATH\`. A key \`section.name\` is \`name\` in the table
   \`[section]\`.
 - Environment: \`BASALT_SECTION_NAME\`. A list is separated by commas. A secret may also be in a file that
   \`BASALT_SECTION_NAME_FILE\` names.
-- Flags: \`--section-name VALUE\`, of every command that reads the configuration.
+- Flags: \`--section-name VALUE\`, on every command that reads the configuration.
 
-An unknown key or an unusable value stops the start, with all faults at once.
+An unknown key or an invalid value stops the start. The error lists all faults at once.
 ${[...sections].map(([section, settings]) => describeSection(section, settings)).join('')}`
 }
 

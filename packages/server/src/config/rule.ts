@@ -5,7 +5,7 @@ export interface RuleViolation {
 }
 
 /**
- * Rule that a schema cannot state, for one key or for several together. Each key by itself has been checked against its
- * schema. Rules stand in the `config.ts` of the part that they judge and name the sections that they read.
+ * Rule that a schema cannot express, for one key or for several together. Each key has been checked against its
+ * schema before. Rules are in the `config.ts` of their section and name the sections that they read.
  */
 export type ConfigRule<Sections> = (config: Sections) => RuleViolation | readonly RuleViolation[] | undefined

@@ -1,14 +1,14 @@
 import type { TSchema } from '../lib/type.ts'
 
-/** One key of the schema. */
+/** Configuration key of the schema. */
 export interface Setting {
   /** Dotted name, `server.port`. */
   readonly key: string
   /** First part of the key. */
   readonly section: string
-  /** `BASALT_SERVER_PORT`. */
+  /** Environment variable, `BASALT_SERVER_PORT`. */
   readonly env: string
-  /** `--server-port`. */
+  /** Command line flag, `--server-port`. */
   readonly flag: string
   readonly type: 'string' | 'integer' | 'boolean' | 'list' | 'table'
   readonly schema: TSchema
@@ -42,7 +42,7 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
     const properties = Object.entries(schema.properties as Record<string, TSchema>)
     return properties.flatMap(([name, property]) => listLeaves([...path, name], property))
   }
-  // Every leaf was made by one of the helpers in keys.ts, which set these annotations.
+  // The helpers in keys.ts, which create every leaf, set these annotations.
   const annotations = schema as unknown as Annotations
   const dashed = path.join('-').replaceAll('_', '-')
   return [

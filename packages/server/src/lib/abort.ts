@@ -1,6 +1,6 @@
 /**
- * The outcome of the work, or a rejection with the signal's reason as soon as it comes; what the work does after that
- * concerns no one, and a failure of it is dropped.
+ * Resolves with the result of the work, or rejects with the signal's reason as soon as it is aborted. Later
+ * results and failures of the work are dropped.
  */
 export async function untilAborted<Result>(
   signal: AbortSignal | undefined,

@@ -4,7 +4,7 @@ import { classifyAddress } from './address-class.ts'
 test.each([
   ...['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.0', '100.128.0.0', '192.0.1.1', '223.255.255.255'],
   ...['2606:4700::1111', '2a00:1450:4001::200e', '::ffff:8.8.8.8', '64:ff9b::808:808', '2002:808:808::1'],
-])('%s is public', (address) => {
+])('address class › of %s is public', (address) => {
   expect(classifyAddress(address)).toBe('public')
 })
 
@@ -20,7 +20,7 @@ test.each([
   ],
   ...['::1', '0:0:0:0:0:0:0:1', 'fc00::1', 'fdff::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:a00:1'],
   ...['64:ff9b::7f00:1', '64:ff9b::10.0.0.1', '2002:7f00:1::', '2002:c0a8:101::1'],
-])('%s is private', (address) => {
+])('address class › of %s is private', (address) => {
   expect(classifyAddress(address)).toBe('private')
 })
 
@@ -41,6 +41,6 @@ test.each([
   ],
   ...['64:ff9b::a9fe:a9fe', '64:ff9b:1::1', '2002:a9fe:a9fe::', '4000::1', '5f00::1', 'e000::1'],
   ...['', 'localhost', '127.1', '0177.0.0.1', '2130706433', '1.2.3.4.5', ':::1'],
-])('%s is forbidden', (address) => {
+])('address class › of %s is forbidden', (address) => {
   expect(classifyAddress(address)).toBe('forbidden')
 })

@@ -2,16 +2,16 @@ import ipaddr from 'ipaddr.js'
 import { parseAddress } from './addresses.ts'
 
 /**
- * What kind of place an IP address is.
- * - `public`: somewhere in the internet
- * - `private`: this machine or a network of one's own
- * - `forbidden`: nothing to send to, or what clouds keep credentials at
+ * Class of an IP address.
+ * - `public`: an address in the internet
+ * - `private`: this machine or a private network
+ * - `forbidden`: an invalid target, or an address where clouds serve credentials
  */
 export type AddressClass = 'public' | 'private' | 'forbidden'
 
 /**
- * IANA special-purpose registries (RFC 6890), and metadata services. The first list that has an address decides; what is
- * in none of them is forbidden.
+ * Networks of the IANA special-purpose registries (RFC 6890), and of metadata services. The first list with the
+ * address decides; an address in none of them is forbidden.
  */
 const networks = {
   nat64: subnets('64:ff9b::/96'),
@@ -47,10 +47,10 @@ const networks = {
   public: subnets('0.0.0.0/0', '2000::/3'),
 }
 
-/** At which of its bytes an address carries an IPv4 address (RFC 6052, RFC 3056). */
+/** Byte offsets of embedded IPv4 addresses (RFC 6052, RFC 3056). */
 const carriedAt: Readonly<Record<string, number>> = { nat64: 12, '6to4': 2 }
 
-/** @param text an IPv4 or IPv6 address; anything else is forbidden */
+/** Classifies an address. @param text an IPv4 or IPv6 address; anything else is forbidden */
 export function classifyAddress(text: string): AddressClass {
   const address = parseAddress(text)
   return address === undefined ? 'forbidden' : classify(address)

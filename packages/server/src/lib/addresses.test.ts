@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { httpOrigin, isLoopback } from './addresses.ts'
 
-describe('only this machine reaches', () => {
+describe('isLoopback is true', () => {
   test.each([
     ...[
       'localhost',
@@ -14,12 +14,12 @@ describe('only this machine reaches', () => {
       '0:0:0:0:0:0:0:1',
     ],
     ...['0000:0000:0000:0000:0000:0000:0000:0001', '::ffff:127.0.0.1', '::FFFF:7f00:1'],
-  ])('%s', (host) => {
+  ])('for %s', (host) => {
     expect(isLoopback(host)).toBe(true)
   })
 })
 
-describe('others may reach', () => {
+describe('isLoopback is false', () => {
   test.each([
     ...[
       '',
@@ -42,7 +42,7 @@ describe('others may reach', () => {
       '127.1',
     ],
     ...['0x7f000001', '2130706433', '1270.0.0.1', '127.0.0.1 ', ' localhost', '::1%eth0x y'],
-  ])('%s', (host) => {
+  ])('for %s', (host) => {
     expect(isLoopback(host)).toBe(false)
   })
 })
@@ -53,7 +53,7 @@ test.each([
   ['::', 'http://localhost:8090'],
   ['::1', 'http://[::1]:8090'],
   ['db.example.com', 'http://db.example.com:8090'],
-])('a server on %s is reached at %s', (host, origin) => {
+])('origin › of a server on %s is %s', (host, origin) => {
   expect(httpOrigin(host, 8090)).toBe(origin)
   expect(new URL(origin).origin).toBe(origin)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Batcher } from './batcher.ts'
 
-/** Handler whose batches end when the test says so. */
+/** Creates a handler whose batches end when the test says so. */
 function createHandler() {
   const batches: { readonly items: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = []
   const handle = async (items: readonly string[]) => {
@@ -15,8 +15,8 @@ function createHandler() {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-describe('a batcher', () => {
-  test('handles items of one turn together, and those that come meanwhile after them', async () => {
+describe('batcher', () => {
+  test('handles items of one turn together, and later ones after them', async () => {
     const { batches, handle, items } = createHandler()
     const batcher = new Batcher<string, string>({ size: 2 }, handle)
     const results = ['a', 'b', 'c'].map((item) => batcher.add(item))
@@ -46,7 +46,7 @@ describe('a batcher', () => {
     expect(await Promise.all(results)).toEqual(['A', 'B', 'C'])
   })
 
-  test('rejects the items of a batch that fails, and goes on', async () => {
+  test('rejects the items of a failed batch, and continues', async () => {
     const batcher = new Batcher<string>({ size: 1 }, async ([item]) => {
       if (item === 'a') throw new Error('refused')
     })

@@ -1,13 +1,13 @@
 import { LinkedQueue } from './linked-queue.ts'
 
-/** Returns the results in the order of the items; nothing where items have no results. */
+/** Handler that returns the results in the order of the items; undefined where items have no results. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without results returns nothing
 type Handle<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[] | void>
 
 interface BatchLimits {
-  /** Items of one batch. */
+  /** Number of items in a batch. */
   readonly size: number
-  /** Batches in flight at once; one unless given. */
+  /** Maximum number of batches in flight; one by default. */
   readonly inFlight?: number
 }
 
@@ -18,8 +18,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Handles items together, as by one statement: those of the same turn, and those that arrive while other batches are in
- * flight. Batches begin in the order in which the items arrived.
+ * Batcher that handles items together, for example by one statement. A batch contains the items of the same
+ * turn of the event loop, and those that arrive while other batches are in flight. Batches begin in the order
+ * in which the items arrived.
  */
 export class Batcher<Item, Result = void> {
   readonly #handle: Handle<Item, Result>
@@ -32,7 +33,7 @@ export class Batcher<Item, Result = void> {
     this.#handle = handle
   }
 
-  /** Resolves with the result of the item once its batch has been handled. */
+  /** Adds an item; resolves with its result once its batch has been handled. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
@@ -56,7 +57,7 @@ export class Batcher<Item, Result = void> {
   }
 
   async #handleNext(): Promise<void> {
-    // Items of the same turn go together.
+    // Items of the same turn form one batch.
     await Promise.resolve()
     const batch = this.#waiting.take(this.#limits.size)
     if (batch.length === 0) return

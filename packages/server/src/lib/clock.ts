@@ -1,6 +1,9 @@
-/** A source of wall-clock time outside the database: a server's is adjusted to that of the database; tests plug in their own. */
+/**
+ * Source of wall-clock time outside the database. A server's clock is adjusted to that of the database; tests
+ * inject their own.
+ */
 export interface Clock {
-  /** Now. */
+  /** Returns the current time. */
   now(): Date
 }
 

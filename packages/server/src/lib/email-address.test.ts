@@ -12,7 +12,7 @@ describe('normalizeEmail', () => {
     ['(a):[b]@example.com', '(a):[b]@example.com'],
     ['.a..b.@example.com', '.a..b.@example.com'],
     ['a@b.co', 'a@b.co'],
-    // One mailbox, composed or not (RFC 6532 §3.1).
+    // They are one mailbox, composed or not (RFC 6532 §3.1).
     ['jo\u0308rg@example.com', 'j\u00f6rg@example.com'],
     ['JO\u0308RG@example.com', 'j\u00f6rg@example.com'],
     ['J\u00d6RG@example.com', 'j\u00f6rg@example.com'],
@@ -25,7 +25,7 @@ describe('normalizeEmail', () => {
     ['a@FAß.example', 'a@xn--fa-hia.example'],
     ['a@xn--bcher-kva.example', 'a@xn--bcher-kva.example'],
     [`${'a'.repeat(64)}@example.com`, `${'a'.repeat(64)}@example.com`],
-  ])('%j is %j', (text, expected) => {
+  ])('converts %j to %j', (text, expected) => {
     expect(normalizeEmail(text)).toBe(expected)
   })
 
@@ -71,20 +71,20 @@ describe('normalizeEmail', () => {
     `${'ä'.repeat(33)}@example.com`,
     `a@${'a.'.repeat(130)}com`,
     `a@${'ä.'.repeat(60)}com`,
-  ])('%j is refused', (text) => {
+  ])('rejects %j', (text) => {
     expect(normalizeEmail(text)).toBeUndefined()
     expect(isEmailAddress(text)).toBe(false)
   })
 
-  test('keeps apart what only looks alike', () => {
-    // Cyrillic a, dotted capital I, dotless i, long s, fullwidth a, e with and without an accent.
+  test('keeps similar letters apart', () => {
+    // These are Cyrillic a, dotted capital I, dotless i, long s, fullwidth a, and e with and without an accent.
     const alike = ['k', 'a', 'а', 'i', '\u0130', '\u0131', 's', 'ſ', 'å', 'ａ', '\u00e9', 'e']
     const normalized = alike.map((letter) => normalizeEmail(`${letter}@example.com`))
     expect(normalized).not.toContain(undefined)
     expect(new Set(normalized).size).toBe(alike.length)
   })
 
-  test('answers its own result again, whatever it is given', () => {
+  test('is idempotent for any input', () => {
     const letter = fc.constantFrom(...'aZ09@.-+"\\;, <>ÄßİK日\u0301\u200d\r\n\0')
     const text = fc.oneof(
       fc.string({ unit: letter, maxLength: 30 }),
@@ -102,7 +102,7 @@ describe('normalizeEmail', () => {
   })
 })
 
-test('isEmailAddress takes the text as it stands', () => {
+test('isEmailAddress › judges the text without trimming it', () => {
   expect(isEmailAddress('Alice@Example.com')).toBe(true)
   expect(isEmailAddress(' alice@example.com')).toBe(false)
   expect(isEmailAddress('alice@example.com\n')).toBe(false)

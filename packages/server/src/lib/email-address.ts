@@ -1,24 +1,27 @@
 import { domainToASCII } from 'node:url'
 
-/** RFC 5321 §4.5.3.1, in bytes. */
+/** Length limits of RFC 5321 §4.5.3.1, in bytes. */
 const localPartLimit = 64
 const addressLimit = 254
 
 /**
- * Printable ASCII without blanks, commas, angle brackets and `@`; letters, marks and digits of any script. Dots and
- * quotes stand where they like: who sends mail quotes what needs quoting.
+ * Pattern of the local part: printable ASCII without blanks, commas, angle brackets and `@`, and letters, marks
+ * and digits of any script. Dots and quotes may be at any position, because the sender of a mail quotes where
+ * necessary.
  */
 const localPart = /^[!-+\--;=?A-~\p{L}\p{M}\p{N}]+$/u
 
-/** What the conversion to ASCII may see; it would take the text apart as part of a URL otherwise. */
+/**
+ * Pattern of domains that may be converted to ASCII. Other characters would split the text into parts of a URL.
+ */
 const domainLetters = /^[\p{L}\p{M}\p{N}.-]+$/u
 const domainLabel = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
 
 /**
- * The one spelling of an address that is stored and compared: trimmed, in lower case, the local part in NFC (RFC 6532
- * §3.1), the domain in ASCII
- * (`Bücher@BÜCHER.example` → `bücher@xn--bcher-kva.example`). Compare it as it stands: letters that only look alike
- * make different addresses, and the database's own folding of case would make some of them equal.
+ * Returns the canonical spelling of an address, which is stored and compared. It is trimmed and in lower case,
+ * with the local part in NFC (RFC 6532 §3.1) and the domain in ASCII (`Bücher@BÜCHER.example` →
+ * `bücher@xn--bcher-kva.example`). Compare it byte by byte: letters that merely look alike make different
+ * addresses, and the database's own case folding would make some of them equal.
  *
  * @returns undefined when mail cannot be sent to it
  */
@@ -33,12 +36,15 @@ export function normalizeEmail(text: string): string | undefined {
   return Buffer.byteLength(address) <= addressLimit ? address : undefined
 }
 
-/** Whether mail can be sent to exactly this text. */
+/** Returns true if mail can be sent to exactly this text. */
 export function isEmailAddress(text: string): boolean {
   return text === text.trim() && normalizeEmail(text) !== undefined
 }
 
-/** At least two labels, the last one not a number: no host names of a local network, no IP addresses. */
+/**
+ * Converts a domain to ASCII. It needs at least two labels, the last one not a number: host names of a local
+ * network and IP addresses are rejected.
+ */
 function asciiDomain(domain: string): string | undefined {
   if (domain.length > addressLimit || !domainLetters.test(domain)) return undefined
   const ascii = domainToASCII(domain)
@@ -47,7 +53,10 @@ function asciiDomain(domain: string): string | undefined {
   return isDomain && !/^\d+$/.test(labels.at(-1) ?? '') ? ascii : undefined
 }
 
-/** Only true pairs: `toLowerCase` alone makes two letters of `İ`, and so of one mailbox another. */
+/**
+ * Converts true case pairs only. `toLowerCase` alone turns `İ` into two letters, and so one mailbox into
+ * another.
+ */
 function lowerCase(text: string): string {
   return Array.from(text, (letter) => {
     const lower = letter.toLowerCase()

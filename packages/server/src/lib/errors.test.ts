@@ -11,7 +11,7 @@ const errors = defineErrors({
   __proto__x: { status: 400, message: 'odd', help: '' },
 })
 
-describe('an error of a table', () => {
+describe('error of a table', () => {
   test('has the kind, status and message of its row', () => {
     const error = errors.recordNotFound()
     expect(error).toBeInstanceOf(AppError)
@@ -25,15 +25,15 @@ describe('an error of a table', () => {
     })
   })
 
-  test('builds its message of what it is given', () => {
+  test('builds its message from its arguments', () => {
     expect(errors.unknownColumn('$&', 'sort').message).toBe('unknown column "$&" in sort')
   })
 
-  test('is another each time', () => {
+  test('is a new object each time', () => {
     expect(errors.recordNotFound()).not.toBe(errors.recordNotFound())
   })
 
-  test('takes on more, and the later counts', () => {
+  test('adds extras, and later ones override', () => {
     const cause = new Error('why')
     const first = errors.recordNotFound().with({ data: { a: 1 }, headers: { 'retry-after': '1' } })
     const second = first.with({ data: { b: 2 }, detail: 'private', cause })
@@ -58,7 +58,7 @@ test.each([
   ['recordNotFound', 'record_not_found'],
   ['conflict', 'conflict'],
   ['invalidJSON', 'invalid_j_s_o_n'],
-])('%s is %s on the wire', (key, kind) => {
+])('errors › convert the key %s to the slug %s', (key, kind) => {
   expect(errorKind(key)).toBe(kind)
 })
 
@@ -67,7 +67,7 @@ test.each([
   ['text', 'text'],
   [undefined, 'undefined'],
   [{ message: 'no error' }, '[object Object]'],
-])('of anything thrown there is a message: %s', (thrown, message) => {
+])('errors › have a message for anything thrown: %s', (thrown, message) => {
   expect(messageOf(thrown)).toBe(message)
 })
 
@@ -78,11 +78,11 @@ test.each([
   [new Error('x'), undefined],
   [null, undefined],
   ['23505', undefined],
-])('the code of %s is %s', (thrown, code) => {
+])('errors › have for %s the code %s', (thrown, code) => {
   expect(codeOf(thrown)).toBe(code)
 })
 
-test('a mistake of the operator ends with 1 unless it is wrong usage', () => {
+test('operator errors › exit with 1, or 2 for wrong usage', () => {
   const cause = new Error('why')
   expect(new OperatorError('the port is taken')).toMatchObject({ message: 'the port is taken', exitCode: 1 })
   expect(new OperatorError('no such command', { exitCode: 2, cause })).toMatchObject({ exitCode: 2, cause })

@@ -5,7 +5,7 @@ test.each([
   ['2026-02-28T23:59:59Z', '2026-02-28T23:59:59.000Z'],
   ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
   ['2028-02-29t00:00:00.123456+02:00', '2028-02-28T22:00:00.123Z'],
-])('reads the timestamp %s', (text, expected) => {
+])('instant › parses the timestamp %s', (text, expected) => {
   expect(parseInstant(text)?.toISOString()).toBe(expected)
 })
 
@@ -23,11 +23,11 @@ test.each([
   '9999-12-31T23:59:59-01:00',
   '1',
   '',
-])('takes %j for no timestamp', (text) => {
+])('instant › rejects %j as a timestamp', (text) => {
   expect(parseInstant(text)).toBeUndefined()
 })
 
-test('reads a day only if it exists', () => {
+test('instant › parses a day only if it exists', () => {
   expect(parseDay('2028-02-29')?.toISOString()).toBe('2028-02-29T00:00:00.000Z')
   for (const text of ['2026-02-29', '2026-00-01', '2026-1-1', '2026-01-01T00:00:00Z'])
     expect(parseDay(text)).toBeUndefined()

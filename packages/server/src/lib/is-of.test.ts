@@ -8,9 +8,12 @@ describe('isOf', () => {
     url: Type.Optional(Type.String({ pattern: '^https?:' })),
   })
 
-  it.each([{ pid: 3 }, { pid: 9, url: 'http://localhost' }, { pid: 1, other: null }])('takes %j', (value) => {
-    expect(isOf(note, value)).toBe(true)
-  })
+  it.each([{ pid: 3 }, { pid: 9, url: 'http://localhost' }, { pid: 1, other: null }])(
+    'accepts %j',
+    (value) => {
+      expect(isOf(note, value)).toBe(true)
+    },
+  )
 
   it.each([
     undefined,
@@ -24,7 +27,7 @@ describe('isOf', () => {
     { pid: Number.POSITIVE_INFINITY },
     { pid: 3, url: 'ftp://localhost' },
     { pid: 3, url: null },
-  ])('refuses %j', (value) => {
+  ])('rejects %j', (value) => {
     expect(isOf(note, value)).toBe(false)
   })
 })

@@ -8,7 +8,7 @@ const text = fc.oneof(
   fc.constantFrom('"', '\\', '\\"', '{', '}', '],', '\n', '\ud800', '__proto__'),
 )
 const string = text.map((value) => JSON.stringify(value))
-// Of keys of one escaped character V8's own JSON.parse takes some for others.
+// V8's own JSON.parse confuses some keys that are one escaped character.
 const name = text.filter(({ length }) => length !== 1).map((value) => JSON.stringify(value))
 const scalar = fc.oneof(
   string,
@@ -25,7 +25,7 @@ const scalar = fc.oneof(
     '"\\u0041\\/"',
   ),
 )
-/** JSON texts that no printer would print so. */
+/** Arbitrary of JSON texts with unusual blanks and escapes. */
 const { json } = fc.letrec<{ json: string }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 3 },
@@ -58,8 +58,8 @@ function printObject(members: Spaced<Member>): string {
   return `{${texts.join(',')}}`
 }
 
-describe('the parts of JSON text', () => {
-  test('of an array are its elements as written', () => {
+describe('slices of JSON text', () => {
+  test('are the elements of an array as written', () => {
     fc.assert(
       fc.property(list(json), space, space, (items, before, after) => {
         expect(sliceArray(before + printArray(items) + after)).toEqual(items.map(({ item }) => item))
@@ -67,7 +67,7 @@ describe('the parts of JSON text', () => {
     )
   })
 
-  test('of an object are its members as written; of a repeated name the last', () => {
+  test('are the members of an object as written; the last one with a repeated name counts', () => {
     fc.assert(
       fc.property(list(member(json)), space, space, (members, before, after) => {
         const wanted = new Map(
@@ -79,7 +79,7 @@ describe('the parts of JSON text', () => {
     )
   })
 
-  test('are found as JSON.parse finds them', () => {
+  test('match the result of JSON.parse', () => {
     fc.assert(
       fc.property(list(member(json)), (members) => {
         const text = printObject(members)
@@ -90,7 +90,7 @@ describe('the parts of JSON text', () => {
     )
   })
 
-  test('of nothing are none', () => {
+  test('are empty for an empty value', () => {
     expect(sliceArray(' [ ] ')).toEqual([])
     expect(sliceObject('\n{ }')).toEqual(new Map())
   })
@@ -104,7 +104,7 @@ describe('the parts of JSON text', () => {
     expect(sliceObject('{"a" : 9007199254740993}').get('a')).toBe('9007199254740993')
   })
 
-  test('are found in long texts', () => {
+  test('work in long texts', () => {
     const element = `{"a":[${'"x\\"]",'.repeat(1000)}1]}`
     const elements = sliceArray(`[${Array(500).fill(element).join()}]`)
     expect([elements.length, new Set(elements)]).toEqual([500, new Set([element])])

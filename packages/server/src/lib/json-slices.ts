@@ -1,9 +1,8 @@
 /**
- * Cuts JSON text into the texts of its parts, so that values can be passed on as they were written: parsing and
- * printing would lose digits of large numbers. The text must be valid JSON; `JSON.parse` has seen it.
+ * Slices an object into the texts of its members, by name. Values can so be passed on as they were written:
+ * parsing and printing would lose digits of large numbers. The last member with a repeated name counts, as in
+ * `JSON.parse`, which must have accepted the text.
  */
-
-/** The member texts of an object by name; of a repeated name the last one counts, as in `JSON.parse`. */
 export function sliceObject(text: string): Map<string, string> {
   const members = new Map<string, string>()
   let position = skipSpace(text, skipSpace(text, 0) + 1)
@@ -18,7 +17,7 @@ export function sliceObject(text: string): Map<string, string> {
   return members
 }
 
-/** The element texts of an array. */
+/** Slices an array into the texts of its elements. `JSON.parse` must have accepted the text. */
 export function sliceArray(text: string): string[] {
   const elements: string[] = []
   let position = skipSpace(text, skipSpace(text, 0) + 1)
@@ -30,9 +29,9 @@ export function sliceArray(text: string): string[] {
   return elements
 }
 
-/** Whether arrays and objects stand in each other more than so many levels deep. */
+/** Returns true if arrays and objects are nested more than so many levels deep. */
 export function nestsDeeperThan(levels: number, text: string): boolean {
-  // One that does is longer than its brackets.
+  // A text that does is longer than its brackets.
   if (text.length <= 2 * levels) return false
   let depth = 0
   for (let position = 0; position < text.length; position += 1) {
@@ -50,7 +49,7 @@ function endOfValue(text: string, start: number): number {
   const first = text[start]
   if (first === '"') return endOfString(text, start)
   if (first === '{' || first === '[') return endOfContainer(text, start)
-  // A number, true, false or null ends where something else begins.
+  // A number, true, false or null ends before the next token.
   let position = start
   while (position < text.length && !',]} \t\r\n'.includes(text.charAt(position))) position += 1
   return position

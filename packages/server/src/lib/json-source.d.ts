@@ -1,6 +1,6 @@
 // JSON.parse source text access (TC39, stage 4), which Node 24 has and TypeScript's libraries do not list yet.
 interface JSON {
-  /** A primitive that is printed exactly as written: `JSON.rawJSON('1.10')`. */
+  /** Returns a primitive that is printed exactly as written: `JSON.rawJSON('1.10')`. */
   rawJSON(text: string): { readonly rawJSON: string }
   parse(
     text: string,

@@ -13,7 +13,7 @@ const steps = fc.array(
   { maxLength: 60 },
 )
 
-test('a linked queue › behaves as an array does', () => {
+test('linked queue › behaves like an array', () => {
   fc.assert(
     fc.property(steps, (sequence) => {
       const queue = new LinkedQueue<number>()

@@ -10,8 +10,8 @@ interface LinkedNode<Value> extends QueueNode<Value> {
 }
 
 /**
- * First in, first out, with constant work for each step however many wait: an array moves its elements when one is removed
- * from the front or the middle.
+ * First-in, first-out queue whose steps take constant time for any length. An array moves its elements when one
+ * is removed from the front or the middle.
  */
 export class LinkedQueue<Value> {
   #first: LinkedNode<Value> | undefined
@@ -22,12 +22,12 @@ export class LinkedQueue<Value> {
     return this.#length
   }
 
-  /** The oldest value. */
+  /** Oldest value. */
   get first(): Value | undefined {
     return this.#first?.value
   }
 
-  /** @returns the position, for {@link remove} */
+  /** Adds a value. @returns its position, for {@link remove} */
   push(value: Value): QueueNode<Value> {
     const node: LinkedNode<Value> = { value, previous: this.#last, next: undefined, isQueued: true }
     if (this.#last === undefined) this.#first = node
@@ -55,16 +55,16 @@ export class LinkedQueue<Value> {
     return taken
   }
 
-  /** Removes a value of this queue, unless it was removed before. @returns whether it was still there */
+  /** Removes a value of this queue, unless it was removed before. @returns true if this call removed it */
   remove(node: QueueNode<Value>): boolean {
-    // Nodes are made by push alone.
+    // Only push creates nodes.
     const linked = node as LinkedNode<Value>
     if (!linked.isQueued) return false
     this.#unlink(linked)
     return true
   }
 
-  /** Removes the values that the test is true of. */
+  /** Removes the values that pass the test. */
   removeWhere(test: (value: Value) => boolean): Value[] {
     const removed: Value[] = []
     for (let node = this.#first; node !== undefined; ) {

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Lru } from './lru.ts'
 
-describe('a bounded map', () => {
-  test('forgets what was used least recently', () => {
+describe('bounded map', () => {
+  test('evicts the least recently used entry', () => {
     const map = new Lru<string, number>(3)
     expect([map.set('a', 1), map.set('b', 2), map.set('c', 3)]).toEqual([undefined, undefined, undefined])
     expect(map.get('a')).toBe(1)
@@ -20,7 +20,7 @@ describe('a bounded map', () => {
     expect(map.get('a')).toBe(3)
   })
 
-  test('forgets on demand', () => {
+  test('deletes on demand', () => {
     const map = new Lru<string, number>(9)
     for (const [key, value] of Object.entries({ a: 1, b: 2, c: 3 })) map.set(key, value)
     map.delete('a')
@@ -29,7 +29,7 @@ describe('a bounded map', () => {
     expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([undefined, undefined, 3])
   })
 
-  test('holds at most its limit, and forgets nothing before that', () => {
+  test('contains at most its limit, and evicts nothing before that', () => {
     const step = fc.record({ action: fc.constantFrom('get', 'set', 'delete'), key: fc.nat(12) })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 80 }), (limit, steps) => {
@@ -44,7 +44,7 @@ describe('a bounded map', () => {
           if (action === 'set') {
             const pushedOut = map.set(key, time)
             known.set(key, time)
-            // Only a full map forgets, one entry at a time, and never the new one.
+            // Only a full map evicts, one entry at a time, and never the new one.
             expect(pushedOut !== undefined).toBe(known.size > limit)
             if (pushedOut === undefined) return
             expect(pushedOut).not.toBe(key)
@@ -56,7 +56,7 @@ describe('a bounded map', () => {
     )
   })
 
-  test('keeps what is used while others come', () => {
+  test('keeps used entries while others are added', () => {
     const map = new Lru<number, string>(10)
     for (let key = 0; key < 100; key += 1) {
       map.set(key, 'x')

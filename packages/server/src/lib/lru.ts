@@ -1,4 +1,4 @@
-/** A bounded map that forgets what was used least recently. */
+/** Bounded map that evicts the least recently used entry. */
 export class Lru<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #limit: number
@@ -9,7 +9,7 @@ export class Lru<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key)
-    // While there is ample room nothing will be pushed out soon, and the order can wait.
+    // While half of the capacity is free, nothing will be evicted soon, and the order can wait.
     if (value !== undefined && this.#entries.size > this.#limit / 2) {
       // Map keeps insertion order: re-inserting makes the key the most recent.
       this.#entries.delete(key)
@@ -18,7 +18,7 @@ export class Lru<Key, Value> {
     return value
   }
 
-  /** Stores the entry and returns the key it pushed out, if any. */
+  /** Stores the entry and returns the evicted key, if any. */
   set(key: Key, value: Value): Key | undefined {
     this.#entries.delete(key)
     this.#entries.set(key, value)
@@ -33,7 +33,7 @@ export class Lru<Key, Value> {
     this.#entries.delete(key)
   }
 
-  /** Forgets every entry whose value passes the test. */
+  /** Deletes every entry whose value passes the test. */
   deleteWhere(test: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) if (test(value)) this.#entries.delete(key)
   }

@@ -8,7 +8,7 @@ test.each([
   ['a < b <mail@example.com>', { name: 'a < b', address: 'mail@example.com' }],
   [' mail@example.com ', { name: '', address: 'mail@example.com' }],
   ['<mail@example.com>', { name: '', address: 'mail@example.com' }],
-])('the sender %j', (text, expected) => {
+])('mail sender › parses %j', (text, expected) => {
   expect(parseSender(text)).toEqual(expected)
 })
 
@@ -17,6 +17,6 @@ test.each([
   ['mail@bücher.example', 'xn--bcher-kva.example'],
   ['mail@localhost', 'localhost'],
   ['mail@not a domain', 'localhost'],
-])('the domain of %j', (address, expected) => {
+])('mail sender › has the domain of %j', (address, expected) => {
   expect(domainOf({ name: '', address })).toBe(expected)
 })

@@ -1,13 +1,13 @@
 import { domainToASCII } from 'node:url'
 
-/** Who mail comes from. */
+/** Sender of mail. */
 export interface Sender {
-  /** Empty when none is shown. */
+  /** Display name; empty without one. */
   readonly name: string
   readonly address: string
 }
 
-/** `Shop <mail@example.com>`, `"Shop, Ltd" <mail@example.com>` or the bare address. */
+/** Parses `Shop <mail@example.com>`, `"Shop, Ltd" <mail@example.com>` or the bare address. */
 export function parseSender(text: string): Sender {
   const open = text.lastIndexOf('<')
   if (open === -1 || !text.trimEnd().endsWith('>')) return { name: '', address: text.trim() }
@@ -16,7 +16,7 @@ export function parseSender(text: string): Sender {
   return { name: unquoted ?? name, address: text.slice(open + 1, text.lastIndexOf('>')).trim() }
 }
 
-/** In ASCII; `localhost` when it is no domain. */
+/** Returns the domain in ASCII; `localhost` when it is invalid. */
 export function domainOf({ address }: Sender): string {
   return domainToASCII(address.slice(address.lastIndexOf('@') + 1)) || 'localhost'
 }

@@ -1,4 +1,4 @@
-/** Media types of files that browsers show or run, by the extension of their name (IANA media types). */
+/** Media types of files that browsers show or run, by file name extension (IANA media types). */
 const types: Readonly<Record<string, string>> = {
   avif: 'image/avif',
   css: 'text/css; charset=utf-8',
@@ -32,7 +32,7 @@ const types: Readonly<Record<string, string>> = {
   xml: 'application/xml; charset=utf-8',
 }
 
-/** The media type that the extension of a name stands for. */
+/** Returns the media type of a file name extension. */
 export function typeOfExtension(name: string): string | undefined {
   const extension = /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
   return Object.hasOwn(types, extension) ? types[extension] : undefined

@@ -3,7 +3,7 @@ import { parseOriginPattern } from './origin-pattern.ts'
 
 const matches = (pattern: string, origin: string) => parseOriginPattern(pattern)?.(origin)
 
-describe('an origin of a list', () => {
+describe('origin pattern', () => {
   test.each([
     ['https://app.example.com', 'https://app.example.com'],
     ['https://App.Example.com:443', 'https://app.example.com'],
@@ -85,7 +85,7 @@ describe('an origin of a list', () => {
     'capacitor://a/b',
     'capacitor:localhost',
     'chrome-extension://',
-  ])('%j is none', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseOriginPattern(text)).toBeUndefined()
   })
 })

@@ -1,17 +1,18 @@
-/** Returns whether the origin of a page, as its browser writes it, is one that the pattern names. */
+/** Function that returns true if the pattern matches the origin of a page, as its browser writes it. */
 export type OriginPattern = (origin: string) => boolean
 
-/** Schemes of pages that apps and extensions of browsers bring with them. */
+/** Schemes of pages in apps and browser extensions. */
 const appScheme = /^(?:capacitor|ionic|tauri|app|[a-z]+(?:-[a-z]+)*-extension):\/\//
 const appOrigin = /^[a-z-]+:\/\/(?:\*|[A-Za-z0-9._-]+(?::\d{1,5})?)$/
 const subdomains = /^(https?):\/\/\*\.((?:[a-z0-9_-]+\.)+[a-z0-9_-]+|localhost)(?::(\d{1,5}))?$/i
 
 /**
- * Parses one entry of a list of origins; undefined for what is none.
+ * Parses one entry of a list of origins; undefined for an invalid one.
  * - `https://app.example.com`: that origin
- * - `https://*.example.com`: every subdomain, of one label or more, as in a Content Security Policy; not `example.com`
+ * - `https://*.example.com`: every subdomain, of one label or more, as in a Content Security Policy; not
+ *   `example.com`
  * - `capacitor://localhost`, `chrome-extension://…`: that origin, character by character
- * - `moz-extension://*`: every extension, since Firefox gives each installation another name
+ * - `moz-extension://*`: every extension, because Firefox gives each installation another name
  */
 export function parseOriginPattern(text: string): OriginPattern | undefined {
   if (appScheme.test(text)) return parseAppOrigin(text)
@@ -20,7 +21,10 @@ export function parseOriginPattern(text: string): OriginPattern | undefined {
   return exact === undefined ? undefined : (origin) => origin === exact
 }
 
-/** Scheme, host and port of a page and nothing else, as browsers write them: in lower case, without the scheme's own port. */
+/**
+ * Parses the scheme, host and port of a page and nothing else. Returns them as browsers write them: in lower
+ * case, without the scheme's default port.
+ */
 export function parseOrigin(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
@@ -38,7 +42,7 @@ function parseAppOrigin(text: string): OriginPattern | undefined {
 
 function parseSubdomains(text: string): OriginPattern | undefined {
   const [, scheme = '', parent = '', port] = subdomains.exec(text) ?? []
-  // Checks what is left, such as the range of the port, and writes it as browsers do.
+  // This checks the rest, such as the range of the port, and writes it as browsers do.
   const base = parseOrigin(`${scheme}://${parent}${port === undefined ? '' : `:${port}`}`)
   if (base === undefined) return undefined
   const { protocol, host } = new URL(base)

@@ -1,4 +1,4 @@
-/** Values as OTLP writes them in JSON (OpenTelemetry Protocol 1.5, JSON Protobuf Encoding). */
+/** Attribute in the JSON form of OTLP (OpenTelemetry Protocol 1.5, JSON Protobuf Encoding). */
 
 export interface OtlpAttribute {
   readonly key: string
@@ -12,7 +12,7 @@ export type OtlpValue =
   | { readonly intValue: string }
   | { readonly doubleValue: number }
 
-/** Attributes of what is defined; what is neither text, number nor boolean becomes JSON. */
+/** Converts the defined values to attributes. A value that is neither text, number nor boolean becomes JSON. */
 export function toOtlpAttributes(values: Readonly<Record<string, unknown>>): OtlpAttribute[] {
   return Object.entries(values).flatMap(([key, value]) =>
     value === undefined || value === null ? [] : [{ key, value: toOtlpValue(value) }],
@@ -32,7 +32,7 @@ function toOtlpValue(value: unknown): OtlpValue {
   }
 }
 
-/** Nanoseconds since 1970, of milliseconds. */
+/** Converts milliseconds to nanoseconds since 1970. */
 export function toOtlpTime(ms: number): string {
   return String(BigInt(Math.round(ms * 1000)) * 1000n)
 }

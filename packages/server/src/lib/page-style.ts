@@ -1,4 +1,4 @@
-/** The one stylesheet of all pages: the system's fonts, light and dark, from a phone's width up. */
+/** Stylesheet of all pages: the system's fonts, light and dark, from a phone's width up. It is the only one. */
 export const pageStyle = `
 :root { color-scheme: light dark; --ink: #1c2429; --soft: #5b6770; --paper: #fff; --panel: #f5f7f8; --line: #dce2e6;
   --accent: #2a6b89; --on-accent: #fff; --good: #1d7a46; --warn: #9a5b00; --bad: #b3261e; }

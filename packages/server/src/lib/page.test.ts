@@ -14,7 +14,7 @@ function directivesOf(policy: string): Map<string, string> {
   )
 }
 
-describe('a page', () => {
+describe('page', () => {
   test('allows its own style and script and nothing else', () => {
     const script = 'document.title = "a < b && c"'
     const { html, contentSecurityPolicy } = createPage({ title: 'Sign in', body: '<h1>Hello</h1>', script })
@@ -33,19 +33,19 @@ describe('a page', () => {
     })
   })
 
-  test('without a script allows none', () => {
+  test('allows no script when it has none', () => {
     const { html, contentSecurityPolicy } = createPage({ title: 'x', body: '' })
     expect(html).not.toContain('<script')
     expect(directivesOf(contentSecurityPolicy).get('script-src')).toBe("'none'")
   })
 
-  test('asks for nothing from elsewhere', () => {
+  test('loads nothing from elsewhere', () => {
     const { html } = createPage({ title: 'x', body: '', script: '' })
     expect(html).not.toMatch(/\burl\(|@import|https?:/)
     for (const [, target] of html.matchAll(/\b(?:src|href)="([^"]*)"/g)) expect(target).toMatch(/^\/(?!\/)/)
   })
 
-  test('with files of this server allows those, and pictures in its styles', () => {
+  test('allows files of this server that it names, and pictures in its styles', () => {
     const assets = { styles: ['/a.css'], scripts: ['/a.js'] }
     const { html, contentSecurityPolicy } = createPage({ title: 'x', body: '', script: 'go()', assets })
     expect(html.indexOf('<script src="/a.js">')).toBeLessThan(html.indexOf('<script>go()'))
@@ -55,7 +55,7 @@ describe('a page', () => {
     expect(policy.get('img-src')).toBe("'self' data:")
   })
 
-  test('of an application bears its name and leads to no page of the server', () => {
+  test('has the name of its application and links to no page of the server', () => {
     const { html } = createPage({ title: 'Sign in', body: '', application: 'Tom & Jerry' })
     expect(html).toContain('<title>Sign in · Tom &#38; Jerry</title>')
     expect(html).not.toMatch(/Basalt|<a /)
@@ -66,7 +66,7 @@ describe('a page', () => {
   })
 })
 
-test('escaped text is text wherever it stands', () => {
+test('shows escaped text as text at every position', () => {
   const decode = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
   fc.assert(
     fc.property(

@@ -1,26 +1,29 @@
 import { createHash } from 'node:crypto'
 import { pageStyle } from './page-style.ts'
 
-/** A page the server itself serves: no request to anywhere else, no script but its own. */
+/** Page of the server itself. It sends no request elsewhere and runs only its own script. */
 export interface Page {
   readonly html: string
-  /** Allows exactly this page's style and script, and the {@link PageParts.assets} of this server. */
+  /**
+   * Policy that allows exactly this page's style and script, and the {@link PageParts.assets} of this server.
+   */
   readonly contentSecurityPolicy: string
 }
 
 export interface PageParts {
   readonly title: string
-  /** HTML; text from outside must have gone through {@link escapeHtml}. */
+  /** HTML of the body; external text must have been escaped by {@link escapeHtml}. */
   readonly body: string
   readonly script?: string
   /**
-   * Whose page it is. Without it the page is one of the server's own and leads to the others; people who come from an
-   * application's mail see that application's name and nothing of the server.
+   * Name of the application that owns the page. Without it the page belongs to the server and links to its
+   * other pages. A person who opens a link in an application's mail sees that application's name and nothing of
+   * the server.
    */
   readonly application?: string
-  /** Origins that forms of the page may lead to, beside its own; browsers look at redirects of a form, too. */
+  /** Origins to which forms of the page may lead, beside its own. Browsers check redirects of a form, too. */
   readonly formTargets?: readonly string[]
-  /** Files of this server that the page loads, before its own script runs. */
+  /** Files of this server that the page loads before its own script runs. */
   readonly assets?: { readonly styles: readonly string[]; readonly scripts: readonly string[] }
 }
 
@@ -66,8 +69,8 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * Sends a form once: the browser would drop the first request for that of a second click, which finds the link or the session
- * of the page used up.
+ * Script that sends a form once. On a second click the browser would drop the first request, and the second one
+ * would find the link or the session of the page used up.
  */
 export const submitOnceScript = `
 addEventListener('submit', (event) => {
@@ -83,7 +86,7 @@ function hashSource(content: string): string {
   return `sha256-${createHash('sha256').update(content).digest('base64')}`
 }
 
-/** Three columns of basalt; also the icon. */
+/** Logo with three columns of basalt, which is also the icon. */
 export const logo =
   '<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">' +
   '<path fill="#2c5a70" d="M2 13l5-3 5 3v16H2z"/>' +

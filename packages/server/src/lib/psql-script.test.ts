@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { splitPsqlScript } from './psql-script.ts'
 
-describe('scripts of psql', () => {
+describe('psql scripts', () => {
   test('are split at the rows of COPY and at commands of psql', () => {
     const script = [
       '\\restrict abc',
@@ -29,7 +29,7 @@ describe('scripts of psql', () => {
     ])
   })
 
-  test('without either are one part, wherever quotes end', () => {
+  test('are one part without either, wherever quotes end', () => {
     const script = "select 1; select 'never closed; \\connect x"
     expect(splitPsqlScript(script)).toEqual([{ kind: 'sql', text: script, start: 0 }])
     expect(splitPsqlScript('-- nothing\n')).toEqual([{ kind: 'sql', text: '-- nothing\n', start: 0 }])

@@ -1,6 +1,6 @@
 import { readTokens } from './sql-statements.ts'
 
-/** A part of a script as psql reads it, which is how pg_dump writes one. */
+/** Part of a script as psql, the reader of pg_dump's output, splits it. */
 export type ScriptPart = { readonly start: number } & (
   | { readonly kind: 'sql'; readonly text: string }
   /** A `copy … from stdin` with the rows that follow it. */
@@ -10,12 +10,12 @@ export type ScriptPart = { readonly start: number } & (
 )
 
 const copyFromInput = /^copy\s[\s\S]*\sfrom\s+stdin\b/i
-/** The line that ends the rows of a COPY. */
+/** Pattern of the line that ends the rows of a COPY. */
 const endOfRows = /^\\\.[ \t]*\r?(?:\n|$)/m
 
 /**
- * Takes a script apart at what PostgreSQL itself does not read: rows of COPY, and commands that begin with a backslash where a
- * statement would begin.
+ * Splits a script at the parts that PostgreSQL itself cannot read: rows of COPY, and commands that begin with a
+ * backslash where a statement would begin.
  */
 export function splitPsqlScript(script: string): readonly ScriptPart[] {
   const parts: ScriptPart[] = []
@@ -38,7 +38,7 @@ interface ForeignPart {
   readonly part: ScriptPart
 }
 
-/** The first part from the position on that is no SQL. */
+/** Finds the first part from the position on that is not SQL. */
 function findForeignPart(script: string, from: number): ForeignPart | undefined {
   let start: number | undefined
   for (const { kind, text, start: position } of readTokens(script, from)) {
@@ -58,7 +58,7 @@ function readCommand(script: string, start: number): ForeignPart {
   return { start, end, part: { kind: 'command', name, start } }
 }
 
-/** @param statementEnd after its semicolon; the rows begin on the next line */
+/** Reads the rows of a COPY. @param statementEnd after its semicolon; the rows begin on the next line */
 function readCopy(script: string, start: number, statementEnd: number): ForeignPart {
   const begin = endOfLine(script, statementEnd)
   const found = endOfRows.exec(script.slice(begin))

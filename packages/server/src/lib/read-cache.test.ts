@@ -15,14 +15,14 @@ function createCache() {
   return { cache, reads }
 }
 
-test('read cache › requests at the same time and later ones share one read', async () => {
+test('read cache › shares one read among concurrent and later requests', async () => {
   const { cache, reads } = createCache()
   expect(await Promise.all([cache.get('a'), cache.get('a')])).toEqual(['a', 'a'])
   expect(await cache.get('a')).toBe('a')
   expect(reads).toEqual(['a'])
 })
 
-test('read cache › what is not there, fails or weighs a quarter is read each time', async () => {
+test('read cache › reads a value again that is missing, fails or weighs a quarter', async () => {
   const { cache, reads } = createCache()
   for (let round = 0; round < 2; round += 1) {
     expect(await cache.get('none')).toBeUndefined()
@@ -32,7 +32,7 @@ test('read cache › what is not there, fails or weighs a quarter is read each t
   expect(reads).toEqual(['none', 'broken', 'four', 'none', 'broken', 'four'])
 })
 
-test('read cache › the least recently used values go first', async () => {
+test('read cache › evicts the least recently used values first', async () => {
   const { cache, reads } = createCache()
   for (const key of ['111', '222', '333', '444', '111', '555', '111', '222']) await cache.get(key)
   expect(reads).toEqual(['111', '222', '333', '444', '555', '222'])

@@ -1,12 +1,12 @@
 export interface ReadCacheOptions<Key, Value> {
-  /** What the values weigh that are kept, at most. */
+  /** Maximum total weight of the cached values. */
   readonly limit: number
   weigh(value: Value): number
-  /** Undefined: there is none, which is not kept. */
+  /** Reads a value. A missing one is undefined, and is not cached. */
   read(key: Key): Promise<Value | undefined>
 }
 
-/** Values that never change, read when they are first asked for; the least recently used go first. */
+/** Cache of immutable values that are read on first use; the least recently used ones are evicted first. */
 export class ReadCache<Key, Value> {
   readonly #options: ReadCacheOptions<Key, Value>
   readonly #values = new Map<Key, Value>()
@@ -17,7 +17,7 @@ export class ReadCache<Key, Value> {
     this.#options = options
   }
 
-  /** Requests for the same key at the same time are one read. */
+  /** Returns a value. Concurrent calls for the same key share one read. */
   async get(key: Key): Promise<Value | undefined> {
     const known = this.#values.get(key)
     if (known !== undefined) {
@@ -35,7 +35,7 @@ export class ReadCache<Key, Value> {
   async #read(key: Key): Promise<Value | undefined> {
     const { limit, weigh } = this.#options
     const value = await this.#options.read(key)
-    // One that would push out a quarter of the others is not worth it.
+    // A value that would evict a quarter of the others is not cached.
     if (value === undefined || weigh(value) > limit / 4) return value
     this.#values.set(key, value)
     this.#weight += weigh(value)

@@ -1,14 +1,14 @@
 import { type Clock, systemClock } from './clock.ts'
 import { Lru } from './lru.ts'
 
-/** Keys that are remembered. */
+/** Number of keys that are stored. */
 const keyLimit = 1000
 
-/** Keeps what happens on every request from filling the log. */
+/** Filter of repeated events, which keeps an event on every request from filling the log. */
 export class RecentKeys {
   readonly #clock: Clock
   readonly #periodMs: number
-  /** When each key was new last. */
+  /** Time at which each key was last new. */
   readonly #seenAt = new Lru<string, number>(keyLimit)
 
   constructor(periodMs: number, clock: Clock = systemClock) {
@@ -16,7 +16,7 @@ export class RecentKeys {
     this.#clock = clock
   }
 
-  /** Returns whether the key has not been seen for the period, which begins again then. */
+  /** Returns true if the key has not been seen for the period, which then restarts. */
   isNew(key: string): boolean {
     const now = this.#clock.now().getTime()
     const before = this.#seenAt.get(key)

@@ -14,6 +14,6 @@ test.each([
   [['1', '2'], undefined],
   [null, undefined],
   [undefined, undefined],
-])('Retry-After of %j is %j seconds', (value, seconds) => {
+])('Retry-After › parses %j as %j seconds', (value, seconds) => {
   expect(readRetryAfter(value, now)).toBe(seconds)
 })

@@ -1,6 +1,6 @@
 /**
- * Seconds that a `Retry-After` header asks for: a number, or the time until a date (RFC 9110 §10.2.3). Undefined when
- * there is none, or it is neither.
+ * Parses a `Retry-After` header into seconds: a number, or the time until a date (RFC 9110 §10.2.3). Returns
+ * undefined when it is missing or invalid.
  */
 export function readRetryAfter(value: string | string[] | null | undefined, now: Date): number | undefined {
   if (typeof value !== 'string') return undefined

@@ -1,18 +1,19 @@
-/** How often something that fails is tried, and how long each attempt waits for the one before. */
+/** Number of attempts after failures, and the delays between them. */
 export interface RetryPolicy {
-  /** The first included. */
+  /** Maximum number of attempts, including the first. */
   readonly attempts: number
   /** Seconds before the second attempt. */
   readonly delay: number
-  /** Seconds that no pause exceeds. */
+  /** Maximum delay in seconds. */
   readonly delayMax: number
-  /** What each pause is multiplied by for the next one. */
+  /** Factor from each delay to the next. */
   readonly backoff: number
 }
 
 /**
- * @param attempt the one that failed, 1 for the first
- * @returns seconds before the next one; undefined when there is none
+ * Returns the seconds before the next attempt; undefined when there is none.
+ *
+ * @param attempt number of the failed one, from 1
  */
 export function secondsBeforeRetry(
   { attempts, delay, delayMax, backoff }: RetryPolicy,

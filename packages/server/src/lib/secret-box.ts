@@ -1,19 +1,23 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 
-/** Encrypts small secrets for the database (AES-256-GCM). Keys can be replaced one after the other. */
+/** Encryption of small secrets for the database (AES-256-GCM). Keys can be rotated one at a time. */
 export interface SecretBox {
-  /** @param context what the secret belongs to; a box moved to another row does not open */
+  /**
+   * Encrypts a secret.
+   *
+   * @param context identifies its row; a box that was moved to another row cannot be opened
+   */
   seal(secret: Buffer, context: string): string
-  /** Undefined when none of the keys made it, or for another context. */
+  /** Decrypts a box. Returns undefined when none of the keys sealed it, or for another context. */
   open(box: string, context: string): Buffer | undefined
-  /** Whether the box was made with an earlier key and should be sealed anew. */
+  /** Returns true if an earlier key sealed the box, which should then be sealed again. */
   isOutdated(box: string): boolean
 }
 
 const nonceBytes = 12
 const tagBytes = 16
 
-/** @param keys 32 bytes each; the first one seals, all of them open */
+/** Creates a box. @param keys 32 bytes each; the first one seals, all of them open */
 export function createSecretBox(keys: readonly [Buffer, ...Buffer[]]): SecretBox {
   const byId = new Map(keys.map((key) => [keyId(key), key]))
   const [current] = keys
@@ -42,7 +46,7 @@ export function createSecretBox(keys: readonly [Buffer, ...Buffer[]]): SecretBox
   }
 }
 
-/** Names a key, at the head of what it has sealed, without giving anything of it away. */
+/** Returns the id of a key, which precedes everything sealed with it and discloses nothing about it. */
 export function keyId(key: Buffer): string {
   return createHash('sha256').update('basalt key id').update(key).digest('base64url').slice(0, 8)
 }

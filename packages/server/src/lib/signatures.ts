@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 
-/** Seconds that the time in a signed message may differ from ours. */
+/** Maximum difference in seconds between the time of a signed message and ours. */
 const toleranceSeconds = 300
 
-/** Whether a time in seconds is that of a message that was just sent. */
+/** Returns true if a time in seconds is that of a message that was just sent. */
 export function isFresh(timestamp: unknown, now: Date): boolean {
   const seconds = Number(timestamp)
   return Number.isFinite(seconds) && Math.abs(now.getTime() / 1000 - seconds) <= toleranceSeconds

@@ -1,6 +1,6 @@
 import { type KeyObject, sign } from 'node:crypto'
 
-/** A JWT signed with a private key (RFC 7519), as providers take it for a proof of who asks. */
+/** Signs a JWT with a private key (RFC 7519), which providers accept as proof of the caller. */
 export function signJwt(
   algorithm: 'ES256' | 'RS256',
   key: KeyObject,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { splitStatements } from './sql-statements.ts'
 
-describe('the statements of a script', () => {
+describe('statements of a script', () => {
   test.each<[what: string, script: string, statements: string[]]>([
     ['nothing', ' \n-- only ; a comment\n/* and ; another */ ;; ', []],
     ['two, the last without an end', 'select 1; select 2', ['select 1', 'select 2']],
@@ -52,12 +52,12 @@ describe('the statements of a script', () => {
     ])
   })
 
-  test('know their last parameter, which strings, comments and names do not have', () => {
+  test('know their last parameter, and ignore strings, comments and names', () => {
     const script = 'select $2, $1; select \'$3\', a$4, "$5", $q$ $6 $q$ -- $7\n; select $1::text'
     expect(splitStatements(script).map(({ parameters }) => parameters)).toEqual([2, 0, 1])
   })
 
-  test('hold the whole of any script, but for blanks, comments and the semicolons between them', () => {
+  test('contain the whole script, except for blanks, comments and the semicolons between them', () => {
     const piece = fc.constantFrom(
       "'",
       '"',

@@ -1,22 +1,22 @@
-/** One statement of a script, without the semicolon that ends it. */
+/** Statement of a script, without its semicolon. */
 export interface SqlStatement {
   readonly text: string
-  /** Where it begins in the script. */
+  /** Offset in the script. */
   readonly start: number
   /** Line of the script where it begins, from 1. */
   readonly line: number
-  /** Its first words in lower case: `create`, `or`, `replace`, `function`. */
+  /** First words in lower case: `create`, `or`, `replace`, `function`. */
   readonly words: readonly string[]
   /** Number of its last parameter, 3 for `$3`; 0 without any. */
   readonly parameters: number
 }
 
-/** As many as tell statements apart. */
+/** Number of words that distinguish statements. */
 const keptWords = 6
 
 /**
- * What matters to where a statement ends (PostgreSQL, Lexical Structure). A quote that is never closed reaches to the
- * end, where PostgreSQL will complain of it.
+ * Pattern of the tokens that determine the end of a statement (PostgreSQL, Lexical Structure). A quote that is
+ * never closed extends to the end, where PostgreSQL will reject it.
  */
 const token = new RegExp(
   [
@@ -33,14 +33,14 @@ const token = new RegExp(
   'y',
 )
 
-/** A part of a script that means something: no blank and no comment. */
+/** Token of a script, other than blanks and comments. */
 export interface SqlToken {
   readonly kind: 'word' | 'string' | 'dollar' | 'parameter' | 'other'
   readonly text: string
   readonly start: number
 }
 
-/** @param from where a statement begins */
+/** Yields the tokens. @param from offset of a statement */
 export function* readTokens(script: string, from = 0): Generator<SqlToken> {
   let position = from
   while (position < script.length) {
@@ -63,8 +63,8 @@ export function* readTokens(script: string, from = 0): Generator<SqlToken> {
 }
 
 /**
- * Takes a script apart where psql does: not at a semicolon within quotes, comments, parentheses, or the body of a
- * function that begins with BEGIN ATOMIC.
+ * Splits a script where psql does. A semicolon within quotes, comments, parentheses, or the body of a function
+ * that begins with BEGIN ATOMIC, ends no statement.
  */
 export function splitStatements(script: string): SqlStatement[] {
   const statements: SqlStatement[] = []
@@ -127,7 +127,7 @@ function definesRoutine([create, ...rest]: readonly string[]): boolean {
   return create === 'create' && (kind === 'function' || kind === 'procedure')
 }
 
-/** Comments nest (PostgreSQL, Comments). */
+/** Returns the end of a comment. Comments nest (PostgreSQL, Comments). */
 function endOfComment(script: string, start: number): number {
   const edge = /\/\*|\*\//g
   edge.lastIndex = start

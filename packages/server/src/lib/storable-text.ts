@@ -1,9 +1,9 @@
-/** Whether PostgreSQL can hold the text: well-formed Unicode without NUL. */
+/** Returns true if PostgreSQL can store the text: well-formed Unicode without NUL. */
 export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** The same of every text and name within a value that was JSON. */
+/** Returns the same for every text and name within a JSON value. */
 export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorableText(value)
   if (typeof value !== 'object' || value === null) return true

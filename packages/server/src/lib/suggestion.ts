@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein'
 
-/** `; did you mean …?` with the nearest of the known names, unless none is near. */
+/** Returns `; did you mean …?` with the nearest of the known names, unless none is near. */
 export function suggestion(name: string, known: readonly string[]): string {
   if (known.length === 0) return ''
   const nearest = closest(name, known)

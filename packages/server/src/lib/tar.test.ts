@@ -18,7 +18,7 @@ function archive(files: readonly { path: string; content: string }[]): Buffer {
   ])
 }
 
-/** Cut into pieces that have nothing to do with blocks. */
+/** Cuts the bytes into pieces that are independent of blocks. */
 async function* inPieces(bytes: Buffer, length: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length)
 }
@@ -41,7 +41,7 @@ const files = [
 ]
 
 describe('tar', () => {
-  test.each([1, 100, 512, 100_000])('reads back what it wrote, in pieces of %i bytes', async (length) => {
+  test.each([1, 100, 512, 100_000])('reads its own output, in pieces of %i bytes', async (length) => {
     const entries = await readAll(archive(files), length)
     expect(entries.map(({ path, kind, content }) => ({ path, kind, content }))).toEqual([
       { path: 'postgres', kind: 'directory', content: '' },
@@ -49,7 +49,7 @@ describe('tar', () => {
     ])
   })
 
-  test('writes what tar reads', () => {
+  test('writes archives that tar reads', () => {
     const listed = execFileSync('tar', ['-tf', '-'], { input: archive(files), encoding: 'utf8' })
     expect(listed.trim().split('\n')).toEqual(['postgres/', ...files.map(({ path }) => path)])
   })
@@ -72,11 +72,11 @@ describe('tar', () => {
     ['is empty', () => Buffer.alloc(0)],
     ['has a changed header', (bytes: Buffer) => Buffer.concat([Buffer.from('X'), bytes.subarray(1)])],
     ['is something else', () => Buffer.from('no archive '.repeat(100))],
-  ])('refuses an archive that %s', async (_, damage) => {
+  ])('rejects an archive that %s', async (_, damage) => {
     await expect(readAll(damage(archive(files)))).rejects.toThrow(TarError)
   })
 
-  test('refuses links', async () => {
+  test('rejects links', async () => {
     const header = tarHeader({ path: 'link', kind: 'file', size: 0 }, modifiedAt)
     header.write('2', 156)
     // The sum grows by the difference of the digits.

@@ -1,4 +1,4 @@
-/** Archives in the ustar interchange format (POSIX.1-2008, pax). */
+/** Entry of an archive in the ustar interchange format (POSIX.1-2008, pax). */
 
 export interface TarEntry {
   readonly path: string
@@ -6,21 +6,21 @@ export interface TarEntry {
   readonly size: number
 }
 
-/** An entry that is being read; its body has to be read before the next entry. */
+/** Entry that is being read; its body has to be read before the next entry. */
 export interface TarReading extends TarEntry {
   readonly body: AsyncIterable<Buffer>
 }
 
-/** The text is no archive, or has an entry of another kind than files and directories. */
+/** Thrown when the data is no archive, or has an entry other than a file or directory. */
 export class TarError extends Error {
   override readonly name = 'TarError'
 }
 
 const blockBytes = 512
-/** Two empty blocks. */
+/** End of an archive: two empty blocks. */
 export const tarEnd = Buffer.alloc(2 * blockBytes)
 
-/** Position and length of the fields of a header. */
+/** Offset and length of the header fields. */
 const field = {
   name: [0, 100],
   mode: [100, 8],
@@ -34,7 +34,7 @@ const field = {
   prefix: [345, 155],
 } as const
 
-/** The header that goes before an entry's body. */
+/** Returns the header before an entry's body. */
 export function tarHeader({ path, kind, size }: TarEntry, modifiedAt: Date): Buffer {
   const header = Buffer.alloc(blockBytes)
   const { name, prefix } = splitPath(kind === 'directory' ? `${path}/` : path)
@@ -51,13 +51,13 @@ export function tarHeader({ path, kind, size }: TarEntry, modifiedAt: Date): Buf
   return header
 }
 
-/** What fills an entry's last block. */
+/** Returns the padding of an entry's last block. */
 export function tarPadding(size: number): Buffer {
   return Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes)
 }
 
 /**
- * Reads an archive with little memory, whatever the size of its entries.
+ * Reads an archive with little memory, for entries of any size.
  *
  * @throws TarError when it is damaged or ends early
  */
@@ -67,7 +67,7 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
     for (;;) {
       const header = await source.take(blockBytes)
       if (header.every((byte) => byte === 0)) {
-        // A failure of what the archive comes from may be all that follows.
+        // The rest may only be a failure of the archive's source.
         await source.drain()
         return
       }
@@ -82,7 +82,7 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
       }
       yield { ...entry, body: body() }
       for await (const _ of body()) {
-        // What the reader left.
+        // This skips the rest that the reader has not read.
       }
       await source.take(tarPadding(entry.size).length)
     }
@@ -106,13 +106,13 @@ function parseHeader(header: Buffer): TarEntry {
   return { path, kind: 'file', size: readSize(header) }
 }
 
-/** The sum of the header's bytes, with blanks for the sum itself. */
+/** Returns the sum of the header's bytes, with blanks for the sum itself. */
 function checksumOf(header: Buffer): number {
   const [start, length] = field.checksum
   return header.reduce((sum, byte, at) => sum + (at >= start && at < start + length ? 0x20 : byte), 0)
 }
 
-/** Sizes of 8 GiB and more do not fit in octal digits: a set high bit says that the number is binary. */
+/** Writes a size. Sizes of 8 GiB and more do not fit in octal digits: a set high bit marks a binary number. */
 function writeSize(header: Buffer, size: number): void {
   const [start] = field.size
   if (size < 8 ** 11) {
@@ -135,7 +135,7 @@ function octal(value: number, digits: number): string {
   return value.toString(8).padStart(digits, '0')
 }
 
-/** A name has 100 bytes, the directories before it 155. */
+/** Splits a path into a name of at most 100 bytes and directories of at most 155. */
 function splitPath(path: string): { name: string; prefix: string } {
   if (Buffer.byteLength(path) <= field.name[1]) return { name: path, prefix: '' }
   for (let at = path.indexOf('/'); at > 0 && at < path.length - 1; at = path.indexOf('/', at + 1)) {
@@ -147,7 +147,7 @@ function splitPath(path: string): { name: string; prefix: string } {
   throw new TarError(`${path} is too long a name`)
 }
 
-/** Bytes as they are asked for. */
+/** Source that returns bytes on request. */
 class Source {
   readonly #chunks: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)
@@ -156,7 +156,7 @@ class Source {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** So many bytes, and no fewer. */
+  /** Returns exactly so many bytes. */
   async take(count: number): Promise<Buffer> {
     const parts: Buffer[] = []
     for (let left = count; left > 0; ) {
@@ -167,7 +167,7 @@ class Source {
     return Buffer.concat(parts)
   }
 
-  /** At least one byte, and no more than so many. */
+  /** Returns at least one byte, and at most so many. */
   async takeSome(most: number): Promise<Buffer> {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#chunks.next()
@@ -184,7 +184,7 @@ class Source {
     for (let { done } = await this.#chunks.next(); done !== true; ) ({ done } = await this.#chunks.next())
   }
 
-  /** Lets go of where the bytes come from. */
+  /** Closes the source of the bytes. */
   async close(): Promise<void> {
     await this.#chunks.return?.()
   }

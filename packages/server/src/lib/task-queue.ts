@@ -1,14 +1,14 @@
-/** Runs tasks one after the other, in the order in which they were added. */
+/** Queue that runs tasks one at a time, in the order in which they were added. */
 export class TaskQueue {
   #last: Promise<unknown> = Promise.resolve()
   #size = 0
 
-  /** Tasks that have not ended: the one that runs and those that wait for it. */
+  /** Number of unfinished tasks: the running one and the waiting ones. */
   get size(): number {
     return this.#size
   }
 
-  /** Runs the task after those before it, whether they fail or not. */
+  /** Runs the task after earlier ones, whether they fail or not. */
   add<Result>(task: () => Promise<Result> | Result): Promise<Result> {
     this.#size += 1
     const running = this.#last.then(task).finally(() => {
@@ -18,7 +18,7 @@ export class TaskQueue {
     return running
   }
 
-  /** The tasks added from now on also run after those of the other queue so far. */
+  /** Makes the tasks that are added from now on run after the present ones of the other queue, too. */
   follow(other: TaskQueue): void {
     this.#last = Promise.all([this.#last, other.#last])
   }

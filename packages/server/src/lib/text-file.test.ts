@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeText, readTextFile } from './text-file.ts'
 
 describe('text files', () => {
-  test('are UTF-8, with a byte order mark or without', () => {
+  test('are UTF-8, with or without a byte order mark', () => {
     expect(decodeText(Buffer.from('\uFEFFé\n😀'), 'a.sql')).toBe('é\n😀')
   })
 
@@ -11,11 +11,11 @@ describe('text files', () => {
     ['NUL', Buffer.from('select 1;\nselect\0 2;\nselect 3'), 2],
     ['UTF-16', Buffer.from('\uFEFFselect 1', 'utf16le'), 1],
     ['a sequence that ends too early', Buffer.from([0x61, 0x0a, 0xc3]), 2],
-  ])('of %s are refused with the line', (_what, bytes, line) => {
+  ])('of %s are rejected with the line', (_what, bytes, line) => {
     expect(() => decodeText(bytes, 'a.sql')).toThrow(`a.sql:${line}: expected UTF-8 text without NUL`)
   })
 
-  test('that are a directory are refused', () => {
+  test('are rejected when they are a directory', () => {
     expect(() => readTextFile(import.meta.dirname, 'a.sql')).toThrow('cannot read a.sql: EISDIR')
   })
 })

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { messageOf, OperatorError } from './errors.ts'
 
 /**
- * The text of a file that an operator has written, without a byte order mark.
+ * Reads a text file that an operator has written, without a byte order mark.
  *
  * @param shown the path in messages
- * @throws OperatorError when it cannot be read or is no text
+ * @throws OperatorError when it cannot be read or is not text
  */
 export function readTextFile(path: string, shown = path): string {
   let bytes: Buffer
@@ -19,7 +19,8 @@ export function readTextFile(path: string, shown = path): string {
 }
 
 /**
- * Pure. What is not UTF-8 would otherwise be stored with U+FFFD in its place, and PostgreSQL has no NUL in texts.
+ * Decodes UTF-8. Invalid bytes would otherwise be stored as U+FFFD, and PostgreSQL cannot store NUL in text.
+ * Pure.
  *
  * @throws OperatorError with the line, from 1
  */

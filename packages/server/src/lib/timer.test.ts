@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { whenLate } from './timer.ts'
 
-/** Answers each request as soon as it comes, on a thread of its own, and says when it has. */
+/** Server that responds to each request at once, on a thread of its own, and then signals it. */
 const echo = `
   const { parentPort, workerData } = require('node:worker_threads')
   const server = require('node:net').createServer((socket) => {
@@ -16,7 +16,7 @@ const echo = `
   })
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
 
-test('what came while the process was busy is not late', async () => {
+test('timer › does not call late what arrived while the process was blocked', async () => {
   const hasAnswered = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(echo, { eval: true, workerData: hasAnswered })
   const [port] = await once(worker, 'message')
@@ -29,7 +29,7 @@ test('what came while the process was busy is not late', async () => {
     outcomes.push('answered')
   })
   socket.write('x')
-  // Busy until the answer is there and the delay is over.
+  // The process blocks until the response has arrived and the delay is over.
   Atomics.wait(hasAnswered, 0, 0)
   for (const since = performance.now(); performance.now() - since < 5; );
   await answered
@@ -39,7 +39,7 @@ test('what came while the process was busy is not late', async () => {
   await worker.terminate()
 })
 
-test('what does not come is late, once, and not after it was cancelled', async () => {
+test('timer › calls late once when nothing arrives, and never after a cancellation', async () => {
   const outcomes: string[] = []
   const cancel = whenLate(1, () => outcomes.push('cancelled'))
   whenLate(2, () => outcomes.push('late'))

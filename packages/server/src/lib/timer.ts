@@ -1,8 +1,8 @@
-/** Durations and delays, which changes of the wall clock do not touch; tests plug in their own. */
+/** Source of durations and delays, which are independent of the wall clock; tests inject their own. */
 export interface Timer {
-  /** Milliseconds since some fixed moment. */
+  /** Returns the milliseconds since some fixed moment. */
   now(): number
-  /** Runs the work later, without keeping the process alive for it. @returns what cancels it */
+  /** Runs the work later, without keeping the process alive for it. @returns a function that cancels it */
   after(delayMs: number, work: () => void): () => void
 }
 
@@ -15,10 +15,10 @@ export const systemTimer: Timer = {
 }
 
 /**
- * Runs the work unless what is waited for comes within the delay and cancels it. To a process that was busy throughout
- * the delay nothing is late before it has read what came meanwhile: Node runs due timers before it reads sockets.
+ * Runs the work unless an event within the delay cancels it. In a process that was blocked throughout the
+ * delay, nothing is late before it has read its sockets. Node runs due timers before it reads them.
  *
- * @returns what cancels it
+ * @returns a function that cancels it
  */
 export function whenLate(delayMs: number, work: () => void, timer: Timer = systemTimer): () => void {
   let isCancelled = false

@@ -4,23 +4,24 @@ import { createToken, hashToken, isToken } from './tokens.ts'
 
 const prefix = 'basalt_at_'
 
-describe('a token', () => {
-  test('has prefix, secret and checksum, and never comes twice', () => {
+describe('token', () => {
+  test('has prefix, secret and checksum, and is unique', () => {
     const tokens = Array.from({ length: 500 }, () => createToken(prefix))
     for (const token of tokens) {
       expect(token).toMatch(/^basalt_at_[0-9A-Za-z]{49}$/)
       expect(isToken(prefix, token)).toBe(true)
     }
     expect(new Set(tokens).size).toBe(500)
-    // Every character of the alphabet occurs in every place but the first, which holds the highest of 256 bits.
-    const places = Array.from(
+    // Every character of the alphabet occurs at every position but the first, which contains the highest of 256
+    // bits.
+    const positions = Array.from(
       { length: 42 },
       (_, index) => new Set(tokens.map((token) => token[prefix.length + 1 + index])),
     )
-    for (const characters of places) expect(characters.size).toBeGreaterThan(50)
+    for (const characters of positions) expect(characters.size).toBeGreaterThan(50)
   })
 
-  test('is distinguished from one that was mistyped', () => {
+  test('is distinguished from a mistyped one', () => {
     const change = fc.record({ at: fc.nat(48), by: fc.constantFrom(...'09AZaz-_ \0') })
     fc.assert(
       fc.property(change, ({ at, by }) => {

@@ -4,7 +4,7 @@ import { Type } from './type.ts'
 
 type Factory = keyof typeof Type
 
-/** One schema of each factory, and how they are combined. */
+/** Schemas of each factory, and their combinations. */
 const makers: Readonly<Record<Exclude<Factory, 'IsOptional'>, (type: typeof Type) => object>> = {
   Array: (type) => type.Array(type.Integer(), { minItems: 1 }),
   Boolean: (type) => type.Boolean({ default: true }),
@@ -28,8 +28,8 @@ const makers: Readonly<Record<Exclude<Factory, 'IsOptional'>, (type: typeof Type
   Unsafe: (type) => type.Unsafe<'a'>(type.String({ pattern: '^a$' })),
 }
 
-describe('a schema', () => {
-  test.each(Object.entries(makers))('by Type.%s is the one that TypeBox makes', (_, make) => {
+describe('schema', () => {
+  test.each(Object.entries(makers))('of Type.%s equals that of TypeBox', (_, make) => {
     expect(JSON.stringify(make(Type))).toBe(JSON.stringify(make(TypeBox)))
   })
 

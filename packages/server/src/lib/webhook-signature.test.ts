@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isBrokenSecret, signatureHeaders } from './webhook-signature.ts'
 
-// The example of the Standard Webhooks libraries.
+// The secret is the example of the Standard Webhooks libraries.
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const parts = {
   id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -9,7 +9,7 @@ const parts = {
   body: '{"test": 2432232314}',
 }
 
-test('a secret of the standard signs as the standard says', () => {
+test('webhook signature › follows the standard for a secret of its format', () => {
   expect(signatureHeaders([secret], parts)).toEqual({
     'webhook-id': parts.id,
     'webhook-timestamp': '1614265330',
@@ -19,7 +19,7 @@ test('a secret of the standard signs as the standard says', () => {
   })
 })
 
-test('a plain secret signs with its bytes', () => {
+test('webhook signature › uses the bytes of a plain secret', () => {
   // RFC 4231, test case 2.
   const headers = signatureHeaders(['Jefe'], { ...parts, body: 'what do ya want for nothing?' })
   expect(headers['x-basalt-signature']).toBe(
@@ -27,17 +27,17 @@ test('a plain secret signs with its bytes', () => {
   )
 })
 
-test('without a secret nothing is signed', () => {
+test('webhook signature › is missing without a secret', () => {
   expect(signatureHeaders([undefined, 'before'], parts)).toEqual({
     'webhook-id': parts.id,
     'webhook-timestamp': '1614265330',
   })
 })
 
-test.each(['whsec_', 'whsec_@@@', 'whsec_a b'])('%s is broken', (text) => {
+test.each(['whsec_', 'whsec_@@@', 'whsec_a b'])('webhook secret › %s is malformed', (text) => {
   expect(isBrokenSecret(text)).toBe(true)
 })
 
-test.each([secret, 'anything', 'whsec'])('%s is not', (text) => {
+test.each([secret, 'anything', 'whsec'])('webhook secret › %s is well-formed', (text) => {
   expect(isBrokenSecret(text)).toBe(false)
 })

@@ -1,21 +1,22 @@
 import { createHmac } from 'node:crypto'
 
-/** What Standard Webhooks calls its own form of secrets. */
+/** Prefix of secrets in the format of Standard Webhooks. */
 const standardPrefix = 'whsec_'
 
 export interface SignedParts {
-  /** `webhook-id`, the same for every attempt. */
+  /** Value of `webhook-id`, the same for every attempt. */
   readonly id: string
-  /** When this attempt is made. */
+  /** Time of this attempt. */
   readonly at: Date
-  /** Exactly what is sent. */
+  /** Body exactly as it is sent. */
   readonly body: string
 }
 
 /**
- * The headers that let a receiver know message and sender; without a secret only the message.
+ * Returns the headers by which a receiver verifies message and sender. Without a secret they identify only the
+ * message.
  *
- * @param secrets the one in force, and the one before it while that still signs
+ * @param secrets the current one, and the previous one while that still signs
  */
 export function signatureHeaders(
   [secret, previous = secret]: readonly [string | undefined, (string | undefined)?],
@@ -35,14 +36,14 @@ export function signatureHeaders(
   }
 }
 
-/** Whether the secret claims to be of the standard's form and is not. */
+/** Returns true if the secret has the prefix of the standard's format and is malformed. */
 export function isBrokenSecret(secret: string): boolean {
   if (!secret.startsWith(standardPrefix)) return false
   const encoded = secret.slice(standardPrefix.length)
   return encoded === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)
 }
 
-/** `whsec_` and base64, or any text. */
+/** Returns the key of a secret: `whsec_` and base64, or any text. */
 function standardKey(secret: string): Buffer {
   return secret.startsWith(standardPrefix)
     ? Buffer.from(secret.slice(standardPrefix.length), 'base64')

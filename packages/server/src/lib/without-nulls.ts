@@ -5,7 +5,7 @@ export type RowOf<Value> = {
     : Value[Name]
 }
 
-/** Returns the object of a row: members that are null are absent. */
+/** Returns the object of a row without the members that are null. */
 export function withoutNulls<Value extends object>(row: RowOf<Value>): Value {
   // Only optional members can be null.
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Value

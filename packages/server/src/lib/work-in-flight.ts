@@ -3,12 +3,12 @@ export class WorkInFlight {
   readonly #stopping = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
-  /** Aborted when the server stops. */
+  /** Signal that is aborted when the server stops. */
   get signal(): AbortSignal {
     return this.#stopping.signal
   }
 
-  /** Adds work until it has ended. */
+  /** Tracks work until it has ended. */
   add<Result>(running: Promise<Result>): Promise<Result> {
     const end = () => this.#running.delete(running)
     this.#running.add(running)
