@@ -7,8 +7,8 @@ import { readMigrationFiles } from './migrations/files.ts'
 import { readStatus } from './migrations/status.ts'
 
 /**
- * Applies the pending migrations of a project. Outside of development, unless it is configured, it says in the log that
- * there are some.
+ * Applies the pending migrations of a project. Outside of development, unless it is configured, it only logs
+ * that migrations are pending.
  *
  * @throws OperatorError
  */
@@ -29,7 +29,7 @@ export async function migrateAtStart(
     })
     return
   }
-  // false: they are applied by another command, which says so.
+  // With false another command applies them, and reports that.
   if (choice === false) return
   const { pending } = await readStatus(database.system, files)
   if (pending.length > 0) {

@@ -9,34 +9,35 @@ import { systemClock } from '../../lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import type { ProjectSections } from '../config.ts'
 
-/** Databases beside the one of the configuration: its branches. */
+/** Branches of the configured database, each a database of its own. */
 export interface Branches extends AsyncDisposable {
-  /** By the part of the name after that of the database. */
+  /** Lists the branches, by the suffix of the database name. */
   list(): Promise<string[]>
-  /** An empty one. @throws OperatorError */
+  /** Creates an empty branch. @throws OperatorError */
   create(branch: string): Promise<void>
   /**
-   * One with everything that the database has.
+   * Creates a branch with everything in the database.
    *
-   * @param interrupt whether to end sessions in the database, which copying needs to itself; they can reconnect at once
-   * @throws OperatorError that names who uses the database
+   * @param interrupt whether to end sessions in the database, which must have none during the copy; they can
+   * reconnect at once
+   * @throws OperatorError that names the users of the database
    */
   copy(branch: string, interrupt: boolean): Promise<void>
   drop(branch: string): Promise<void>
-  /** Drops what commands that were killed have left of {@link throwAwayName}. */
+  /** Drops leftovers of killed commands, which are named by {@link throwAwayName}. */
   dropForgotten(): Promise<void>
 }
 
 const throwAwayPattern = /^tmp_([0-9a-z]+)_[0-9a-f]{8}$/
-/** No command works on one for so long. */
+/** Age of a leftover: no command works on a branch for so long. */
 const forgottenMs = 24 * 3600 * 1000
 
-/** The name of a branch that its command drops. */
+/** Returns the name of a branch that its command drops. */
 export function throwAwayName(now: Date): string {
   return `tmp_${now.getTime().toString(36)}_${randomBytes(4).toString('hex')}`
 }
 
-/** The configuration of a branch. */
+/** Returns the configuration of a branch. */
 export function onBranch<Sections extends ProjectSections>(config: Sections, branch: string): Sections {
   return { ...config, database: { ...config.database, branch } }
 }
@@ -61,7 +62,7 @@ export async function openBranches(config: ProjectSections): Promise<Branches> {
       runAlone(connection, sql`create database ${nameOf(branch)} template template0`, branch),
     async copy(branch, interrupt) {
       if (!interrupt) await requireNoSessions(connection)
-      // The files are copied as they are: no write-ahead log of a whole database.
+      // The files are copied as they are, without a write-ahead log of a whole database.
       const statement = sql`create database ${nameOf(branch)} template ${sql.id(database)} strategy file_copy`
       const copying = runAlone(connection, statement, branch)
       await (interrupt ? Promise.all([copying, endSessions(base, connection.backendPid, copying)]) : copying)
@@ -93,7 +94,11 @@ async function runAlone(connection: Connection, statement: Sql, branch: string):
   }
 }
 
-/** Asked before, because PostgreSQL waits five seconds for the sessions to end. @throws OperatorError */
+/**
+ * Rejects a database with sessions before PostgreSQL waits five seconds for their end.
+ *
+ * @throws OperatorError
+ */
 async function requireNoSessions(connection: Connection): Promise<void> {
   const users = await queryableOn(connection).many<{ name: string }>(sql`
     select distinct coalesce(nullif(application_name, ''), 'a session without a name') as name
@@ -103,7 +108,7 @@ async function requireNoSessions(connection: Connection): Promise<void> {
   if (users.length > 0) throw new DatabaseInUse(users.map(({ name }) => name))
 }
 
-/** Only a database without sessions can be copied. */
+/** Thrown when a database has sessions: only one without any can be copied. */
 export class DatabaseInUse extends OperatorError {
   constructor(users: readonly string[]) {
     super(
@@ -114,8 +119,9 @@ export class DatabaseInUse extends OperatorError {
 }
 
 /**
- * Ends sessions for as long as the copy waits for them. Those that begin meanwhile wait for its lock on the database; one that was
- * quicker than the lock is ended in the next round. From a session in another database: it would be in the way itself.
+ * Ends sessions for as long as the copy waits for them. Sessions that begin meanwhile wait for its lock on the
+ * database; one that was quicker than the lock is ended in the next round. It runs in another database, because
+ * its own session would block the copy.
  */
 async function endSessions(
   config: ProjectSections,

@@ -7,11 +7,11 @@ import { compareSchemas, describeChange, readSchema, type SchemaChange } from '.
 import { withReplayed } from './replay.ts'
 
 export interface SchemaDiff {
-  /** From what the migrations make to what the database has. */
+  /** Changes from the result of the migrations to the database. */
   readonly changes: readonly SchemaChange[]
   /** Objects of the database of kinds that are not compared. */
   readonly unseen: readonly { readonly kind: string; readonly name: string }[]
-  /** What is not compared in any database. */
+  /** Kinds of objects that are never compared. */
   readonly notCompared: readonly string[]
 }
 
@@ -33,7 +33,7 @@ function readAll(database: SystemDatabase) {
   })
 }
 
-/** For people. */
+/** Formats the difference for people. */
 export function describeDiff({ changes, unseen, notCompared }: SchemaDiff): string {
   const lines = [
     ...(changes.length === 0 ? ['no difference from the migrations'] : changes.map(describeChange)),

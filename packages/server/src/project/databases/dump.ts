@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 
 export interface DumpOptions {
-  /** pg_dump's `--dbname`. */
+  /** Value of pg_dump's `--dbname`. */
   readonly connection: string
   /** Major version of the server. */
   readonly serverMajor: number
@@ -14,10 +14,10 @@ export interface DumpOptions {
 }
 
 /**
- * Writes what makes the schema anew, by PostgreSQL's own pg_dump, which knows every kind of object; the embedded
- * PostgreSQL brings none.
+ * Writes the statements that recreate the schema. PostgreSQL's own pg_dump knows every kind of object. The
+ * embedded PostgreSQL does not contain it.
  *
- * @throws OperatorError when there is no pg_dump, or one older than the server, which it refuses
+ * @throws OperatorError when pg_dump is missing, or older than the server, which it rejects
  */
 export async function dumpSchema(options: DumpOptions): Promise<void> {
   const { connection, serverMajor, withRows, program, env, output } = options

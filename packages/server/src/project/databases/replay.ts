@@ -12,12 +12,12 @@ import { applyMigrations } from '../migrations/apply.ts'
 import { type MigrationFile, refuseTransactionControl } from '../migrations/files.ts'
 import { type Branches, onBranch, openBranches, throwAwayName } from './copies.ts'
 
-/** A database of its own, which is dropped when it is disposed of. */
+/** Temporary database, which is dropped on disposal. */
 export interface ThrowAwayBranch<Sections extends ProjectSections> extends AsyncDisposable {
   readonly config: Sections
 }
 
-/** @param make creates it; an empty one unless given */
+/** Opens a temporary branch. @param make creates it; an empty one by default */
 export async function openThrowAwayBranch<Sections extends ProjectSections>(
   config: Sections,
   make: (branches: Branches, branch: string) => Promise<void> = (branches, branch) => branches.create(branch),
@@ -29,7 +29,7 @@ export async function openThrowAwayBranch<Sections extends ProjectSections>(
   return {
     config: onBranch(config, branch),
     async [Symbol.asyncDispose]() {
-      // A session of its own: one that was held until now may have been ended by a copy of the database.
+      // It opens a session of its own, because a copy of the database may have ended an earlier one.
       await using current = await openBranches(config)
       await current.drop(branch)
     },
@@ -53,7 +53,7 @@ export async function withReplayed<Result>(
   }
 }
 
-/** Runs the statements of a file in one transaction. @returns their number, 0 when there is no such file */
+/** Runs the statements of a file in one transaction. @returns their number, 0 when the file is missing */
 export async function runFile({ aside }: Pick<Database, 'aside'>, path: string): Promise<number> {
   if (!existsSync(path)) return 0
   const name = basename(path)

@@ -8,7 +8,7 @@ import { applyMigrations } from '../migrations/apply.ts'
 import type { MigrationFile } from '../migrations/files.ts'
 import { runFile } from './replay.ts'
 
-/** @throws OperatorError unless the database may lose its rows */
+/** Rejects a database whose rows must not be lost. @throws OperatorError */
 export function requireDevelopment(config: ProjectSections, command: string): void {
   if (isDevelopment(config)) return
   if (config.project.development && isReachedAtLoopback(config.server)) return
@@ -20,11 +20,15 @@ export function requireDevelopment(config: ProjectSections, command: string): vo
 
 export interface Reset {
   readonly applied: readonly string[]
-  /** Statements of the seed. */
+  /** Number of statements in the seed. */
   readonly seeded: number
 }
 
-/** Empties the database, accounts included, and makes it anew from migrations and seed. @throws OperatorError */
+/**
+ * Empties the database, including accounts, and recreates it from migrations and seed.
+ *
+ * @throws OperatorError
+ */
 export async function resetDatabase(
   config: ProjectSections,
   files: readonly MigrationFile[],
@@ -48,7 +52,7 @@ async function dropEverything(config: ProjectSections): Promise<void> {
     const servers = await queryableOn(connection).count(sql`
       select from pg_stat_activity
       where datname = current_database() and starts_with(application_name, 'basalt start')`)
-    // What a server knows of accounts and sessions would be of another database.
+    // The server's knowledge of accounts and sessions would be that of another database.
     if (servers > 0) throw new OperatorError('a server runs on the database: stop it first')
     await inTransaction(connection, async (transaction) => {
       const schemas = await transaction.many<{ nspname: string }>(sql`

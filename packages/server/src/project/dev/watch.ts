@@ -1,22 +1,23 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files, and folders of files, that do not have to exist. */
+/** Files, and folders of files, which need not exist. */
 export interface Watched {
   readonly files: readonly string[]
   readonly folders: readonly string[]
 }
 
 /**
- * How often the files are looked at. A few dozen of them take less than a millisecond, and a look misses nothing that
- * editors do to replace a file, on any file system.
+ * Interval at which the files are checked. Checking a few dozen takes less than a millisecond. It misses no way
+ * in which editors replace a file, on any file system.
  */
-const lookMs = 100
+const checkMs = 100
 
 /**
- * Calls with the paths that have changed, all of them at first; once at a time, and again for what changes meanwhile.
+ * Calls the listener with the changed paths, at first with all of them. Calls do not overlap; changes during a
+ * call cause another one.
  *
- * @returns stops, and waits for a call in flight
+ * @returns a function that stops, and waits for a call in flight
  */
 export function watchFiles(
   watched: Watched,
@@ -24,7 +25,7 @@ export function watchFiles(
 ): () => Promise<void> {
   let known = new Map<string, string>()
   let calling: Promise<void> | undefined
-  const look = () => {
+  const check = () => {
     if (calling !== undefined) return
     const found = readVersions(watched)
     const paths = [...new Set([...known.keys(), ...found.keys()])]
@@ -35,8 +36,8 @@ export function watchFiles(
       calling = undefined
     })
   }
-  const timer = setInterval(look, lookMs)
-  look()
+  const timer = setInterval(check, checkMs)
+  check()
   return async () => {
     clearInterval(timer)
     await calling
@@ -57,7 +58,7 @@ function listFolder(folder: string): string[] {
   try {
     return readdirSync(folder).map((name) => join(folder, name))
   } catch {
-    // It may be made later.
+    // The folder may be created later.
     return []
   }
 }

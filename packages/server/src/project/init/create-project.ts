@@ -6,14 +6,14 @@ import { firstMigration, projectFiles } from './templates.ts'
 
 export interface CreatedProject {
   readonly directory: string
-  /** Paths below it. */
+  /** Paths of the created files, relative to the directory. */
   readonly created: readonly string[]
-  /** Those that were there and are as they were. */
+  /** Paths of existing files, which were not changed. */
   readonly kept: readonly string[]
 }
 
 /**
- * Writes the files of a project that are missing; what is there is never changed.
+ * Writes the missing files of a project, and never changes an existing one.
  *
  * @throws OperatorError when the directory cannot be written
  */
@@ -37,7 +37,7 @@ export function createProject(directory: string, version: string, now: Date): Cr
   return { directory, created, kept }
 }
 
-/** Whether it was not there yet. */
+/** Writes a file unless it exists. Returns true if it wrote the file. */
 function writeNew(path: string, content: string): boolean {
   try {
     mkdirSync(dirname(path), { recursive: true })
@@ -57,7 +57,7 @@ function listScripts(folder: string): string[] {
   }
 }
 
-/** As npm accepts it (docs.npmjs.com, package.json, name). */
+/** Returns a name that npm accepts (docs.npmjs.com, package.json, name). */
 function packageName(directory: string): string {
   const name = basename(resolve(directory))
     .toLowerCase()

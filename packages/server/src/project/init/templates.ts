@@ -1,4 +1,7 @@
-/** The files of a new project by their path, before its first migration has a time. */
+/**
+ * Returns the files of a new project by their path, except for its first migration, whose name contains the
+ * time.
+ */
 export function projectFiles(name: string, version: string): Readonly<Record<string, string>> {
   return {
     'basalt.toml': configuration,
@@ -10,10 +13,10 @@ export function projectFiles(name: string, version: string): Readonly<Record<str
   }
 }
 
-/** What a project begins with that has no migrations yet. */
+/** First migration of a project without any. */
 export const firstMigration = {
   title: 'create_todo',
-  content: `-- The first table, to be kept or replaced. Everybody sees and changes what is theirs.
+  content: `-- The first table. Keep it or replace it. Users see and change only their own rows.
 create table todo (
   id bigint generated always as identity primary key,
   owner_id uuid not null default basalt.user_id() references basalt.users on delete cascade,
@@ -28,7 +31,7 @@ create policy own on todo
   using (owner_id = basalt.user_id())
   with check (owner_id = basalt.user_id());
 `,
-  policies: `# Who sees and changes which rows of todo: \`basalt policy test\` runs these cases.
+  policies: `# Cases for the policies of todo. \`basalt policy test\` runs them.
 
 setup = """
 insert into todo (owner_id, title) values (:'alice', 'water the plants'), (:'bob', 'buy bread');
@@ -65,26 +68,26 @@ refused = true
 `,
 } as const
 
-const configuration = `# Every key: https://github.com/basaltdb/basalt (docs/generated/configuration.md), or \`npx basalt config\`.
-# Secrets belong into the environment, such as BASALT_AUTH_JWT_SECRET.
+const configuration = `# All keys: https://github.com/basaltdb/basalt (docs/generated/configuration.md), or \`npx basalt config\`.
+# Secrets belong in the environment, such as BASALT_AUTH_JWT_SECRET.
 
 [server]
 port = 8090
 
 [database]
-# Tables without row-level security are kept from everybody but administrators.
+# Only administrators can access tables without row-level security.
 require_rls = true
 
 [project]
-# \`basalt dev\` writes it; \`createClient<Database>\` of @basaltdb/client takes its types.
+# \`basalt dev\` writes this file. \`createClient<Database>\` of @basaltdb/client uses its types.
 types = "types/database.ts"
 `
 
-const seed = `-- Rows for development, run by \`basalt db seed\` and \`basalt dev\`. It runs again and again: write
+const seed = `-- Rows for development. \`basalt db seed\` and \`basalt dev\` run this file repeatedly: write
 -- \`on conflict do nothing\`.
 `
 
-/** `schema/current.sql` without a change. */
+/** Content of `schema/current.sql` without a change. */
 export const emptyCurrent = `-- The change you work on. \`basalt dev\` applies this file whenever it is saved, so every statement has to work twice:
 -- \`create table if not exists\`, \`create or replace function\`, \`drop policy if exists\` before \`create policy\`.
 -- \`basalt migrate commit NAME\` makes a migration of it and empties it.
@@ -97,23 +100,23 @@ const ignored = `node_modules/
 
 const agents = `# Conventions of this project
 
-The backend is Basalt: PostgreSQL with row-level security, served as REST collections. There is no server code here; the
-schema is the program.
+The backend is Basalt: PostgreSQL with row-level security, served as REST collections. There is no server code here: the
+schema defines the API.
 
-- \`migrations/\`: SQL files, applied in the order of their names, each once. Never change one that was applied: make
-  another by \`npx basalt migrate new NAME\`. Each is one transaction; \`create index concurrently\` needs a file of its own
+- \`migrations/\`: SQL files, applied once each, in the order of their names. Never change an applied file: create
+  another with \`npx basalt migrate new NAME\`. Each is one transaction; \`create index concurrently\` needs a file of its own
   that begins with \`-- basalt: no transaction\`.
-- \`schema/current.sql\`: the change in progress. Every statement works twice. \`npx basalt migrate commit NAME\` freezes it.
-- Every table: \`alter table … enable row level security\` and policies, in the migration that creates it. Policies ask
+- \`schema/current.sql\`: the change in progress. Every statement must be repeatable. \`npx basalt migrate commit NAME\` makes it a migration.
+- Every table: \`alter table … enable row level security\` and policies, in the migration that creates it. Policies use
   \`basalt.user_id()\`, \`basalt.aal()\`, \`basalt.claims()\`.
-- \`tests/policies/\`: cases for every table, \`npx basalt policy scaffold TABLE\` writes a starter. Run
+- \`tests/policies/\`: cases for every table. \`npx basalt policy scaffold TABLE\` writes a starter. Run
   \`npx basalt policy test\` before every commit.
-- \`seed.sql\`: rows for development only; it works twice.
-- \`npx basalt migrate check\` before a deployment says which locks are taken, what is rewritten and who may do more.
-- Never \`npx basalt db reset\` anything but a database for development; it refuses others.
+- \`seed.sql\`: rows for development only. Every statement must be repeatable.
+- Before a deployment, \`npx basalt migrate check\` shows the locks, the rewritten tables and the new privileges.
+- Run \`npx basalt db reset\` only on a database for development. It refuses others.
 - Secrets are environment variables, never in basalt.toml.
 
-Commands of \`migrate\`, \`policy\` and \`db\` (but \`dump\`) take \`--json\`; exit codes: 0 done, 1 failed, 2 wrong usage.
+Commands of \`migrate\`, \`policy\` and \`db\` (except \`dump\`) accept \`--json\`. Exit codes: 0 done, 1 failed, 2 wrong usage.
 `
 
 function packageJson(name: string, version: string): string {

@@ -12,30 +12,30 @@ import { planMigrations, requireNoObstacle } from './plan.ts'
 import { recordChanges } from './recorded-schema.ts'
 import { applyWithoutTransaction } from './without-transaction.ts'
 
-/** What migrations need of an open database. */
+/** Parts of an open database that migrations use. */
 export type MigrationDatabase = Pick<Database, 'aside' | 'openListener'>
 
 export interface ApplyOptions {
   readonly files: readonly MigrationFile[]
   readonly settings: MigrationSettings
-  /** Whether migrations run that are older than one that was applied. */
+  /** True if pending migrations may run that are older than an applied one. */
   readonly allowLate?: boolean
-  /** Whether the schema of now is recorded as that of the migrations, whatever else has changed it. */
+  /** True if the current schema is recorded as that of the migrations, whatever else has changed it. */
   readonly acceptDrift?: boolean
   readonly onApplied?: (applied: Applied) => void
-  /** An attempt that waited for a lock in vain. */
+  /** Runs after an attempt that could not get a lock. */
   readonly onRetry?: (message: string) => void
 }
 
 export interface Applied {
   readonly name: string
   readonly durationMs: number
-  /** 1 when no lock was in the way. */
+  /** Number of attempts: 1 without a lock conflict. */
   readonly attempts: number
 }
 
 /**
- * Applies what is pending, each file once, whatever number of nodes does this at the same time.
+ * Applies the pending migrations, each file once, on any number of concurrent nodes.
  *
  * @throws OperatorError
  */
@@ -63,7 +63,7 @@ export async function applyMigrations(
   }
 }
 
-/** undefined when nothing is pending. */
+/** Applies the next file; returns undefined when nothing is pending. */
 async function applyNext(
   database: MigrationDatabase,
   connection: Connection,
@@ -75,7 +75,7 @@ async function applyNext(
     if (outcome === undefined) return undefined
     if (outcome === 'retry') continue
     const { file } = outcome
-    // Found pending outside of the session that runs it: another node may be quicker.
+    // The file was found pending outside of the session that runs it, so another node may be quicker.
     if (!file.isTransaction && !(await applyAlone(database, file, options))) continue
     return { name: file.name, durationMs: Math.round(performance.now() - startedAt), attempts: attempt }
   }
@@ -89,7 +89,7 @@ function applyAlone(
   return applyWithoutTransaction(openListener, file, { files, settings, allowLate, onRetry })
 }
 
-/** Applies the next file if it is one transaction; otherwise only finds it. */
+/** Applies the next file if it is one transaction; otherwise it only finds the file. */
 async function attemptNext(
   connection: Connection,
   { files, settings, allowLate = false, onRetry }: ApplyOptions,
@@ -119,7 +119,7 @@ async function attemptNext(
   }
 }
 
-/** Runs the statements of a file in the transaction, and records that and what they have changed. */
+/** Runs the statements of a file in the transaction, and records the file and its changes. */
 export async function runAndRecord(
   connection: Connection,
   transaction: Queryable,
@@ -127,11 +127,11 @@ export async function runAndRecord(
   settings: MigrationSettings,
 ): Promise<void> {
   await insertStarted(transaction, file)
-  // To print policies their tables are locked, too.
+  // Printing policies locks their tables, too.
   await setTimeouts(transaction, settings, 'transaction')
   const before = await readSchema(transaction)
   for (const statement of file.statements) await runStatement(connection, statement)
-  // What the script has set must not outlast it.
+  // The settings of the script must not outlast it.
   await transaction.count(sql`reset role`)
   await transaction.count(sql`reset all`)
   await setTimeouts(transaction, settings, 'transaction')

@@ -12,11 +12,11 @@ import { planMigrations, requireNoObstacle } from './plan.ts'
 import { type Rehearsal, rehearse } from './rehearse.ts'
 
 export interface Checked extends Rehearsal {
-  /** What the pending migrations ran on: a copy with all rows, or the applied migrations on an empty database. */
+  /** Database for the pending migrations: a copy with all rows, or an empty one with the applied migrations. */
   readonly copy: 'database' | 'migrations'
 }
 
-/** @throws OperatorError when the migrations fail, or would be refused */
+/** Checks the pending migrations. @throws OperatorError when they fail, or would be rejected */
 export async function checkMigrations(
   config: ProjectSections,
   files: readonly MigrationFile[],
@@ -64,7 +64,7 @@ async function rehearseOn(
   }
 }
 
-/** For people. */
+/** Formats the result for people. */
 export function describeChecked({ copy, migrations, access, relations }: Checked): string {
   if (migrations.length === 0) return 'nothing is pending\n'
   const lines = migrations.flatMap(({ name, durationMs, locks, rewritten, breaks }) => [
@@ -94,7 +94,7 @@ function describeRelationChange(change: RelationChange): string[] {
   return [`warning: ${warning}`, ...(remedy === undefined ? [] : [`  ${remedy}`])]
 }
 
-/** For people: which name means what from then on, and what to add so that it does not. */
+/** Formats for people the new meaning of a name, and the addition that prevents it. */
 export function explainRelationChange({ collection, name, was, now, newName, keep }: RelationChange) {
   const means = now === null ? 'is no relation any more' : `follows ${now} from then on`
   const instead = newName === null ? '' : `, which is ${newName} then`

@@ -1,28 +1,28 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 
-/** What a statement takes from nodes and clients of the release before. */
+/** Loss for nodes and clients of the previous release. */
 export interface Break {
   readonly line: number
   readonly what: string
-  /** How to get there in two releases. */
+  /** Remedy in two releases. */
   readonly instead: string
 }
 
-/** A column of a relation that was there before the pending migrations. */
+/** Column of a relation that existed before the pending migrations. */
 export interface KnownColumn {
-  /** As statements write it. */
+  /** Name of the relation in statements. */
   readonly relation: string
   readonly column: string
   readonly type: string
-  /** Whether an insert that does not name it fails. */
+  /** True if an insert without it fails. */
   readonly needsValue: boolean
 }
 
-/** By the ids of relation and column, which a rename leaves. */
+/** Columns by the ids of relation and column, which survive renames. */
 export type KnownColumns = ReadonlyMap<string, ReadonlyMap<number, KnownColumn>>
 
-/** @param relations ids; all that are there unless given */
+/** Lists columns. @param relations ids; by default all existing ones */
 export async function listColumns(queryable: Queryable, relations?: Iterable<string>): Promise<KnownColumns> {
   const among = relations === undefined ? sql.empty : sql`and c.oid = any (${[...relations]}::oid[])`
   const rows = await queryable.many<
@@ -44,7 +44,7 @@ export async function listColumns(queryable: Queryable, relations?: Iterable<str
   )
 }
 
-/** What breaks between two states, of the same relations. Pure. */
+/** Finds losses between two states of the same relations. Pure. */
 export function compareColumns(before: KnownColumns, after: KnownColumns): Omit<Break, 'line'>[] {
   return [...before].flatMap(([oid, columns]) => {
     const now = after.get(oid)

@@ -11,8 +11,8 @@ import { inMigrationTransaction } from './lock.ts'
 import { recordChanges } from './recorded-schema.ts'
 
 /**
- * Makes a migration of the change in progress. A crash between the two writes leaves it in both places, where it works:
- * its statements work twice.
+ * Makes a migration of the change in progress. After a crash between the two writes it is in both files. That
+ * is harmless, because its statements may run twice.
  *
  * @returns the path of the migration
  * @throws OperatorError when there is nothing to commit
@@ -24,7 +24,7 @@ export function commitCurrent(
 ): string {
   const content = readTextFile(current)
   if (splitStatements(content).length === 0) throw new OperatorError(`${current} has no statement to commit`)
-  // What a migration may not have is refused before there is a file.
+  // Forbidden content is rejected before the file is written.
   parseMigration(current, content)
   const path = createMigrationFile(migrations, name, now, content.replace(emptyCurrent, ''))
   try {
@@ -37,10 +37,10 @@ export function commitCurrent(
 }
 
 /**
- * Applies the change in progress, in one transaction. What it changes counts as the project's, as it will when it is a
- * migration that finds everything done.
+ * Applies the change in progress in one transaction. Its changes count as the project's, because the migration
+ * will later find them done.
  *
- * @returns the number of its statements, 0 when there is no such file
+ * @returns the number of its statements, 0 when the file is missing
  * @throws OperatorError with the line that fails
  */
 export async function applyCurrent({ aside }: Pick<Database, 'aside'>, path: string): Promise<number> {

@@ -5,21 +5,25 @@ import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { type SqlStatement, splitStatements } from '../../lib/sql-statements.ts'
 import { readTextFile } from '../../lib/text-file.ts'
 
-/** A file of the migrations' folder. */
+/** File of the migrations folder. */
 export interface MigrationFile {
-  /** `20261122093000_add_todo.sql`: its time orders it, and the whole of it identifies it. */
+  /** Name such as `20261122093000_add_todo.sql`. Its time orders the file, and the whole name identifies it. */
   readonly name: string
   readonly checksum: string
-  /** Its text, with line feeds at the ends of lines. */
+  /** Text with line feeds at the ends of lines. */
   readonly content: string
   readonly statements: readonly SqlStatement[]
-  /** Whether its statements are one transaction. */
+  /** True if its statements are one transaction. */
   readonly isTransaction: boolean
 }
 
 const fileName = /^\d{14}_[a-z0-9][a-z0-9_-]*\.sql$/
 
-/** @throws OperatorError that names a file with another name, or one that cannot be run as it says */
+/**
+ * Reads the migrations.
+ *
+ * @throws OperatorError that names a file with an invalid name, or one that cannot run as it declares
+ */
 export function readMigrationFiles(folder: string): MigrationFile[] {
   return listNames(folder).map((name) => {
     if (!fileName.test(name)) {
@@ -31,7 +35,7 @@ export function readMigrationFiles(folder: string): MigrationFile[] {
   })
 }
 
-/** Sorted; none of a folder that does not exist. @throws OperatorError */
+/** Lists the names in order; empty for a missing folder. @throws OperatorError */
 export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -43,9 +47,9 @@ export function listNames(folder: string): string[] {
   }
 }
 
-/** Pure. @throws OperatorError */
+/** Parses a migration. Pure. @throws OperatorError */
 export function parseMigration(name: string, content: string): MigrationFile {
-  // What a checkout makes of line ends is no change.
+  // A checkout may convert line ends, which is no change.
   const script = content.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   const statements = splitStatements(script)
   const isTransaction = readDirectives(name, script, statements[0]?.line)
@@ -54,7 +58,7 @@ export function parseMigration(name: string, content: string): MigrationFile {
   return { name, checksum, content: script, statements, isTransaction }
 }
 
-/** `-- basalt: no transaction`, above the first statement. */
+/** Reads the directive `-- basalt: no transaction`, which must be above the first statement. */
 function readDirectives(name: string, script: string, firstLine = Number.POSITIVE_INFINITY): boolean {
   let isTransaction = true
   script.split('\n').forEach((text, index) => {
@@ -75,7 +79,7 @@ function readDirectives(name: string, script: string, firstLine = Number.POSITIV
   return isTransaction
 }
 
-/** What would end the transaction that makes the file whole. */
+/** Rejects statements that would end the transaction of the file. */
 export function refuseTransactionControl(name: string, statements: readonly SqlStatement[]): void {
   const found = statements.find(({ words: [first = '', second, third] }) => {
     if (['begin', 'commit', 'end', 'abort'].includes(first)) return true
@@ -90,7 +94,7 @@ export function refuseTransactionControl(name: string, statements: readonly SqlS
 }
 
 /**
- * Makes an empty migration that comes after all others.
+ * Creates an empty migration that follows all others.
  *
  * @returns its path
  * @throws OperatorError
@@ -101,7 +105,7 @@ export function createMigrationFile(folder: string, title: string, now: Date, co
   return path
 }
 
-/** The name of a migration that comes after all those. Pure. @throws OperatorError */
+/** Returns the name of a migration that follows the existing ones. Pure. @throws OperatorError */
 export function nameMigration(title: string, now: Date, existing: readonly string[]): string {
   const words = title
     .trim()
@@ -118,7 +122,7 @@ export function nameMigration(title: string, now: Date, existing: readonly strin
   return `${Math.max(time, newest + 1)}_${words.slice(0, 100)}.sql`
 }
 
-/** @throws OperatorError, when there is such a file, too */
+/** Writes a new file. @throws OperatorError, also when the file exists */
 export function writeNewFile(path: string, content: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true })

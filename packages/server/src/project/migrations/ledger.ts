@@ -3,11 +3,11 @@ import type { Queryable } from '../../database/system-database.ts'
 import type { SchemaObject } from '../schema/objects.ts'
 import type { MigrationFile } from './files.ts'
 
-/** A migration as the database knows it. */
+/** Migration in the database. */
 export interface LedgerRow {
   readonly name: string
   readonly checksum: string
-  /** Null of one without a transaction that was begun and not finished. */
+  /** Null for a migration without a transaction that has begun and not finished. */
   readonly applied_at: Date | null
   readonly started_at: Date
   readonly statements_done: number
@@ -20,13 +20,13 @@ export async function listLedger(queryable: Queryable): Promise<LedgerRow[]> {
     order by name collate "C"`)
 }
 
-/** What the migrations of the database say, begun ones included. */
+/** Lists the contents of the migrations in the database, including unfinished ones. */
 export async function listContents(queryable: Queryable): Promise<{ name: string; content: string }[]> {
   return await queryable.many<{ name: string; content: string }>(sql`
     select name, content from basalt.project_migrations order by name collate "C"`)
 }
 
-/** Whether it was not there yet. */
+/** Inserts a started migration. Returns true if it was new. */
 export async function insertStarted(
   queryable: Queryable,
   { name, checksum, content }: Pick<MigrationFile, 'name' | 'checksum' | 'content'>,
@@ -47,7 +47,7 @@ export async function updateProgress(
     update basalt.project_migrations set statements_done = ${statementsDone} where name = ${name}`)
 }
 
-/** Whether there is a row that was begun and not finished. */
+/** Finishes a migration. Returns true if it had begun and not finished. */
 export async function finish(queryable: Queryable, name: string, statementsDone: number): Promise<boolean> {
   return (
     (await queryable.count(sql`
@@ -57,7 +57,7 @@ export async function finish(queryable: Queryable, name: string, statementsDone:
   )
 }
 
-/** Forgets one that was begun and not finished. */
+/** Deletes a migration that has begun and not finished. */
 export async function deleteUnfinished(queryable: Queryable, name: string): Promise<boolean> {
   return (
     (await queryable.count(sql`
@@ -65,7 +65,7 @@ export async function deleteUnfinished(queryable: Queryable, name: string): Prom
   )
 }
 
-/** The schema as the migrations left it; undefined before the first one. */
+/** Returns the schema as the migrations left it; undefined before the first one. */
 export async function findRecordedSchema(queryable: Queryable): Promise<readonly SchemaObject[] | undefined> {
   const row = await queryable.maybeOne<{ objects: SchemaObject[] }>(
     sql`select objects from basalt.project_schema`,

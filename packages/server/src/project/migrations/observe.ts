@@ -6,7 +6,7 @@ import { type Answered, component } from '../../http/schemas.ts'
 import type { SqlStatement } from '../../lib/sql-statements.ts'
 import { Type } from '../../lib/type.ts'
 
-/** Lock as a transaction holds it until its end. */
+/** Lock that a transaction holds until its end. */
 export const HeldLock = component(
   'StructureLock',
   Type.Object({
@@ -19,18 +19,18 @@ export const HeldLock = component(
 )
 export type HeldLock = Answered<typeof HeldLock>
 
-/** Relations whose files were written anew, with what they have now. */
+/** Relation whose file was rewritten, with its present size. */
 export interface Rewritten {
   readonly relation: string
   readonly bytes: number
 }
 
-/** When and by which statement a relation that was there before got its strongest lock. */
+/** First acquisition of the strongest lock on a relation that existed before. */
 export interface LockAcquisition {
   readonly relation: string
   readonly mode: string
   readonly line: number
-  /** By `performance.now()`. */
+  /** Time by `performance.now()`. */
   readonly at: number
 }
 
@@ -40,7 +40,7 @@ export interface StatementHooks {
 }
 
 /**
- * Runs the statements in the transaction of the connection, and looks at its locks after each.
+ * Runs the statements in the transaction of the connection, and reads its locks after each.
  *
  * @param before is called before each, `after` when it has run
  */
@@ -70,7 +70,7 @@ export function describeLock({ relation, mode, line, at }: LockAcquisition, ende
   return { relation, mode, blocks: blockedBy(mode), heldMs: Math.round(endedAt - at), line }
 }
 
-/** Pure. */
+/** Finds the rewritten relations. Pure. */
 export function findRewritten(before: RelationFiles, after: RelationFiles): Rewritten[] {
   return [...after].flatMap(([relation, { filenode, bytes }]) => {
     const was = before.get(relation)
@@ -78,7 +78,10 @@ export function findRewritten(before: RelationFiles, after: RelationFiles): Rewr
   })
 }
 
-/** From weak to strong (PostgreSQL, Explicit Locking); the weaker ones block nothing but changes of the schema. */
+/**
+ * Lock modes from weak to strong (PostgreSQL, Explicit Locking). The weaker ones block nothing but changes of
+ * the schema.
+ */
 const modes = [
   'ShareUpdateExclusiveLock',
   'ShareLock',
@@ -107,7 +110,7 @@ async function listLocks(queryable: Queryable): Promise<{ relation: string; mode
     order by relation, array_position(${modes}, l.mode)`)
 }
 
-/** By relation, the file that has its rows, and its size. */
+/** File and size of each relation. */
 export type RelationFiles = ReadonlyMap<string, { readonly filenode: string; readonly bytes: string }>
 
 export async function listFiles(queryable: Queryable): Promise<RelationFiles> {

@@ -2,33 +2,33 @@ import { OperatorError } from '../../lib/errors.ts'
 import type { MigrationFile } from './files.ts'
 import type { LedgerRow } from './ledger.ts'
 
-/** How the files stand to what the database knows: a comparison of sets, so that none is ever skipped. */
+/** Comparison of the files with the ledger. It compares sets, so that no file is ever skipped. */
 export interface MigrationPlan {
-  /** In order. */
+  /** Pending files in order. */
   readonly pending: readonly MigrationFile[]
-  /** Neither applied nor in the way: files without a statement, which are still to be written. */
+  /** Names of files without a statement, which are neither applied nor an obstacle. */
   readonly empty: readonly string[]
-  /** Those of {@link pending} that are older than one that was applied. */
+  /** Files of {@link pending} that are older than an applied one. */
   readonly late: readonly MigrationFile[]
   readonly applied: readonly LedgerRow[]
-  /** The newest one applied. */
+  /** Name of the newest applied migration. */
   readonly newest: string | undefined
-  /** Applied, and not the same file any more. */
+  /** Names of applied migrations whose files have changed. */
   readonly changed: readonly string[]
-  /** Applied, and no file of the folder. */
+  /** Names of applied migrations without a file in the folder. */
   readonly missing: readonly string[]
-  /** Begun without a transaction, and not finished. */
+  /** Migrations without a transaction that have begun and not finished. */
   readonly interrupted: readonly Interrupted[]
 }
 
 export interface Interrupted {
   readonly name: string
   readonly statementsDone: number
-  /** Undefined when it is no file of the folder. */
+  /** Undefined when the folder has no such file. */
   readonly file: MigrationFile | undefined
 }
 
-/** Pure. */
+/** Compares the files with the ledger. Pure. */
 export function planMigrations(files: readonly MigrationFile[], ledger: readonly LedgerRow[]): MigrationPlan {
   const known = new Map(ledger.map((row) => [row.name, row]))
   const byName = new Map(files.map((file) => [file.name, file]))
@@ -59,7 +59,7 @@ export function planMigrations(files: readonly MigrationFile[], ledger: readonly
   }
 }
 
-/** Why the pending migrations are not applied, one line each. */
+/** Returns the reasons why the pending migrations are not applied, one line each. */
 export function findObstacles(plan: MigrationPlan, allowLate = false): string[] {
   return [
     ...plan.interrupted.map(describeInterrupted),
@@ -77,7 +77,7 @@ export function findObstacles(plan: MigrationPlan, allowLate = false): string[] 
   ]
 }
 
-/** @throws OperatorError with every obstacle */
+/** Rejects a plan with obstacles. @throws OperatorError with every obstacle */
 export function requireNoObstacle(plan: MigrationPlan, allowLate: boolean): void {
   const obstacles = findObstacles(plan, allowLate)
   if (obstacles.length > 0) throw new OperatorError(obstacles.join('\n  '))
@@ -85,10 +85,10 @@ export function requireNoObstacle(plan: MigrationPlan, allowLate: boolean): void
 
 function describeInterrupted({ name, statementsDone, file }: Interrupted): string {
   const next = file?.statements[statementsDone]
-  const place = next === undefined ? '' : ` before or in line ${next.line}, "${firstLine(next.text)}"`
+  const position = next === undefined ? '' : ` before or in line ${next.line}, "${firstLine(next.text)}"`
   const count = file === undefined ? String(statementsDone) : `${statementsDone} of ${file.statements.length}`
   return (
-    `${name} stopped after ${count} statements${place}: finish it or undo it by hand, then run ` +
+    `${name} stopped after ${count} statements${position}: finish it or undo it by hand, then run ` +
     `basalt migrate resolve ${name} --applied or --pending`
   )
 }

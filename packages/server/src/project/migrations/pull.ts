@@ -4,8 +4,8 @@ import { listNames, writeNewFile } from './files.ts'
 import { listContents } from './ledger.ts'
 
 /**
- * Writes the migrations of the database that are no files of the folder, such as those of a dashboard whose server has no
- * project. A file that is there stays as it is.
+ * Writes the migrations of the database that the folder lacks, such as those of a dashboard on a server without
+ * a project. It does not change existing files.
  *
  * @returns their paths
  * @throws OperatorError

@@ -8,7 +8,7 @@ import {
 } from '../schema/objects.ts'
 import { findRecordedSchema, recordSchema } from './ledger.ts'
 
-/** Records what a migration has changed, and nothing that was changed by hand before it. */
+/** Records the changes of a migration, and no earlier manual change. */
 export async function recordChanges(transaction: Queryable, before: readonly SchemaObject[]): Promise<void> {
   const after = await readSchema(transaction)
   const recorded = await findRecordedSchema(transaction)
@@ -18,7 +18,7 @@ export async function recordChanges(transaction: Queryable, before: readonly Sch
   )
 }
 
-/** What has changed since the last migration, other than by migrations; undefined before the first one. */
+/** Returns the changes since the last migration that no migration made; undefined before the first one. */
 export async function findDrift(transaction: Queryable): Promise<SchemaChange[] | undefined> {
   const recorded = await findRecordedSchema(transaction)
   return recorded === undefined ? undefined : compareSchemas(recorded, await readSchema(transaction))

@@ -21,7 +21,10 @@ import {
 export interface Rehearsed {
   readonly name: string
   readonly durationMs: number
-  /** The strongest lock on each relation that was there before; none are observed of a file without a transaction. */
+  /**
+   * Strongest lock on each relation that existed before. No locks are observed for a file without a
+   * transaction.
+   */
   readonly locks: readonly HeldLock[]
   readonly rewritten: readonly Rewritten[]
   readonly breaks: readonly Break[]
@@ -30,11 +33,11 @@ export interface Rehearsed {
 export interface Rehearsal {
   readonly migrations: readonly Rehearsed[]
   readonly access: readonly AccessChange[]
-  /** Names of `expand` and filters that mean something else afterwards. */
+  /** Names of `expand` and filters with a new meaning. */
   readonly relations: readonly RelationChange[]
 }
 
-/** Runs the files on a copy, and watches. @throws OperatorError with the line that fails */
+/** Runs the files on a copy, and observes their effects. @throws OperatorError with the line that fails */
 export async function rehearse(
   connection: Connection,
   files: readonly MigrationFile[],
@@ -52,7 +55,7 @@ export async function rehearse(
   return { migrations, access: compareAccess(before, after), relations }
 }
 
-/** @param known what was there before the first of the files */
+/** Runs one file. @param known columns that existed before the first file */
 async function rehearseFile(
   connection: Connection,
   file: MigrationFile,

@@ -8,11 +8,11 @@ import { findDrift } from './recorded-schema.ts'
 export interface MigrationStatus {
   readonly applied: readonly { readonly name: string; readonly appliedAt: string }[]
   readonly pending: readonly { readonly name: string; readonly isLate: boolean }[]
-  /** Files that are still to be written. */
+  /** Names of files without a statement. */
   readonly empty: readonly string[]
-  /** Why `up` would refuse, one line each. */
+  /** Reasons why `up` would fail, one line each. */
   readonly obstacles: readonly string[]
-  /** What was changed since the last migration, other than by migrations. */
+  /** Changes since the last migration that no migration made. */
   readonly drift: readonly SchemaChange[]
 }
 
@@ -35,7 +35,7 @@ export async function readStatus(
   })
 }
 
-/** For people. */
+/** Formats the status for people. */
 export function describeStatus({ applied, pending, empty, obstacles, drift }: MigrationStatus): string {
   return [
     `${applied.length} applied${applied.length === 0 ? '' : `, the newest ${applied.at(-1)?.name}`}`,

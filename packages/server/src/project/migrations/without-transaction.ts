@@ -16,17 +16,17 @@ interface Options {
   readonly files: readonly MigrationFile[]
   readonly settings: MigrationSettings
   readonly allowLate: boolean
-  /** Whether an index that it leaves invalid is dropped, so that nothing of it is done. */
+  /** True if an index that it leaves invalid is dropped, so that it has no effect. */
   readonly dropsInvalid?: boolean
   readonly onRetry: ((message: string) => void) | undefined
 }
 
 /**
- * Runs the statements of a file one by one, each in a transaction of its own. How far it came is in the database before
- * the next one begins, so that one that is killed is found and named.
+ * Runs the statements of a file one by one, each in a transaction of its own. The progress is stored before the
+ * next one begins, so that a killed migration is found and named.
  *
- * @param open a session of its own; undefined behind a transaction pooler
- * @returns false when another node did it meanwhile
+ * @param open opens a session of its own; undefined behind a transaction pooler
+ * @returns false when another node applied it meanwhile
  * @throws OperatorError
  */
 export async function applyWithoutTransaction(
@@ -62,7 +62,7 @@ async function run(
 ): Promise<void> {
   const before = await inTransaction(connection, readSchema)
   const invalidBefore = new Set((await listInvalidIndexes(session)).map(({ name }) => name))
-  // One that was invalid before is taken for done by `create index concurrently if not exists`.
+  // `create index concurrently if not exists` would accept an index that was invalid before.
   const text = file.statements.map((statement) => statement.text).join('\n')
   const findInvalid = async () =>
     (await listInvalidIndexes(session))
@@ -96,7 +96,7 @@ async function run(
 }
 
 /**
- * Drops invalid indexes, but for those that another session is building.
+ * Drops invalid indexes, except for those that another session is building.
  *
  * @param indexes as quoted names
  */
@@ -109,7 +109,7 @@ async function dropAbandoned(connection: Connection, indexes: readonly string[])
     where p.datname = current_database() and p.pid <> pg_backend_pid()`)
   const others = new Set(building.map(({ name }) => name))
   for (const index of indexes.filter((name) => !others.has(name))) {
-    // What cannot be dropped is named, as without this.
+    // An index that cannot be dropped is named, as without this attempt.
     await connection.script(`drop index concurrently ${index}`).catch(() => undefined)
   }
 }
@@ -127,14 +127,14 @@ function describePart(
   )
 }
 
-/** @throws OperatorError */
+/** Runs a statement with retries. @throws OperatorError */
 async function runWithRetries(
   connection: Connection,
   statement: SqlStatement,
   file: MigrationFile,
   { settings, onRetry }: Options,
 ): Promise<void> {
-  // What fails concurrently leaves an invalid index: another attempt would find its name taken.
+  // A concurrent statement that fails leaves an invalid index: another attempt would find its name in use.
   const isRepeatable = !statement.words.includes('concurrently')
   for (let number = 1; ; number += 1) {
     try {
@@ -151,7 +151,7 @@ async function runWithRetries(
   }
 }
 
-/** Of `create index concurrently` that failed, or is being run. */
+/** Lists the indexes of a `create index concurrently` that failed or is running. */
 async function listInvalidIndexes(queryable: Queryable): Promise<{ name: string; index: string }[]> {
   return await queryable.many<{ name: string; index: string }>(sql`
     select format('%I.%I', n.nspname, c.relname) as name, c.relname as index

@@ -7,10 +7,10 @@ export interface CaseAnswer {
   readonly body: unknown
 }
 
-/** What a caller who may not gets: it does not matter here which of them hides best that there is something. */
+/** Statuses of a denied request. Which of them hides an object best does not matter here. */
 const refusals = new Set([401, 403, 404])
 
-/** Pure. What was expected and is not so; undefined when all is as expected. */
+/** Compares a response with the expectation. Returns the differences; undefined when it matches. Pure. */
 export function judge(
   expected: Pick<PolicyCase, 'rows' | 'count' | 'row' | 'result' | 'refused' | 'status'>,
   { status, body }: CaseAnswer,
@@ -41,7 +41,10 @@ function itemsOf(body: unknown): readonly unknown[] | undefined {
   return Array.isArray(body.items) ? body.items : undefined
 }
 
-/** Each expected row takes one that has its fields; neither may be left over. */
+/**
+ * Pairs each expected row with an actual one that contains its fields. Unpaired rows on either side are
+ * differences.
+ */
 function compareRows(expected: readonly unknown[], actual: readonly unknown[]) {
   const extra = [...actual]
   const missing = expected.filter((row) => {
@@ -52,7 +55,7 @@ function compareRows(expected: readonly unknown[], actual: readonly unknown[]) {
   return { missing, extra }
 }
 
-/** Whether a value is the expected one; of objects, in the fields that are expected. */
+/** Returns true if a value equals the expected one. Objects are compared in the expected fields. */
 function covers(actual: unknown, expected: unknown): boolean {
   if (!isObject(expected)) return isDeepStrictEqual(actual, expected)
   if (typeof actual !== 'object' || actual === null) return false

@@ -13,7 +13,7 @@ import { OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
 import { type CaseAnswer, judge } from './judge.ts'
 
-/** The server that answers the cases, as {@link Rehearsal} makes it. */
+/** Server that runs the cases, created with a {@link Rehearsal}. */
 export interface PolicyServer {
   readonly database: Database
   readonly request: (
@@ -34,17 +34,17 @@ export interface PolicyServer {
     scope: string,
     tables: readonly string[] | undefined,
   ) => Promise<string>
-  /** Statements that every request begins with, by the owner. */
+  /** Sets the statements before every request, which run as the owner. */
   setSetup(texts: readonly string[]): void
 }
 
 export interface CaseOutcome {
   readonly file: string
   readonly name: string
-  /** `list todo as alice`. */
+  /** Request such as `list todo as alice`. */
   readonly request: string
   readonly passed: boolean
-  /** Undefined of one that passed. */
+  /** Undefined for a passed case. */
   readonly expected?: string
   readonly actual?: string
 }
@@ -57,7 +57,7 @@ export async function runCaseFiles(server: PolicyServer, files: readonly CaseFil
     for (const file of files) outcomes.push(...(await runCaseFile(server, file, resetSequences)))
     return outcomes
   } finally {
-    // For the next run.
+    // The next run needs the sequences.
     for (const text of resetSequences) await server.database.system.execute({ text, values: [] })
   }
 }
@@ -95,7 +95,7 @@ async function runCase(
     ? (bindValues(policyCase.values ?? {}, file.users) ?? {})
     : undefined
   const answer = await server.request(method, path, token, body)
-  // Both were read from JSON.
+  // Both were parsed from JSON.
   const expected = bindValues(policyCase, file.users) as PolicyCase
   const difference = judge(expected, answer)
   const id = policyCase.id === undefined ? '' : ` ${policyCase.id}`
@@ -121,7 +121,7 @@ function requestOf(verb: Verb, target: string, { id, filter }: PolicyCase): { me
   return { method: 'POST', path: `/api/rpc/${encodeURIComponent(target)}` }
 }
 
-/** Undefined for `anonymous`. */
+/** Returns the token of the case's user; undefined for `anonymous`. */
 function userToken(server: PolicyServer, { users }: CaseFile, { as, aal = 'aal1', claims }: PolicyCase) {
   const user = users.get(as)
   if (user === undefined) return undefined
@@ -129,7 +129,10 @@ function userToken(server: PolicyServer, { users }: CaseFile, { as, aal = 'aal1'
   return server.signToken({ id, email, isEmailVerified: email_verified, isAnonymous: is_anonymous, aal })
 }
 
-/** Those of other files stay, without their addresses: tokens of users who are deleted end, also for the next run. */
+/**
+ * Inserts the users. Those of other files stay, without their addresses: tokens of deleted users are revoked,
+ * also for the next run.
+ */
 async function insertUsers(transaction: Queryable, { users }: CaseFile): Promise<void> {
   await transaction.count(sql`update basalt.users set email = null`)
   for (const { id, email, email_verified = false, is_anonymous = false } of users.values()) {
@@ -141,7 +144,10 @@ async function insertUsers(transaction: Queryable, { users }: CaseFile): Promise
   }
 }
 
-/** Numbers that a sequence has given stay given when a transaction is undone; so that ids are the same in each. */
+/**
+ * Returns statements that reset the sequences, so that ids are the same in each case. A rolled back transaction
+ * does not return sequence numbers.
+ */
 async function statementOfSequences(queryable: Queryable): Promise<string[]> {
   const { resets } = await queryable.one<{ resets: string | null }>(sql`
     select 'select ' || string_agg(
@@ -151,7 +157,7 @@ async function statementOfSequences(queryable: Queryable): Promise<string[]> {
   return resets === null ? [] : [resets]
 }
 
-/** @throws OperatorError with the place of what fails */
+/** Tries a script. @throws OperatorError with the position of the failure */
 async function tryScript(
   { aside }: Database,
   { name }: CaseFile,

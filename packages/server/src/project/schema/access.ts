@@ -3,18 +3,18 @@ import type { Queryable } from '../../database/system-database.ts'
 import { type Answered, component } from '../../http/schemas.ts'
 import { Type } from '../../lib/type.ts'
 
-/** What a role may do with an object, and which policies decide about rows. */
+/** Privileges of a role on an object, and the policies for its rows. */
 export interface Access {
   readonly role: string
-  /** `table public.todo`, `function public.f(integer)`. */
+  /** Object such as `table public.todo`, `function public.f(integer)`. */
   readonly object: string
-  /** `select, insert`, or of a function `execute`. */
+  /** Privileges such as `select, insert`; for a function `execute`. */
   readonly privileges: readonly string[]
   /** `every row` without row-level security; else the policies that apply. */
   readonly rows: string
 }
 
-/** Of every role but superusers, those of PostgreSQL, and owners. In a transaction. */
+/** Reads the access of every role but superusers, PostgreSQL's own, and owners. It runs in a transaction. */
 export async function readAccess(transaction: Queryable): Promise<Access[]> {
   return await transaction.many<Access & Record<string, unknown>>(sql`
     with role as (
@@ -71,10 +71,10 @@ export const AccessChange = component(
     rowsAfter: Type.String(),
   }),
 )
-/** Change of what a role may do; `rowsBefore` and `rowsAfter` are the same where only privileges differ. */
+/** Change of a role's access; `rowsBefore` and `rowsAfter` are the same where only privileges differ. */
 export type AccessChange = Answered<typeof AccessChange>
 
-/** Pure. */
+/** Compares the access of two states. Pure. */
 export function compareAccess(before: readonly Access[], after: readonly Access[]): AccessChange[] {
   const keyOf = ({ role, object }: Access) => `${role} ${object}`
   const [old, current] = [before, after].map((list) => new Map(list.map((each) => [keyOf(each), each])))
@@ -90,7 +90,7 @@ export function compareAccess(before: readonly Access[], after: readonly Access[
   })
 }
 
-/** `basalt_authenticated may newly select, insert table public.todo: own (all: …)`. Pure. */
+/** Formats a change: `basalt_authenticated may newly select, insert table public.todo: own (all: …)`. Pure. */
 export function describeAccessChange(change: AccessChange): string {
   const { role, object, gained, lost, rowsBefore, rowsAfter } = change
   const parts = [

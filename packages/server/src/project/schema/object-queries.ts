@@ -2,7 +2,7 @@ import { captureTriggerPrefix } from '../../database/change-log.ts'
 import { administratorRole, readerRole } from '../../database/logins/roles.ts'
 import { type Sql, sql } from '../../database/sql.ts'
 
-/** Indexes that Basalt makes by itself for searches, named so. */
+/** Name pattern of indexes that Basalt itself creates for searches. */
 const ownIndexes = sql.literal('idx\\_basalt\\_%')
 
 const isMember = (catalog: string, oid: Sql): Sql =>
@@ -14,11 +14,14 @@ const relations = (kinds: Sql): Sql => sql`
    from pg_class c join own_schema n on n.oid = c.relnamespace
    where c.relkind = any (${kinds}) and not ${isMember('pg_class', sql`c.oid`)}) c`
 
-/** True if a grantee is one of the roles that the server grants to by itself. */
+/** Condition that a grantee is one of the roles to which the server itself makes grants. */
 const isOwnGrantee = sql`a.grantee = any (array(
   select oid from pg_roles where rolname in (${sql.literal(readerRole)}, ${sql.literal(administratorRole)})))`
 
-/** As `grantee: SELECT, INSERT`, one row of each grantee but the owner and the roles that the server grants to by itself. */
+/**
+ * Builds the query of grants as `grantee: SELECT, INSERT`, one row per grantee. It omits the owner and the
+ * roles to which the server itself makes grants.
+ */
 const grants = (kind: string, object: Sql, acl: Sql, owner: Sql, source: Sql): Sql => sql`
   select 'grant', format('on %s %s to %s', ${sql.literal(kind)}, ${object},
       case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end),
@@ -31,7 +34,7 @@ const grants = (kind: string, object: Sql, acl: Sql, owner: Sql, source: Sql): S
 const tables = sql`array['r', 'p', 'f']::"char"[]`
 const allRelations = sql`array['r', 'p', 'f', 'v', 'm']::"char"[]`
 
-/** One query for each kind of object, of (kind, name, definition). */
+/** Queries for each kind of object, of (kind, name, definition). */
 export const objectQueries: readonly Sql[] = [
   sql`select 'schema', quote_ident(nspname), '' from own_schema`,
   sql`select 'extension', quote_ident(extname), extversion from pg_extension where extname <> 'plpgsql'`,
@@ -47,7 +50,7 @@ export const objectQueries: readonly Sql[] = [
       case when c.relforcerowsecurity then 'forced' end,
       case when c.relreplident <> 'd' then 'replica identity ' || c.relreplident::text end)
     from ${relations(tables)}`,
-  // A default names no column. Given the relation, PostgreSQL would read all of its columns for each.
+  // A default names no column. With the relation, PostgreSQL would read all of its columns for each.
   sql`
     select 'column', format('%s.%I', c.relation, a.attname), concat_ws(' ',
       format_type(a.atttypid, a.atttypmod),
@@ -60,7 +63,7 @@ export const objectQueries: readonly Sql[] = [
     from ${relations(tables)}
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum`,
-  // NOT NULL is said of the column.
+  // NOT NULL belongs to the column.
   sql`
     select 'constraint', format('%s %I', coalesce(c.relation, t.typnamespace::regnamespace::text || '.' || quote_ident(t.typname)), k.conname),
       pg_get_constraintdef(k.oid)
@@ -190,7 +193,7 @@ export const objectQueries: readonly Sql[] = [
     where not ${isMember('pg_proc', sql`p.oid`)}`,
 ]
 
-/** Kinds of objects that are not compared; where some exist, they are named. */
+/** Query of objects whose kinds are not compared; existing ones are named. */
 export const unseenQuery: Sql = sql`
   with member as (select classid, objid from pg_depend where deptype = 'e')
   select kind, name from (
@@ -233,7 +236,7 @@ export const unseenQuery: Sql = sql`
         and d.refclassid = 'pg_namespace'::regclass and d.refobjid = 'basalt'::regnamespace)
   order by kind, name`
 
-/** Never compared, and present in every database. */
+/** Kinds that are never compared, and exist in every database. */
 export const neverCompared: readonly string[] = [
   'rows',
   'owners',

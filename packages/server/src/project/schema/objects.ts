@@ -4,24 +4,24 @@ import { type Answered, component } from '../../http/schemas.ts'
 import { Type } from '../../lib/type.ts'
 import { objectQueries } from './object-queries.ts'
 
-/** One object of the operator's schemas, as PostgreSQL prints it. */
+/** Object of the operator's schemas, as PostgreSQL prints it. */
 export interface SchemaObject {
-  /** `table`, `column`, `grant` … */
+  /** Kind such as `table`, `column`, `grant`. */
   readonly kind: string
-  /** `public.todo`, `public.todo.title`. */
+  /** Name such as `public.todo`, `public.todo.title`. */
   readonly name: string
   readonly definition: string
 }
 
 /**
- * Reads every object outside of the system's schemas that is compared. The names in definitions are whole, whatever the
+ * Reads every compared object outside of the system's schemas. Names in definitions are qualified, whatever the
  * search path.
  */
 export async function readSchema(transaction: Queryable): Promise<SchemaObject[]> {
   await transaction.count(sql`savepoint reading`)
   await transaction.count(sql`select set_config('search_path', 'pg_catalog', true)`)
   const objects = await transaction.many<SchemaObject & Record<string, unknown>>(unionOf(objectQueries))
-  // Undoes the setting, too.
+  // This undoes the setting, too.
   await transaction.count(sql`rollback to savepoint reading`)
   await transaction.count(sql`release savepoint reading`)
   return objects
@@ -52,7 +52,7 @@ export const SchemaChange = component(
 )
 export type SchemaChange = Answered<typeof SchemaChange>
 
-/** Pure. What leads from one schema to another, in the order of kinds and names. */
+/** Returns the changes from one schema to another, in the order of kinds and names. Pure. */
 export function compareSchemas(
   before: readonly SchemaObject[],
   after: readonly SchemaObject[],
@@ -71,7 +71,7 @@ export function compareSchemas(
   })
 }
 
-/** Pure. The schema after the changes of a migration, without what else has changed in the database. */
+/** Returns the schema after the changes of a migration, without other changes of the database. Pure. */
 export function applyChanges(
   objects: readonly SchemaObject[],
   changes: readonly SchemaChange[],
@@ -93,7 +93,7 @@ function keyOf({ kind, name }: Pick<SchemaObject, 'kind' | 'name'>): string {
   return `${kind} ${name}`
 }
 
-/** `added column public.todo.title: text not null`. */
+/** Formats a change: `added column public.todo.title: text not null`. */
 export function describeChange({ kind, name, change, before, after }: SchemaChange): string {
   if (change === 'changed') return `changed ${kind} ${name}: ${oneLine(before)} → ${oneLine(after)}`
   return `${change} ${kind} ${name}${oneLine(after) === '' ? '' : `: ${oneLine(after)}`}`

@@ -18,35 +18,35 @@ import { versionOf } from './rehearse.ts'
 
 export interface ApplyDeps {
   readonly database: Pick<Database, 'aside' | 'openListener'>
-  /** `project.migrations`. */
+  /** Value of `project.migrations`. */
   readonly folder: string
   readonly settings: MigrationSettings
 }
 
 export interface ScriptToApply {
   readonly sql: string
-  /** What it does, such as `add todo`. */
+  /** Purpose, such as `add todo`. */
   readonly name: string
-  /** Of the plan; undefined applies it whatever has changed since. */
+  /** Version of the plan; undefined applies the script whatever has changed since. */
   readonly version?: string | undefined
   readonly now: Date
 }
 
 export interface AppliedScript {
   readonly name: string
-  /** Of the file; null where there is no folder. */
+  /** Path of the file; null where there is no folder. */
   readonly path: string | null
   readonly content: string
 }
 
-/** The client waits for the answer: fewer attempts than a deployment has. */
+/** Maximum number of attempts, fewer than a deployment has, because the client waits for the response. */
 const mostAttempts = 3
 
 /**
- * Applies a script as a migration: the file, its record and what it does are there together, or none of them. A crash in
- * the moment between file and commit leaves a file that is pending.
+ * Applies a script as a migration. The file, its record and its effects exist together, or none of them. A
+ * crash between the file and the commit leaves a pending file.
  *
- * @param record in the transaction, or after what had none
+ * @param record runs in the transaction, or after a script without one
  * @throws AppError
  */
 export async function applyScript(
@@ -123,7 +123,7 @@ async function attemptScript(
   }
 }
 
-/** @throws AppError */
+/** Rejects a script while migrations are pending or inconsistent. @throws AppError */
 function requireNothingInTheWay(
   files: readonly MigrationFile[],
   ledger: Awaited<ReturnType<typeof listLedger>>,
@@ -136,7 +136,7 @@ function requireNothingInTheWay(
   throw structureErrors.migrationsInTheWay(`migrations are pending: run basalt migrate up first (${names})`)
 }
 
-/** @throws AppError */
+/** Parses the script as a migration with a new name. @throws AppError */
 function parseScript({ sql, name, now }: ScriptToApply, existing: readonly string[]): MigrationFile {
   try {
     return parseStructureScript(nameMigration(name, now, existing), sql)
@@ -145,13 +145,13 @@ function parseScript({ sql, name, now }: ScriptToApply, existing: readonly strin
   }
 }
 
-/** @throws OperatorError, AppError */
+/** Parses a script. @throws OperatorError, AppError */
 export function parseStructureScript(name: string, sql: string): MigrationFile {
   const content = sql.endsWith('\n') ? sql : `${sql}\n`
   if (sql.includes('\0')) throw structureErrors.migrationRefused('sql: a text cannot have the character NUL')
   const file = parseMigration(name, content)
   if (file.statements.length === 0) throw structureErrors.migrationRefused('sql: expected a statement')
-  // What fails half-way must be nothing, and one statement has no half-way.
+  // A failure half-way must have no effect, and a single statement has no half-way.
   if (!file.isTransaction && file.statements.length > 1) {
     throw structureErrors.migrationRefused('sql: without a transaction, expected a single statement')
   }
@@ -173,7 +173,7 @@ async function applyAlone(
     })
   } catch (error) {
     const ledger = await listNames(database)
-    // One that is begun stays, to be finished or undone by hand.
+    // A migration that has begun stays, and a person finishes or undoes it.
     if (!ledger.includes(file.name)) written?.remove()
     throw error
   }
@@ -190,7 +190,10 @@ async function listNames({ aside }: ApplyDeps['database']): Promise<string[]> {
   }
 }
 
-/** Words of PostgreSQL about the operator's statements are the answer; anything else keeps what it is. */
+/**
+ * Converts an error: PostgreSQL's message about the operator's statements is the response, and any other error
+ * stays as it is.
+ */
 function toStructureError(error: unknown): unknown {
   if (!(error instanceof OperatorError)) return error
   const { cause } = error

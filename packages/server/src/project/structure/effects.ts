@@ -1,19 +1,19 @@
 import { readTokens, type SqlStatement, type SqlToken } from '../../lib/sql-statements.ts'
 
-/** What a statement does when it runs, as far as its text says. */
+/** Effect of a statement, judged by its text. */
 export interface Effect {
   /**
-   * `defines`: changes the catalog and evaluates nothing. `checks`: may evaluate expressions over the rows of a table.
-   * `works`: reads or writes rows. `unknown`: may do anything.
+   * Kind of effect. `defines`: changes the catalog and evaluates nothing. `checks`: may evaluate expressions
+   * over the rows of a table. `works`: reads or writes rows. `unknown`: may do anything.
    */
   readonly kind: 'defines' | 'checks' | 'works' | 'unknown'
-  /** Whether a name that a later statement calls may be another function or table afterwards. */
+  /** True if a name in a later statement may then refer to another function or table. */
   readonly isRedefining: boolean
-  /** Whether it may take numbers of sequences for new rows. */
+  /** True if it may take sequence numbers for new rows. */
   readonly isInserting: boolean
   /** Names that it uses, as PostgreSQL folds them. */
   readonly names: readonly string[]
-  /** Those of them with a parenthesis after them. */
+  /** Names with a parenthesis after them. */
   readonly calls: readonly string[]
 }
 
@@ -33,7 +33,7 @@ const definable = new Set([
   ],
   ...['function', 'procedure', 'role', 'user', 'group', 'statistics', 'publication', 'collation'],
 ])
-/** Words between `create` and what is created. */
+/** Words between `create` and the kind of object. */
 const qualifiers = new Set([
   ...[
     'or',
@@ -60,10 +60,10 @@ const working = new Set([
   'truncate',
 ])
 const defining = new Set(['comment', 'grant', 'revoke', 'set', 'reset'])
-/** Those whose validator does not load a library. */
+/** Languages whose validator does not load a library. */
 const languages = new Set(['sql', 'plpgsql'])
 
-/** Pure. What is not known to be harmless is unknown. */
+/** Returns the effect of a statement, unknown unless it is known to be harmless. Pure. */
 export function readEffect({ text }: Pick<SqlStatement, 'text'>): Effect {
   const tokens = [...readTokens(text)]
   const named = tokens.flatMap((token, index) => {
@@ -73,7 +73,7 @@ export function readEffect({ text }: Pick<SqlStatement, 'text'>): Effect {
   const words = wordsOf(tokens)
   const noun = nounOf(words)
   return {
-    // The escapes of such a name are not read.
+    // The escapes of such a name are not parsed.
     kind: tokens.some((token) => /^u&"/i.test(token.text)) ? 'unknown' : kindOf(words, noun, tokens),
     isRedefining: noun === 'function' || noun === 'procedure' || words.includes('rename') || isMoving(words),
     isInserting: words.includes('insert') || words.includes('merge'),
@@ -84,7 +84,7 @@ export function readEffect({ text }: Pick<SqlStatement, 'text'>): Effect {
 
 function kindOf(words: readonly string[], noun: string, tokens: readonly SqlToken[]): Effect['kind'] {
   const [first = ''] = words
-  // After it a backslash ends no string, and what follows is not what it seems here.
+  // With another setting a backslash ends no string, and the rest of the text would be misread here.
   if (words.includes('standard_conforming_strings')) return 'unknown'
   if (working.has(first)) return 'works'
   if (defining.has(first)) return 'defines'
@@ -99,7 +99,7 @@ function kindOf(words: readonly string[], noun: string, tokens: readonly SqlToke
   return isRoutine && !isPlainRoutine(tokens) ? 'unknown' : 'defines'
 }
 
-/** What a `create`, `alter` or `drop` is about. */
+/** Returns the kind of object in a `create`, `alter` or `drop`. */
 function nounOf([, ...rest]: readonly string[]): string {
   return rest.find((word) => !qualifiers.has(word)) ?? ''
 }
@@ -108,7 +108,7 @@ function isMoving(words: readonly string[]): boolean {
   return words.some((word, index) => word === 'set' && words[index + 1] === 'schema')
 }
 
-/** Whether the table is made of what `as` says outside of its columns. */
+/** Returns true if the table is created from a query, by `as` outside of its columns. */
 function isOfQuery(tokens: readonly SqlToken[]): boolean {
   let depth = 0
   return tokens.some(({ kind, text }) => {
@@ -118,7 +118,10 @@ function isOfQuery(tokens: readonly SqlToken[]): boolean {
   })
 }
 
-/** Of SQL unless its languages say otherwise; each mention counts, as one may stand in the text of a default. */
+/**
+ * Returns true if the routine is in SQL or another harmless language. Each mention counts, because one may be
+ * in the text of a default.
+ */
 function isPlainRoutine(tokens: readonly SqlToken[]): boolean {
   return tokens.every(({ kind, text }, index) => {
     if (kind !== 'word' || text.toLowerCase() !== 'language') return true
@@ -131,7 +134,7 @@ function wordsOf(tokens: readonly SqlToken[]): string[] {
   return tokens.flatMap(({ kind, text }) => (kind === 'word' ? [text.toLowerCase()] : []))
 }
 
-/** A word or a name in quotes, as PostgreSQL folds it. */
+/** Returns a word or a quoted name, as PostgreSQL folds it. */
 function nameOf({ kind, text }: SqlToken): string | undefined {
   if (kind === 'word') return text.toLowerCase()
   return kind === 'string' && text.startsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : undefined

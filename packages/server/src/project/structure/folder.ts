@@ -4,9 +4,9 @@ import type { Queryable } from '../../database/system-database.ts'
 import { type MigrationFile, parseMigration, readMigrationFiles, writeNewFile } from '../migrations/files.ts'
 import { listContents } from '../migrations/ledger.ts'
 
-/** Where the migrations of this server are. */
+/** Source of this server's migrations. */
 export interface MigrationSource {
-  /** Undefined where there is no folder to write to: the database alone has them. */
+  /** Writable folder; undefined where only the database has them. */
   readonly folder: string | undefined
   list(transaction: Queryable): Promise<MigrationFile[]>
 }
@@ -30,14 +30,14 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Writes the file until it turns out that it is not needed. @throws OperatorError */
+/** Writes a file that can be removed again. @throws OperatorError */
 export function writeFile(folder: string, { name, content }: MigrationFile): { remove(): void } {
   const path = join(folder, name)
   writeNewFile(path, content)
   return { remove: () => rmSync(path, { force: true }) }
 }
 
-/** As people call it: `migrations/20261122093000_add_todo.sql`. */
+/** Formats a path for people: `migrations/20261122093000_add_todo.sql`. */
 export function showPath(folder: string, name: string): string {
   return `${basename(folder)}/${name}`
 }

@@ -43,15 +43,15 @@ export interface StructureContext {
   /** Schemas and relations of the database that are served. */
   readonly scope: CatalogScope
   readonly project: MigrationSettings & { readonly migrations: string }
-  /** Rehearsals run one at a time, so that they do not find each other's locks. */
+  /** Slots that let rehearsals run one at a time, so that they do not see each other's locks. */
   readonly slots: Slots
 }
 
-/** Part of every description below. */
+/** Common members of the operations. */
 const common = { guard: 'admin', permission: 'owner', tag: 'structure' } as const
 const path = '/api/admin/structure'
 
-/** Tables and views of a page. */
+/** Number of tables and views on a page. */
 const pageSize = { fallback: 200, most: 500 }
 
 const list = operation({
@@ -60,14 +60,14 @@ const list = operation({
   method: 'GET',
   path: `${path}/relations`,
   summary: 'List tables and views',
-  description: 'By schema and name. Partitions are not listed.',
+  description: 'Ordered by schema and name. Partitions are not listed.',
   query: Type.Object({
     schema: Type.Optional(Type.String()),
-    q: Type.Optional(Type.String({ description: 'A part of the name.' })),
-    afterSchema: Type.Optional(Type.String({ description: '`next.schema` of the page before.' })),
-    afterName: Type.Optional(Type.String({ description: '`next.name` of the page before.' })),
+    q: Type.Optional(Type.String({ description: 'Part of the name.' })),
+    afterSchema: Type.Optional(Type.String({ description: '`next.schema` of the previous page.' })),
+    afterName: Type.Optional(Type.String({ description: '`next.name` of the previous page.' })),
     limit: Type.Optional(
-      Type.Integer({ description: `At most ${pageSize.most}; ${pageSize.fallback} unless given.` }),
+      Type.Integer({ description: `At most ${pageSize.most}; ${pageSize.fallback} by default.` }),
     ),
   }),
   success: ok(
@@ -93,7 +93,7 @@ const get = operation({
   id: 'structure.get',
   method: 'GET',
   path: `${path}/relations/:schema/:name`,
-  summary: 'Get one table or view with all that belongs to it',
+  summary: 'Get one table or view with its parts',
   params: Type.Object({ schema: Type.String(), name: Type.String() }),
   success: ok(RelationStructure),
   async handle({ database, scope }: StructureContext, { params }) {
@@ -108,13 +108,15 @@ const diagram = operation({
   id: 'structure.diagram',
   method: 'GET',
   path: `${path}/diagram`,
-  summary: 'Tables and the foreign keys between them',
-  description: `Of all schemas, of one, or of one table and those beside it. Above ${mostDrawn} tables only their count.`,
+  summary: 'Get tables and the foreign keys between them',
+  description: `Covers all schemas, one schema, or one table and its neighbors. Above ${mostDrawn} tables only their count is returned.`,
   query: Type.Object({
     schema: Type.Optional(Type.String()),
-    aroundSchema: Type.Optional(Type.String({ description: 'public unless given.' })),
+    aroundSchema: Type.Optional(Type.String({ description: 'public by default.' })),
     aroundName: Type.Optional(
-      Type.String({ description: 'A table: it, what it refers to, and what refers to it.' }),
+      Type.String({
+        description: 'Limits the diagram to this table and the tables that it refers to or that refer to it.',
+      }),
     ),
   }),
   success: ok(Diagram),
@@ -145,8 +147,9 @@ const plan = operation({
   path: `${path}/plan`,
   summary: 'Plan a change of the structure',
   description:
-    'Answers its SQL and what it does, as seen in a transaction that is undone. It is not run when its locks would be held ' +
-    'for long: where it reads or writes all rows of a large table, or runs without a transaction. Nothing is changed.',
+    'Returns the SQL of the change and its effects, as observed in a transaction that is rolled ' +
+    'back. The change is not run when its locks would be held for long. That is the case when it ' +
+    'reads or writes all rows of a large table, or runs without a transaction. Nothing is changed.',
   body: Type.Object({
     change: Type.Optional(
       Type.Object(
@@ -157,7 +160,7 @@ const plan = operation({
         },
       ),
     ),
-    sql: Type.Optional(Type.String({ description: 'A script, instead of a change.', maxLength: 1_000_000 })),
+    sql: Type.Optional(Type.String({ description: 'Script, instead of a change.', maxLength: 1_000_000 })),
   }),
   success: ok(StructurePlan),
   async handle(context: StructureContext, { body: { change, sql }, origin }) {
@@ -166,7 +169,7 @@ const plan = operation({
     }
     const text = sql ?? compileChange(parseChange(change))
     const file = parse(text)
-    // It is undone, but what a function of the database does elsewhere is not.
+    // The script is rolled back, but effects of database functions elsewhere are not.
     if (sql !== undefined) {
       const detail = { query: redactStatement(sql).slice(0, 4000).toWellFormed() }
       const { system } = context.database
@@ -191,16 +194,18 @@ const apply = operation({
   path: `${path}/apply`,
   summary: 'Apply a change of the structure as a migration',
   description:
-    'The script becomes a file of `project.migrations`, where there is such a folder, and is applied as `basalt migrate up` ' +
-    'would; without a folder the database keeps its text, which `basalt migrate pull` writes to a project later. What fails ' +
-    'half-way is nothing.',
+    'The script becomes a file in `project.migrations`, if that folder exists, and is applied as by ' +
+    '`basalt migrate up`. Without a folder the database stores its text, which `basalt migrate ' +
+    'pull` can later write to a project. A script that fails half-way has no effect.',
   body: Type.Object({
     sql: script,
     name: Type.String({
-      description: 'Purpose, such as `add todo`; the name of the file is made of it.',
+      description: 'Purpose, such as `add todo`, from which the file name is derived.',
     }),
     version: Type.Optional(
-      Type.String({ description: 'Version of the plan; 409 when the structure has changed since.' }),
+      Type.String({
+        description: 'Version of the plan. The response is 409 when the structure has changed since.',
+      }),
     ),
   }),
   success: ok(
@@ -268,7 +273,7 @@ const getMigration = operation({
   },
 })
 
-/** Administration of tables and what belongs to them. */
+/** Operations for the administration of tables and their parts. */
 export const structureOperations = [list, get, diagram, objects, plan, apply, listMigrations, getMigration]
 
 async function rehearse({ database, scope }: StructureContext, file: MigrationFile, sql: string) {
@@ -276,7 +281,7 @@ async function rehearse({ database, scope }: StructureContext, file: MigrationFi
   try {
     return await rehearseHere(connection, file, scope)
   } catch (error) {
-    // With its SQL, to be mended.
+    // The error contains its SQL, so that it can be corrected.
     const failure = await withRemedy(connection, error)
     throw failure instanceof ScriptFailure ? refuseStatement(failure, { sql }) : failure
   } finally {
@@ -284,7 +289,7 @@ async function rehearse({ database, scope }: StructureContext, file: MigrationFi
   }
 }
 
-/** @throws AppError migration_refused */
+/** Parses a script. @throws AppError migration_refused */
 function parse(sql: string): MigrationFile {
   try {
     return parseStructureScript('sql', sql)
@@ -293,7 +298,7 @@ function parse(sql: string): MigrationFile {
   }
 }
 
-/** @throws AppError for a file that is no migration */
+/** Reads the files. @throws AppError for a file that is no migration */
 async function readFiles<Files>(read: () => Promise<Files>): Promise<Files> {
   try {
     return await read()

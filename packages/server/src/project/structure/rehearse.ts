@@ -23,7 +23,7 @@ import { structureErrors } from './errors.ts'
 import { findTrace } from './traces.ts'
 import { type Weight, weigh } from './weight.ts'
 
-/** What a script does, as seen in a transaction that was undone. */
+/** Effects of a script, observed in a transaction that was rolled back. */
 export interface Observed {
   readonly locks: readonly HeldLock[]
   readonly rewritten: readonly Rewritten[]
@@ -38,33 +38,39 @@ export interface LargeRelation {
 }
 
 export interface StructureRehearsal {
-  /** Of the structure as it is, to notice that another was quicker. */
+  /** Version of the current structure, by which concurrent changes are detected. */
   readonly version: string
   /** Undefined when the script was not run. */
   readonly observed: Observed | undefined
-  /** Why it was not run, or not to its end. */
+  /** Reason why it was not run, or not completely. */
   readonly reason?: 'no transaction' | 'traces' | 'large' | 'in use' | 'slow'
-  /** What of it may outlive the transaction that is undone. */
+  /** Effect of it that may outlive the rolled back transaction. */
   readonly trace?: string
-  /** Names of `expand` and filters that mean something else afterwards. */
+  /** Names of `expand` and filters with a new meaning. */
   readonly renamed?: readonly RelationChange[]
-  /** Relations whose rows it reads or writes, and which are too large to do so for a rehearsal. */
+  /** Relations whose rows it reads or writes, but which are too large for a rehearsal. */
   readonly large: readonly LargeRelation[]
 }
 
 /**
- * A rehearsal holds the locks of the change in the database that is served: it waits for none of them longer than a
- * request would notice, and begins no statement once they have taken a second together.
+ * Limits of a rehearsal, which holds the locks of the change in the served database. It waits for no lock
+ * longer than a request would notice, and begins no statement after they have taken a second together.
  */
 const limits = { lock_timeout_ms: 100, lock_attempts: 1, statement_timeout_ms: 1000 }
 
-/** For what looks at the result: on a busy machine and many tables it takes longer than the script. */
-const lookTimeoutMs = 10_000
+/**
+ * Time limit for reading the result. On a loaded machine with many tables that takes longer than the script.
+ */
+const readTimeoutMs = 10_000
 
-/** Reading or writing as much takes a disk longer than a request should wait. */
+/** Size of a relation that takes a disk longer to read or write than a request should wait. */
 const largeBytes = 16 * 1024 * 1024
 
-/** Runs the script in a transaction that is undone, unless that would hold its locks for long. @throws ScriptFailure */
+/**
+ * Runs the script in a transaction that is rolled back, unless that would hold its locks for long.
+ *
+ * @throws ScriptFailure
+ */
 export async function rehearseHere(
   connection: Connection,
   { statements, isTransaction }: MigrationFile,
@@ -89,12 +95,12 @@ export async function rehearseHere(
         if (performance.now() - beganAt > limits.statement_timeout_ms) {
           throw new Undone({ version, observed: undefined, reason: 'slow', large })
         }
-        // Anew for each: the script may have set others.
+        // The timeouts are set again for each statement, because the script may have changed them.
         await setTimeouts(transaction, limits, 'transaction')
       }
       const taken = await runAndWatchLocks(connection, statements, files, { before })
       const endedAt = performance.now()
-      const after = await look(transaction, scope)
+      const after = await readResult(transaction, scope)
       const observed = {
         locks: taken.map((lock) => describeLock(lock, endedAt)),
         rewritten: findRewritten(files, after.files),
@@ -113,11 +119,15 @@ export async function rehearseHere(
   throw new Error('a rehearsal was not undone')
 }
 
-/** The result of the script. @throws AppError where it has removed what the server itself works with */
-async function look(transaction: Queryable, scope: CatalogScope) {
+/**
+ * Reads the result of the script.
+ *
+ * @throws AppError where it has removed objects that the server itself needs
+ */
+async function readResult(transaction: Queryable, scope: CatalogScope) {
   try {
     await transaction.count(sql`reset role`)
-    await setTimeouts(transaction, { ...limits, statement_timeout_ms: lookTimeoutMs }, 'transaction')
+    await setTimeouts(transaction, { ...limits, statement_timeout_ms: readTimeoutMs }, 'transaction')
     return {
       files: await listFiles(transaction),
       objects: await readSchema(transaction),
@@ -125,7 +135,7 @@ async function look(transaction: Queryable, scope: CatalogScope) {
       catalog: await readCatalog(transaction, scope, new Date(0)),
     }
   } catch (error) {
-    // 57014: its time is over.
+    // 57014: the time limit was reached.
     const refusal = databaseErrorOf(error)
     if (refusal === undefined || refusal.code === '57014') throw error
     throw structureErrors
@@ -134,14 +144,14 @@ async function look(transaction: Queryable, scope: CatalogScope) {
   }
 }
 
-/** lock_not_available, deadlock_detected, query_canceled. */
+/** SQLSTATEs lock_not_available, deadlock_detected, query_canceled. */
 const interruptions: ReadonlyMap<string, 'in use' | 'slow'> = new Map([
   ['55P03', 'in use'],
   ['40P01', 'in use'],
   ['57014', 'slow'],
 ])
 
-/** Ends a rehearsal, so that its transaction is rolled back. */
+/** Thrown to end a rehearsal, so that its transaction is rolled back. */
 class Undone extends Error {
   readonly rehearsal: StructureRehearsal
 
@@ -151,12 +161,12 @@ class Undone extends Error {
   }
 }
 
-/** Changes with the schema, and with nothing else. */
+/** Returns a version that changes with the schema, and with nothing else. */
 export function versionOf(objects: readonly SchemaObject[]): string {
   return createHash('sha256').update(JSON.stringify(objects)).digest('hex').slice(0, 16)
 }
 
-/** Large relations that a statement names which reads or writes their rows. */
+/** Finds large relations in a statement that reads or writes their rows. */
 async function findLarge(
   transaction: Queryable,
   { statements }: Pick<MigrationFile, 'statements'>,

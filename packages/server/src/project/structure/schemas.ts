@@ -12,14 +12,14 @@ const summaryMembers = {
   name: Type.String(),
   kind: Type.String({ description: 'table, partitioned table, view, materialized view or foreign table' }),
   comment: nullableText,
-  estimatedRows: nullable(Type.Number(), { description: 'As the planner believes.' }),
+  estimatedRows: nullable(Type.Number(), { description: "Planner's estimate." }),
   bytes: Type.Number({ description: 'With indexes.' }),
   isRlsEnabled: Type.Boolean(),
   isRlsForced: Type.Boolean(),
   policyCount: Type.Integer(),
   options: Type.Array(Type.String(), { description: 'Such as `security_invoker=true`.' }),
   hasPrimaryKey: Type.Boolean(),
-  isServed: Type.Boolean({ description: 'Whether its schema is one of `database.schemas`.' }),
+  isServed: Type.Boolean({ description: 'True if its schema is in `database.schemas`.' }),
   callers: Type.Object(
     { authenticated: Type.Array(Type.String()), anonymous: Type.Array(Type.String()) },
     { description: 'Privileges of callers with and without a token, before policies.' },
@@ -61,11 +61,11 @@ const IndexDetail = component(
     method: Type.String(),
     isUnique: Type.Boolean(),
     isPrimary: Type.Boolean(),
-    isValid: Type.Boolean({ description: 'false of one that was built concurrently and failed.' }),
-    constraint: nullable(Type.String(), { description: 'Which it belongs to.' }),
+    isValid: Type.Boolean({ description: 'false if it was built concurrently and failed.' }),
+    constraint: nullable(Type.String(), { description: 'Constraint that the index belongs to.' }),
     condition: nullableText,
     bytes: Type.Number(),
-    scans: Type.Number({ description: 'Since the statistics were reset.' }),
+    scans: Type.Number({ description: 'Scans since the statistics were reset.' }),
   }),
 )
 export type IndexDetail = Answered<typeof IndexDetail>
@@ -112,20 +112,20 @@ const detailMembers = {
   policies: Type.Array(PolicyDetail),
   grants: Type.Array(Type.Object({ role: Type.String(), privileges: texts })),
   dependents: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() }), {
-    description: 'Objects that would have to be dropped before it.',
+    description: 'Objects that must be dropped before it.',
   }),
-  query: nullable(Type.String(), { description: 'Of a view.' }),
+  query: nullable(Type.String(), { description: 'SQL query of a view.' }),
 }
 
-/** Table or view with all that belongs to it. */
+/** Table or view with its parts. */
 export const RelationStructure = component(
   'StructureRelation',
   Type.Object({
     ...detailMembers,
-    definition: Type.String({ description: 'SQL that makes it as it is, for reading.' }),
+    definition: Type.String({ description: 'SQL that describes it as it is, for reading.' }),
   }),
 )
-/** Everything of one relation but its definition, which is made of it. */
+/** Parts of a relation from which its definition is built. */
 export type RelationDetail = Omit<Answered<typeof RelationStructure>, 'definition'>
 
 const tableColumns = Type.Object({ schema: Type.String(), name: Type.String(), columns: texts })
@@ -134,7 +134,9 @@ const tableColumns = Type.Object({ schema: Type.String(), name: Type.String(), c
 export const Diagram = component(
   'StructureDiagram',
   Type.Object({
-    count: Type.Integer({ description: 'Of tables; more than are listed, when they are too many.' }),
+    count: Type.Integer({
+      description: 'Number of tables. It exceeds the listed ones when they are too many.',
+    }),
     tables: Type.Array(
       Type.Object({
         schema: Type.String(),
@@ -197,7 +199,7 @@ export const StructureObjects = component(
     roles: Type.Array(Type.String()),
   }),
 )
-/** Objects beside the relations, as PostgreSQL prints them. */
+/** Objects other than relations, as PostgreSQL prints them. */
 export type StructureObjects = Static<typeof StructureObjects>
 
 const warning = component(
@@ -207,17 +209,17 @@ const warning = component(
     message: Type.String(),
   }),
 )
-/** Consequence that a person should know before the change is applied. */
+/** Consequence that a person should know before applying the change. */
 export type Warning = Static<typeof warning>
 
-/** Plan of a change: its SQL, and what it does, as seen in a transaction that is undone. */
+/** Plan of a change: its SQL, and its effects in a transaction that is rolled back. */
 export const StructurePlan = component(
   'StructurePlan',
   Type.Object({
     sql: Type.String(),
-    version: Type.String({ description: 'Version of the present structure; `apply` takes it.' }),
+    version: Type.String({ description: 'Version of the current structure, for `apply`.' }),
     isRehearsed: Type.Boolean(),
-    warnings: Type.Array(warning, { description: 'The gravest first.' }),
+    warnings: Type.Array(warning, { description: 'Warnings, the gravest first.' }),
     locks: Type.Optional(Type.Array(HeldLock)),
     rewritten: Type.Optional(Type.Array(Type.Object({ relation: Type.String(), bytes: Type.Number() }))),
     changes: Type.Optional(Type.Array(SchemaChange)),
@@ -229,10 +231,10 @@ export const StructurePlan = component(
 export const MigrationStatus = component(
   'MigrationStatus',
   Type.Object({
-    folder: nullable(Type.String(), { description: 'null where there is none to write to.' }),
+    folder: nullable(Type.String(), { description: 'null where no folder can be written.' }),
     applied: Type.Array(Type.Object({ name: Type.String(), appliedAt: timestamp })),
     pending: texts,
-    obstacles: Type.Array(Type.String(), { description: 'Why nothing can be applied.' }),
-    drift: Type.Integer({ description: 'Objects that were changed other than by migrations.' }),
+    obstacles: Type.Array(Type.String(), { description: 'Reasons why nothing can be applied.' }),
+    drift: Type.Integer({ description: 'Objects that were changed by other means than migrations.' }),
   }),
 )

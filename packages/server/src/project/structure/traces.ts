@@ -4,17 +4,18 @@ import type { Queryable } from '../../database/system-database.ts'
 import type { SqlStatement } from '../../lib/sql-statements.ts'
 import { type Effect, readEffect } from './effects.ts'
 
-/** Volatile functions of PostgreSQL and its extensions that only answer a value. */
+/** Volatile functions of PostgreSQL and its extensions that only return a value. */
 const harmless = [
   ...['random', 'gen_random_uuid', 'uuidv4', 'uuidv7', 'clock_timestamp', 'timeofday', 'pg_sleep'],
   ...['uuid_generate_v4', 'gen_random_bytes', 'gen_salt'],
 ]
 
 /**
- * Why the script may leave something behind when its transaction is undone: a number taken from a sequence, a file, a
- * message, a lock of the session, a write on another server. `README.md` has what is looked at.
+ * Finds the reason why the script may have a lasting effect when its transaction is rolled back. Such effects
+ * are a sequence number, a file, a message, a session lock, or a write on another server. `README.md` lists the
+ * checks.
  *
- * @returns such as `line 3 calls setval`; undefined when the script leaves nothing
+ * @returns a reason such as `line 3 calls setval`; undefined when the script has no lasting effect
  */
 export async function findTrace(
   transaction: Queryable,
@@ -30,12 +31,12 @@ export async function findTrace(
   if (work !== undefined && effects.some(({ isRedefining }) => isRedefining)) {
     return `line ${work.statement.line} may call functions that the script itself makes or renames`
   }
-  // Defaults, views and triggers that the script makes are used by what works.
+  // Working statements use defaults, views and triggers that the script creates.
   const evaluated = work === undefined ? effects.filter(({ kind }) => kind === 'checks') : effects
   const functions = await listFunctions(transaction, evaluated)
   const relations = await listRelations(transaction, effects)
   for (const { statement, kind, names, calls, isInserting } of evaluated) {
-    // A function of one argument can be written as if it were a column (PostgreSQL, Function Calls).
+    // A function of one argument can be written like a column (PostgreSQL, Function Calls).
     const called = functions.find(({ name, isBuiltIn }) =>
       kind === 'works' && !isBuiltIn ? names.includes(name) : calls.includes(name),
     )
@@ -54,11 +55,11 @@ export async function findTrace(
 
 interface RiskyFunction {
   readonly name: string
-  /** Of PostgreSQL itself. */
+  /** True for a function of PostgreSQL itself. */
   readonly isBuiltIn: boolean
 }
 
-/** What of `p` in the schema `n` may do more than answer a value. */
+/** Condition that `p` in the schema `n` may do more than return a value. */
 const isRisky = sql`not (
   (p.provolatile <> 'v' and (n.nspname in ('pg_catalog', 'basalt')
     or (p.prokind <> 'a' and p.prolang in (select oid from pg_language where lanname in ('internal', 'c')))))
@@ -82,11 +83,14 @@ async function listFunctions(
 
 interface RiskyRelation {
   readonly name: string
-  /** That nothing but new rows of it take numbers of a sequence. */
+  /** True if only new rows of it take sequence numbers. */
   readonly isNumbered: boolean
 }
 
-/** With those that writes reach through foreign keys, partitions and children, under the name that is used. */
+/**
+ * Lists the relations with those that writes reach through foreign keys, partitions and children, under the
+ * name in the statement.
+ */
 async function listRelations(
   transaction: Queryable,
   effects: readonly Effect[],

@@ -8,7 +8,7 @@ import type { Warning } from './schemas.ts'
 /**
  * Lists what a person should know, the gravest first. Pure.
  *
- * @param isClosed whether `database.require_rls` keeps from callers what no policy guards
+ * @param isClosed whether `database.require_rls` closes unguarded relations to callers
  */
 export function listWarnings(
   { observed, reason, trace, renamed = [], large }: StructureRehearsal,
@@ -68,7 +68,7 @@ function isOfCallers({ role }: AccessChange): boolean {
   return role === callerRole || role === anonymousRole
 }
 
-/** Every row of a table, to callers, where there was not every row before. */
+/** Returns true if callers get every row of a table, and did not before. */
 function isOpening(change: AccessChange): boolean {
   return (
     isOfCallers(change) &&
@@ -86,7 +86,7 @@ function describeOpening(
   const callers = role === callerRole ? 'every signed-in caller' : 'requests without a token'
   const relation = object.slice('table '.length)
   const made = changes.find(({ kind, name }) => name === relation && kind.endsWith('view'))
-  // Policies of what it reads decide about the rows of such a view.
+  // The policies of the tables that it reads decide about the rows of such a view.
   if (made?.after?.includes('security_invoker=true')) return []
   const remedy =
     made === undefined
@@ -107,7 +107,10 @@ function describeOpening(
 
 const relationKinds: readonly string[] = ['table', 'view', 'materialized view']
 
-/** What is lost, without the parts of relations that are lost as a whole, and without grants and comments, which go with their object. */
+/**
+ * Lists removed objects. It omits parts of relations that are removed as a whole, and grants and comments,
+ * which are removed with their object.
+ */
 function listRemovals(changes: readonly SchemaChange[]): Warning[] {
   const removed = changes.filter(
     ({ change, kind }) => change === 'removed' && kind !== 'grant' && kind !== 'comment',

@@ -45,7 +45,7 @@ const cases = {
   ],
 } as const
 
-describe('the weight of a statement', () => {
+describe('weight of a statement', () => {
   test.each(Object.entries(cases).flatMap(([weight, texts]) => texts.map((text) => [weight, text] as const)))(
     'is %s for %s',
     (weight, text) => {

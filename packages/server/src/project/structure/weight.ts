@@ -1,15 +1,18 @@
 import type { SqlStatement } from '../../lib/sql-statements.ts'
 
-/** What a statement does to the rows that a table has, as far as its text says. */
+/** Effect of a statement on the rows of a table, judged by its text. */
 export type Weight =
-  /** Only changes the catalog, whatever the number of rows. */
+  /** The statement only changes the catalog, whatever the number of rows. */
   | 'light'
-  /** Reads all of them. */
+  /** The statement reads all rows. */
   | 'reads'
-  /** May write all of them anew. */
+  /** The statement may rewrite all rows. */
   | 'writes'
 
-/** Pure. What is not known to be light is not. PostgreSQL, ALTER TABLE, Notes. */
+/**
+ * Returns the weight of a statement. One that is not known to be light is not light (PostgreSQL, ALTER TABLE,
+ * Notes). Pure.
+ */
 export function weigh({ text, words }: SqlStatement): Weight {
   const plain = text
     .replace(/'(?:[^']|'')*'/g, "''")

@@ -41,7 +41,7 @@ function basalt(...args: string[]) {
   return basaltHere(args, { directory, env: { ...env(), PATH: directory } })
 }
 
-/** Another session in the database. */
+/** Runs the work with another session in the database. */
 async function withSession<Result>(work: () => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: database.url, application_name: 'another program' })
   client.on('error', () => undefined)
@@ -62,7 +62,7 @@ create table b (id int);
 revoke execute on function old() from public;
 `
 
-  test('reports locks, rewrites and what roles may newly do, and leaves the database as it is', async () => {
+  test('reports locks, rewrites and new privileges of roles, and leaves the database unchanged', async () => {
     write('migrations/20260102000000_b.sql', pending)
     const { code, stdout, stderr } = await basalt('migrate', 'check', '--interrupt', '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -126,7 +126,7 @@ revoke execute on function old() from public;
     expect([left, await database.sql("select to_regclass('b') as b")]).toEqual([[], [{ b: null }]])
   })
 
-  test('says it to people, and works without rows while the database is in use', async () => {
+  test('prints the report for people, and works without rows while the database is in use', async () => {
     const { code, stdout } = await withSession(() => basalt('migrate', 'check'))
     expect(code).toBe(0)
     expect(stdout.replaceAll(/\d+ ms/g, 'N ms')).toContain(
@@ -138,7 +138,7 @@ revoke execute on function old() from public;
     )
   })
 
-  test('warns of what the release before still counts on, with the line and the way in two releases', async () => {
+  test('warns of changes that break the previous release, with the line and the way in two releases', async () => {
     write(
       'migrations/20260102000000_b.sql',
       `create table fresh (id int, x int);
@@ -216,14 +216,14 @@ alter table book rename owner_id to keeper_id;`,
           "e'@name owner\\n@reverse_name book_by_owner_id';",
       ],
     ])
-    // With what it proposes nothing changes.
+    // With the proposed comments nothing changes.
     const comments = [...before.stdout.matchAll(/comment on constraint .*;/g)].map(([statement]) => statement)
     write(file, `${added};\n${comments.join('\n')}`)
     expect((await basalt('migrate', 'check', '--interrupt')).stdout).not.toContain('expand')
     await database.sql('drop table book, person')
   })
 
-  test('fails with the line of what fails, as up would', async () => {
+  test('fails with the line of the failure, as up would', async () => {
     write('migrations/20260102000000_b.sql', 'select 1;\nselect nope')
     expect(await basalt('migrate', 'check', '--interrupt')).toEqual({
       code: 1,
@@ -239,7 +239,7 @@ alter table book rename owner_id to keeper_id;`,
 })
 
 describe('basalt db branch', () => {
-  test('copies the database, which has no other sessions or whose sessions it ends', async () => {
+  test('copies the database when it has no other sessions, or after it has ended them', async () => {
     expect(await withSession(() => basalt('db', 'branch', 'copy'))).toEqual({
       code: 1,
       stdout: '',
@@ -268,7 +268,7 @@ describe('basalt db branch', () => {
     expect(await database.sql('select from a')).toEqual([])
   })
 
-  test('names the statement that is missing when the login role may not create databases', async () => {
+  test('names the missing statement when the login role may not create databases', async () => {
     await database.sql(
       `do $$ begin create role "no copies" login; exception when duplicate_object then end $$`,
     )
@@ -282,7 +282,7 @@ describe('basalt db branch', () => {
     })
   })
 
-  test('says what PostgreSQL says when the login role may create databases, and not drop that of another', async () => {
+  test("reports PostgreSQL's message when the login role may create databases, and not drop another role's", async () => {
     const { pathname } = new URL(database.url)
     await database.sql(
       `do $$ begin create role some_copies login createdb; exception when duplicate_object then end $$`,
@@ -296,7 +296,7 @@ describe('basalt db branch', () => {
     })
   })
 
-  test('deletes a copy, and refuses a name that is none', async () => {
+  test('deletes a copy, and rejects an unknown name', async () => {
     expect(await basalt('db', 'branch', 'copy', '--delete')).toEqual({
       code: 0,
       stdout: 'deleted copy\n',
@@ -316,7 +316,7 @@ describe('basalt db branch', () => {
 })
 
 describe('basalt db diff', () => {
-  test('finds no difference in what migrations made, and says what it does not compare', async () => {
+  test('finds no difference in the result of migrations, and says what it does not compare', async () => {
     expect(await basalt('db', 'diff')).toEqual({
       code: 0,
       stdout:
@@ -359,7 +359,7 @@ describe('basalt db diff', () => {
 })
 
 describe('basalt db dump', () => {
-  test('runs a pg_dump of the version of the database or later', async () => {
+  test("runs a pg_dump of the database's version or later", async () => {
     expect(await basalt('db', 'dump')).toEqual({
       code: 1,
       stdout: '',
@@ -387,7 +387,7 @@ describe('basalt db dump', () => {
 describe('basalt db seed and reset', () => {
   const marked = ['--project-development', 'true']
 
-  test('refuse a database that is not marked for development, and an address that others reach', async () => {
+  test('reject a database that is not marked for development, and an address that other machines reach', async () => {
     for (const command of ['seed', 'reset']) {
       for (const flags of [[], [...marked, '--server-public-base-url', 'https://app.example']]) {
         expect(await basalt('db', command, ...flags)).toEqual({
@@ -401,7 +401,7 @@ describe('basalt db seed and reset', () => {
     }
   })
 
-  test('seed runs the file in one transaction, or nothing of it', async () => {
+  test('run the seed in one transaction, or none of it', async () => {
     write('seed.sql', "insert into a values (1, 'x');\ninsert into a values (1, 'y');")
     expect(await basalt('db', 'seed', ...marked)).toEqual({
       code: 1,
@@ -424,7 +424,7 @@ describe('basalt db seed and reset', () => {
     })
   })
 
-  test('reset makes the database anew, unless a server runs on it', async () => {
+  test('recreate the database, unless a server runs on it', async () => {
     const server = new pg.Client({ connectionString: database.url, application_name: 'basalt start' })
     await server.connect()
     expect(await basalt('db', 'reset', ...marked)).toMatchObject({

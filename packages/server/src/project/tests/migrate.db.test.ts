@@ -48,7 +48,7 @@ async function tables(): Promise<string[]> {
 }
 
 describe('basalt migrate new', () => {
-  test('makes an empty file that comes after all others, and prints its path', async () => {
+  test('creates an empty file that follows all others, and prints its path', async () => {
     file(30_000_000_000_000, 'from_the_future', '')
     const first = await migrate('new', 'Add  to-do!')
     expect(first).toMatchObject({ code: 0, stderr: '' })
@@ -59,14 +59,14 @@ describe('basalt migrate new', () => {
     expect(readdirSync(directory)).toHaveLength(3)
   })
 
-  test('passes over files with another name, and keeps a name of several lines in one comment', async () => {
+  test('skips files with another name, and keeps a name of several lines in one comment', async () => {
     writeFileSync(join(directory, 'init.sql'), '')
     const { answer } = await json('new', 'add todo\ndrop table todo')
     expect(basename(answer.path)).toMatch(/^2\d{13}_add_todo_drop_table_todo\.sql$/)
     expect(readFileSync(answer.path, 'utf8')).toBe('-- add todo drop table todo\n')
   })
 
-  test('refuses a name without letters and digits', async () => {
+  test('rejects a name without letters and digits', async () => {
     expect(await migrate('new', ' — ')).toMatchObject({
       code: 2,
       stderr: 'basalt: " — ": expected a name of letters and digits, such as add_todo\n',
@@ -75,7 +75,7 @@ describe('basalt migrate new', () => {
 })
 
 describe('basalt migrate up', () => {
-  test('applies what is pending in order, each in a transaction, and then nothing', async () => {
+  test('applies pending migrations in order, each in a transaction, and then nothing', async () => {
     const first = file(1, 'a', 'create table a (id int primary key);\nset search_path = nowhere;')
     const second = file(2, 'b', 'insert into a values (1); create table b (id int references a)')
     const { code, stdout, stderr } = await migrate('up')
@@ -109,11 +109,11 @@ describe('basalt migrate up', () => {
     ['begin', 'BEGIN; create table a (id int); end', ':1: begin'],
     ['start transaction', 'start transaction', ':1: start'],
     ['rollback', 'select 1;\nrollback', ':2: rollback'],
-  ])('refuses %s, which would end its transaction', async (_what, script, place) => {
+  ])('rejects %s, which would end its transaction', async (_what, script, at) => {
     const name = file(1, 'a', script)
     expect(await migrate('up')).toEqual(
       failed(
-        `${name}${place} is not for a migration, which is one transaction by itself: remove it, or write ` +
+        `${name}${at} is not for a migration, which is one transaction by itself: remove it, or write ` +
           '"-- basalt: no transaction" above the first statement',
       ),
     )
@@ -137,7 +137,7 @@ describe('basalt migrate up', () => {
     })
   })
 
-  test('refuses what is no readable text, and stores nothing of it', async () => {
+  test('rejects unreadable text, and stores none of it', async () => {
     const name = '20260101000001_a.sql'
     mkdirSync(join(directory, name))
     expect(await migrate('up')).toEqual(
@@ -155,14 +155,14 @@ describe('basalt migrate up', () => {
   test.each([
     ['', 1],
     ['-- basalt: no transaction\n', 2],
-  ])('after %j fails with the line of a COPY FROM STDIN', async (directive, line) => {
+  ])('fails after %j with the line of a COPY FROM STDIN', async (directive, line) => {
     await database.sql('create table a (id int)')
     const name = file(1, 'a', `${directive}copy a from stdin`)
     expect(await migrate('up')).toEqual(failed(`${name}:${line}: COPY FROM STDIN has no input here`))
     expect(await json('status')).toMatchObject({ answer: { pending: [{ name, isLate: false }] } })
   })
 
-  test('ends at a refused statement where the URL sets query_timeout', async () => {
+  test('ends at a rejected statement where the URL sets query_timeout', async () => {
     const name = file(1, 'a', 'select 1;\nselect nope')
     const env = {
       BASALT_DATABASE_URL: `${database.url}?query_timeout=60000`,
@@ -172,7 +172,7 @@ describe('basalt migrate up', () => {
     expect(result).toEqual(failed(`${name}:2: column "nope" does not exist`))
   })
 
-  test('refuses a file with another name, and an unknown directive', async () => {
+  test('rejects a file with another name, and an unknown directive', async () => {
     writeFileSync(join(directory, 'init.sql'), '')
     expect(await migrate('up')).toEqual(
       failed(
@@ -190,7 +190,7 @@ describe('basalt migrate up', () => {
     )
   })
 
-  test('refuses a changed, a missing and a late file with every reason, and never skips one', async () => {
+  test('rejects a changed, a missing and a late file with every reason, and never skips one', async () => {
     const changed = file(1, 'a', 'create table a (id int)')
     const missing = file(3, 'c', 'create table c (id int)')
     expect(await migrate('up')).toMatchObject({ code: 0 })
@@ -216,9 +216,9 @@ describe('basalt migrate up', () => {
     expect((await json('status')).answer).toMatchObject({ obstacles: [], pending: [] })
   })
 
-  test('waits for no lock longer than its timeout, tries again, and gives up with nothing done', async () => {
+  test('waits for no lock longer than its timeout, retries, and stops without any effect', async () => {
     const name = file(1, 'a', 'create table b (id int);\nalter table a add column note text')
-    // Opens the schema, for which tables are locked as well.
+    // It opens the schema, which locks tables, too.
     await migrate('status')
     await database.sql('create table a (id int)')
     await database.sql(
@@ -253,7 +253,7 @@ describe('basalt migrate up', () => {
     expect(await tables()).toEqual(['a', 'b'])
   })
 
-  test('from ten processes at once applies each file once', async () => {
+  test('applies each file once from ten processes at once', async () => {
     for (const number of [1, 2, 3, 4]) file(number, 'x', `create table t${number} (id int)`)
     file(5, 'index', '-- basalt: no transaction\ncreate index concurrently t1_id on t1 (id);')
     const answers = await Promise.all(Array.from({ length: 10 }, () => json('up')))
@@ -267,14 +267,14 @@ describe('basalt migrate up', () => {
   })
 })
 
-describe('a migration without a transaction', () => {
-  test('that fails in its first statement is pending again', async () => {
+describe('migration without a transaction', () => {
+  test('is pending again when its first statement fails', async () => {
     const name = file(1, 'a', '-- basalt: no transaction\n\ncreate index concurrently nope on nothing (id)')
     expect(await migrate('up')).toEqual(failed(`${name}:3: relation "nothing" does not exist`))
     expect((await json('status')).answer).toMatchObject({ obstacles: [], pending: [{ name, isLate: false }] })
   })
 
-  test('that leaves an index invalid names it, and is in the way until it is resolved', async () => {
+  test('names an index that it leaves invalid, and blocks others until it is resolved', async () => {
     await database.sql('create table a (id int); insert into a values (1), (1)')
     const script =
       '-- basalt: no transaction\ncreate table b (id int);\ncreate unique index concurrently a_id on a (id);'
@@ -306,7 +306,7 @@ describe('a migration without a transaction', () => {
     expect((await json('status')).answer).toMatchObject({ obstacles: [], pending: [] })
   })
 
-  test('that finds an invalid index under its name is not taken for done', async () => {
+  test('is not accepted when it finds an invalid index under its name', async () => {
     await database.sql('create table a (id int); insert into a values (1), (1)')
     await database.sql('create unique index concurrently a_id on a (id)').catch(() => undefined)
     await database.sql('delete from a')
@@ -328,7 +328,7 @@ describe('a migration without a transaction', () => {
 })
 
 describe('basalt migrate status', () => {
-  test('names what was changed by hand, through later migrations, until it is accepted', async () => {
+  test('names manual changes, through later migrations, until they are accepted', async () => {
     file(1, 'a', 'create table a (id int primary key); alter table a enable row level security;')
     await migrate('up')
     expect((await json('status')).answer).toMatchObject({ pending: [], obstacles: [], drift: [] })
@@ -356,7 +356,7 @@ changed other than by migrations:
     expect(await json('status')).toMatchObject({ code: 0, answer: { drift: [] } })
   })
 
-  test('is not changed by what Basalt makes, or by the search path', async () => {
+  test('ignores objects that Basalt creates, and the search path', async () => {
     file(1, 'a', 'create table a (id int primary key); create view v as select * from a')
     await migrate('up')
     await database.sql(`create index idx_basalt_search_a on a (id)`)
@@ -368,7 +368,7 @@ changed other than by migrations:
 })
 
 describe('basalt migrate pull', () => {
-  test('writes applied migrations that are no files any more, as they were, and leaves the others alone', async () => {
+  test('writes applied migrations without a file as they were, and leaves the others unchanged', async () => {
     const kept = file(1, 'a', 'create table a (id int);\n')
     const lost = file(2, 'b', '-- Why.\r\ncreate table b (id int);\r\n')
     await migrate('up')

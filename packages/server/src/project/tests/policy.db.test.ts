@@ -53,7 +53,7 @@ function basalt(...args: string[]) {
   return basaltHere(args, { directory, env })
 }
 
-/** With nothing but these cases. */
+/** Runs the command with only these cases. */
 function run(files: Readonly<Record<string, string>>, ...args: string[]) {
   rmSync(join(directory, 'tests'), { recursive: true, force: true })
   for (const [name, content] of Object.entries(files)) write(`tests/policies/${name}`, content)
@@ -118,7 +118,7 @@ describe('basalt policy test', () => {
       request: 'list note as alice (aal2)',
       passed: true,
     })
-    // The configured database has nothing of it, and no other one is left.
+    // The configured database has none of it, and no other database is left.
     expect(await database.sql("select to_regclass('note') as note")).toEqual([{ note: null }])
     const left = await database.sql(
       "select from pg_database where starts_with(datname, current_database() || '_')",
@@ -126,7 +126,7 @@ describe('basalt policy test', () => {
     expect(left).toEqual([])
   })
 
-  test('ends with 1, and says what was expected and what is', async () => {
+  test('exits with 1, and prints the expected and the actual result', async () => {
     const { code, stdout, stderr } = await run({
       'a.toml': cases(
         'name = "fits"\nas = "bob"\nlist = "note"\ncount = 1',
@@ -177,7 +177,7 @@ describe('basalt policy test', () => {
 `)
   })
 
-  test('logs in as requests do: a function that resets its role has no rights, and cannot run a setup', async () => {
+  test('logs in as requests do: a function that resets its role has no privileges, and cannot run a setup', async () => {
     write(
       'schema/current.sql',
       `create function attempt(command text) returns json language plpgsql as $$
@@ -203,7 +203,7 @@ describe('basalt policy test', () => {
     expect([result.code, result.stdout.split('\n').filter((line) => /✗|actual/.test(line))]).toEqual([0, []])
   })
 
-  test('applies schema/current.sql, and shows what a transaction would refuse at its end', async () => {
+  test('applies schema/current.sql, and shows errors at the end of a transaction', async () => {
     write(
       'schema/current.sql',
       'grant insert on news to basalt_authenticated; create policy add on news for insert with check (true);',
@@ -220,7 +220,7 @@ describe('basalt policy test', () => {
     rmSync(join(directory, 'schema'), { recursive: true })
   })
 
-  test('names the line of a setup that fails, and goes no further', async () => {
+  test('names the line of a setup that fails, and stops there', async () => {
     expect(await run({ 'a.toml': 'setup = """\ninsert into nothing values (1);\n"""' })).toEqual({
       code: 1,
       stdout: '',
@@ -248,13 +248,13 @@ describe('basalt policy test', () => {
     ['two things to do', cases(`${one}list = "note"\ncreate = "note"`), 'expected one of'],
     ['no id', cases(`${one}get = "note"`), 'case "x": id is required'],
     ['an id too many', cases(`${one}list = "note"\nid = 1`), 'case "x": id is not for list'],
-  ])('refuses a file with %s', async (_what, file, message) => {
+  ])('rejects a file with %s', async (_what, file, message) => {
     const { code, stdout, stderr } = await run({ 'a.toml': file })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
   })
 
-  test('says how to begin where there are no cases', async () => {
+  test('prints the first steps where there are no cases', async () => {
     const { code, stderr } = await run({})
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -264,7 +264,7 @@ describe('basalt policy test', () => {
 })
 
 describe('basalt policy scaffold', () => {
-  test('writes cases that hold for a table whose rows have an owner, once', async () => {
+  test('writes cases that pass for a table whose rows have an owner, once', async () => {
     await basalt('migrate', 'up')
     await database.sql(`create policy gone on note for delete using (owner_id = basalt.user_id());
       create table "odd name" (id uuid primary key, kind text not null, at date not null, more jsonb not null)`)
@@ -277,7 +277,7 @@ describe('basalt policy scaffold', () => {
       stdout: '',
       stderr: `basalt: ${path} exists\n`,
     })
-    // Only verified users may add notes here, which is for the author of the cases to say.
+    // Only verified users may add notes here, which the author of the cases has to add.
     const report = JSON.parse((await basalt('policy', 'test', '--json')).stdout)
     expect(report.cases.filter(({ passed }: { passed: boolean }) => !passed)).toMatchObject([
       { name: 'alice adds a row of her own', expected: 'success' },

@@ -9,7 +9,7 @@ function compile(change: Record<string, unknown>): string {
   return compileChange(parseChange({ ...of, ...change }))
 }
 
-/** What a form sends, and the SQL of it. */
+/** Changes as a form sends them, with their SQL. */
 const statements: readonly (readonly [Record<string, unknown>, string])[] = [
   [{ kind: 'create_table', columns: [], hasRowLevelSecurity: false }, 'create table public.todo ();\n'],
   [
@@ -257,18 +257,18 @@ const refusals: readonly (readonly [unknown, string])[] = [
   [{ kind: 'create_enum', ...of, values: ['a\0'] }, 'change: a text cannot have the character NUL'],
 ]
 
-describe('a change of the structure', () => {
-  test.each(statements)('%j becomes SQL as a person would write it', (change, expected) => {
+describe('compileChange', () => {
+  test.each(statements)('turns %j into SQL as a person would write it', (change, expected) => {
     const text = compile(change)
     expect(text).toBe(expected)
     expect(splitStatements(text).length).toBeGreaterThan(0)
   })
 
-  test.each(refusals)('%j is refused by the member that is wrong', (change, message) => {
+  test.each(refusals)('rejects %j and names the invalid member', (change, message) => {
     expect(() => compileChange(parseChange(change))).toThrow(message)
   })
 
-  test('quotes what is no plain name, so that no name ends its statement', () => {
+  test('quotes every name that is not plain, so that no name ends its statement', () => {
     const hostile = '"; drop table a; --'
     expect(compile({ kind: 'rename_table', name: 'user', to: hostile })).toBe(
       'alter table public."user" rename to """; drop table a; --";\n',

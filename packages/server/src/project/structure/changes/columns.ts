@@ -2,19 +2,23 @@ import { structureErrors } from '../errors.ts'
 import type { ChangeOf, ColumnInput, ReferencesInput } from './schema.ts'
 import { cascadeClause, expression, literal, name, names, qualified } from './text.ts'
 
-/** @param isKey whether the column is the whole primary key if it is part of it */
-export function clauseOfColumn(column: ColumnInput, place: string, isKey: boolean): string {
+/**
+ * Compiles the definition of a column.
+ *
+ * @param isKey whether the column is the whole primary key if it is part of it
+ */
+export function clauseOfColumn(column: ColumnInput, member: string, isKey: boolean): string {
   if (column.identity !== undefined && column.default !== undefined) {
-    throw structureErrors.invalidStructureChange(`${place}.default`, 'an identity column has no default')
+    throw structureErrors.invalidStructureChange(`${member}.default`, 'an identity column has no default')
   }
   const isPrimaryKey = column.isPrimaryKey === true && isKey
   return [
     name(column.name),
-    expression(column.type, `${place}.type`),
+    expression(column.type, `${member}.type`),
     ...(column.identity === undefined ? [] : [`generated ${column.identity} as identity`]),
-    // A primary key says so by itself.
+    // A primary key implies it.
     ...(column.isNullable === false && column.isPrimaryKey !== true ? ['not null'] : []),
-    ...(column.default === undefined ? [] : [`default ${expression(column.default, `${place}.default`)}`]),
+    ...(column.default === undefined ? [] : [`default ${expression(column.default, `${member}.default`)}`]),
     ...(isPrimaryKey ? ['primary key'] : []),
     ...(column.isUnique === true && !isPrimaryKey ? ['unique'] : []),
     ...(column.references === undefined ? [] : [referencesClause(column.references)]),
@@ -44,7 +48,7 @@ export function addColumn(change: ChangeOf<'add_column'>): string[] {
   ]
 }
 
-/** One statement per property; the new name comes last. */
+/** Compiles one statement per property; the new name comes last. */
 export function alterColumn(change: ChangeOf<'alter_column'>): string[] {
   const table = qualified(change)
   const alter = `alter table ${table} alter column ${name(change.column)}`

@@ -7,7 +7,7 @@ import type { Change, ChangeKind, ChangeOf } from './schema.ts'
 import * as tables from './tables.ts'
 import * as types from './types.ts'
 
-/** The statements of each change. */
+/** Compilers by kind of change. */
 const compilers: { readonly [Kind in ChangeKind]: (change: ChangeOf<Kind>) => string[] } = {
   create_table: tables.createTable,
   rename_table: tables.renameTable,
@@ -41,9 +41,13 @@ const compilers: { readonly [Kind in ChangeKind]: (change: ChangeOf<Kind>) => st
   drop_function: routines.dropFunction,
 }
 
-/** The SQL of a change, as a person would write it. Pure. @throws AppError that names the member that is wrong */
+/**
+ * Compiles the SQL of a change, as a person would write it. Pure.
+ *
+ * @throws AppError that names the invalid member
+ */
 export function compileChange(change: Change): string {
-  // The union does not say that a compiler gets the change of its own kind, which the table above does.
+  // The union does not express that a compiler gets the change of its own kind, as the table above ensures.
   const compile = compilers[change.kind] as (change: Change) => string[]
   return `${compile(change).join(';\n')};\n`
 }

@@ -41,7 +41,9 @@ function addTo(change: ChangeOf<'add_unique' | 'add_check' | 'add_foreign_key'>)
   return `alter table ${qualified(change)} add${named}`
 }
 
-/** Rows of now are looked at by `validate constraint`, which lets others read and write meanwhile. */
+/**
+ * Compiles the validity clause. `validate constraint` checks existing rows later, while others read and write.
+ */
 function validity(isValidated: boolean | undefined): string {
   return isValidated === false ? ' not valid' : ''
 }

@@ -1,7 +1,7 @@
 import type { ChangeOf } from './schema.ts'
 import { expression, name, names, qualified } from './text.ts'
 
-/** Says that the script is no transaction, as what works concurrently must not be in one. */
+/** Directive that the script is no transaction, because concurrent statements must not be in one. */
 const withoutTransaction = '-- basalt: no transaction'
 
 export function createIndex(change: ChangeOf<'create_index'>): string[] {

@@ -3,7 +3,7 @@ import { suggestion } from '../../../lib/suggestion.ts'
 import { structureErrors } from '../errors.ts'
 import { type Change, changeKinds, changeSchemas } from './schema.ts'
 
-/** @throws AppError that names the member and what was expected */
+/** Parses a change. @throws AppError that names the member and the expected value */
 export function parseChange(value: unknown): Change {
   const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined
   const schema =
@@ -14,21 +14,21 @@ export function parseChange(value: unknown): Change {
   }
   const [, [problem]] = Errors(schema, value)
   if (problem !== undefined) {
-    const place = `change${problem.instancePath.replaceAll('/', '.')}`
+    const member = `change${problem.instancePath.replaceAll('/', '.')}`
     const { requiredProperties, allowedValues } = problem.params as {
       readonly requiredProperties?: readonly string[]
       readonly allowedValues?: readonly unknown[]
     }
-    if (requiredProperties !== undefined) throw refuse(`${place}.${requiredProperties[0]}`, 'is required')
-    if (allowedValues !== undefined) throw refuse(place, `expected one of ${allowedValues.join(', ')}`)
-    // What TypeBox says of a member that the schema does not have.
+    if (requiredProperties !== undefined) throw refuse(`${member}.${requiredProperties[0]}`, 'is required')
+    if (allowedValues !== undefined) throw refuse(member, `expected one of ${allowedValues.join(', ')}`)
+    // This is TypeBox's message for a member that is not in the schema.
     throw refuse(
-      place,
+      member,
       problem.message === 'schema is false' ? 'is no member of this change' : problem.message,
     )
   }
   if (hasNul(value)) throw refuse('change', 'a text cannot have the character NUL')
-  // Checked just now, by the schema of its kind.
+  // The schema of its kind has just checked it.
   return value as Change
 }
 

@@ -22,7 +22,7 @@ export function createPolicy(change: ChangeOf<'create_policy'>): string[] {
   ]
 }
 
-/** PostgreSQL changes neither the command of a policy nor whether it is permissive. */
+/** Compiles a change of a policy. PostgreSQL can change neither its command nor whether it is permissive. */
 export function alterPolicy(change: ChangeOf<'alter_policy'>): string[] {
   const policy = `alter policy ${name(change.policy)} on ${qualified(change)}`
   const parts = [
@@ -58,7 +58,9 @@ export function applyTemplate(change: ChangeOf<'apply_template'>): string[] {
   ]
 }
 
-/** What a template makes of a table that has row-level security. The guide has what each lets callers do. */
+/**
+ * Compiles a template for a table with row-level security. The guide says what each template permits callers.
+ */
 export function templateStatements(table: Named, template: TemplateInput): string[] {
   const on = qualified(table)
   switch (template.name) {
@@ -72,7 +74,7 @@ export function templateStatements(table: Named, template: TemplateInput): strin
       const column = name(columnOf(template))
       const team = `m.${name(through.teamColumn)}`
       const from = `from ${qualified(through)} m where m.${name(through.userColumn)} = basalt.user_id()`
-      // An index finds rows by an array; of a row that is written its own team is looked up.
+      // An index finds rows by an array. For a row that is written, its own team is looked up.
       const rows = `${column} = any (array(select ${team} ${from}))`
       const row = `exists (select ${from} and ${team} = ${on}.${column})`
       return [ruled('members', on, callerRole, rows, row)]

@@ -12,7 +12,10 @@ export function setTrigger(change: ChangeOf<'set_trigger'>): string[] {
   return [`alter table ${qualified(change)} ${action} trigger ${name(change.trigger)}`]
 }
 
-/** The arguments tell functions of one name apart, as `pg_get_function_identity_arguments` prints them. */
+/**
+ * Compiles the removal of a function. The arguments distinguish functions of one name, as
+ * `pg_get_function_identity_arguments` prints them.
+ */
 export function dropFunction(change: ChangeOf<'drop_function'>): string[] {
   const { arguments: list, functionKind = 'function', cascade } = change
   const statement = `drop ${functionKind} ${qualified(change)}(${list})${cascadeClause(cascade)}`

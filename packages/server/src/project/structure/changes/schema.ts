@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from '../../../lib/type.ts'
 
-/** A name of an object: PostgreSQL cuts what is longer than 63 bytes. */
+/** Name of an object. PostgreSQL truncates names after 63 bytes. */
 const text = Type.String({ minLength: 1, maxLength: 63 })
 const sqlText = Type.String({ minLength: 1, maxLength: 100_000 })
 const columns = Type.Array(text, { minItems: 1, maxItems: 32 })
@@ -38,9 +38,9 @@ const templateNames = ['owner', 'members', 'signed in', 'public', 'administrator
 const template = Type.Object(
   {
     name: Type.Enum([...templateNames]),
-    /** Of owner: who owns the row; of members: the team of the row. */
+    /** Column of the row's owner (`owner`), or of its team (`members`). */
     column: Type.Optional(text),
-    /** Of members: the table that has who belongs to which team. */
+    /** Table of the team memberships (`members`). */
     through: Type.Optional(
       Type.Object({ schema: text, name: text, teamColumn: text, userColumn: text }, closed),
     ),
@@ -56,7 +56,7 @@ const policy = {
   check: Type.Optional(sqlText),
 }
 
-/** Members by change; each has `schema` and `name` of what it changes. */
+/** Members by change; each change also has `schema` and `name` of its object. */
 const members = {
   create_table: {
     columns: Type.Array(column, { maxItems: 1600 }),
@@ -89,7 +89,7 @@ const members = {
   create_index: {
     index: Type.Optional(text),
     method: Type.Optional(Type.Enum(['btree', 'hash', 'gin', 'gist', 'spgist', 'brin'])),
-    /** Names of columns, or expressions in parentheses; with `desc` or an operator class after it. */
+    /** Names of columns, or expressions in parentheses, each with an optional `desc` or operator class. */
     keys: Type.Array(sqlText, { minItems: 1, maxItems: 32 }),
     include: Type.Optional(Type.Array(text, { maxItems: 32 })),
     where: Type.Optional(sqlText),
@@ -136,7 +136,7 @@ const members = {
 export type Members = typeof members
 export type ChangeKind = keyof Members
 
-/** What the forms of the dashboard ask for. */
+/** Change that a form of the dashboard sends. */
 export type ChangeOf<Kind extends ChangeKind> = { readonly kind: Kind } & Static<TObject<Members[Kind]>> & {
     readonly schema: string
     readonly name: string
@@ -149,7 +149,7 @@ export type ReferencesInput = Static<typeof references>
 
 export const changeKinds = Object.keys(members) as ChangeKind[]
 
-/** By kind. */
+/** Schemas by kind of change. */
 export const changeSchemas: Readonly<Record<string, TObject>> = Object.fromEntries(
   changeKinds.map((kind) => [
     kind,

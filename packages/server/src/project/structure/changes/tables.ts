@@ -4,7 +4,7 @@ import { templateStatements } from './policies.ts'
 import type { ChangeOf } from './schema.ts'
 import { cascadeClause, literal, name, qualified } from './text.ts'
 
-/** Row-level security is on unless it is refused in so many words. */
+/** Compiles a new table. Row-level security is on unless the change explicitly disables it. */
 export function createTable(change: ChangeOf<'create_table'>): string[] {
   const table = qualified(change)
   const keys = change.columns.filter(({ isPrimaryKey }) => isPrimaryKey === true)

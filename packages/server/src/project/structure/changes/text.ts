@@ -18,12 +18,12 @@ const reserved = new Set(
   xmlpi xmlroot xmlserialize xmltable`.split(/\s+/),
 )
 
-/** A name, quoted when it has to be. */
+/** Returns a name, quoted where necessary. */
 export function name(text: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(text) && !reserved.has(text) ? text : quoteIdentifier(text)
 }
 
-/** With commas. */
+/** Joins names with commas. */
 export function names(texts: readonly string[]): string {
   return texts.map(name).join(', ')
 }
@@ -45,15 +45,19 @@ export function literal(text: string): string {
   return quoteLiteral(text).trim()
 }
 
-/** Blanks at its ends go. @throws AppError that names the place of what is empty or more than one expression */
-export function expression(text: string, place: string): string {
+/**
+ * Returns an expression without surrounding blanks.
+ *
+ * @throws AppError that names an empty member, or one with several expressions
+ */
+export function expression(text: string, member: string): string {
   const trimmed = text.trim()
   const isOne = splitStatements(trimmed).length === 1 && !/;\s*$/.test(trimmed) && isBalanced(trimmed)
-  if (!isOne) throw structureErrors.invalidStructureChange(place, 'expected one expression of SQL')
+  if (!isOne) throw structureErrors.invalidStructureChange(member, 'expected one expression of SQL')
   return trimmed
 }
 
-/** Whether no parenthesis closes what was opened outside. Quotes are passed over. */
+/** Returns true if no parenthesis closes one from outside of the text. Quotes are skipped. */
 function isBalanced(text: string): boolean {
   let depth = 0
   for (const [character] of text.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, '').matchAll(/[()]/g)) {

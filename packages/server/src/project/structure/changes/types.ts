@@ -10,13 +10,13 @@ export function addEnumValue({ value, before, after, ...change }: ChangeOf<'add_
   if (before !== undefined && after !== undefined) {
     throw structureErrors.invalidStructureChange('change.after', 'expected one of before and after, not both')
   }
-  const place =
+  const position =
     before === undefined
       ? after === undefined
         ? ''
         : ` after ${literal(after)}`
       : ` before ${literal(before)}`
-  return [`alter type ${qualified(change)} add value ${literal(value)}${place}`]
+  return [`alter type ${qualified(change)} add value ${literal(value)}${position}`]
 }
 
 export function renameEnumValue(change: ChangeOf<'rename_enum_value'>): string[] {

@@ -1,7 +1,10 @@
 import { literal, name, qualified } from '../changes/text.ts'
 import type { RelationDetail } from '../schemas.ts'
 
-/** SQL that makes the relation as it is, for reading: what PostgreSQL prints of its parts, put together. Pure. */
+/**
+ * Builds SQL that describes the relation as it is, for reading. It combines PostgreSQL's texts of its parts.
+ * Pure.
+ */
 export function defineRelation(relation: RelationDetail): string {
   const own = qualified(relation)
   if (relation.query !== null) {

@@ -5,11 +5,11 @@ import { byName, ownTable } from './relations.ts'
 
 export interface DiagramFilter {
   readonly schema?: string | undefined
-  /** This table and those that it refers to or that refer to it. */
+  /** Table at the center, with the tables that it refers to or that refer to it. */
   readonly around?: { readonly schema: string; readonly name: string } | undefined
 }
 
-/** More are no picture that a person can read. */
+/** Maximum number of tables. A larger picture is not readable. */
 export const mostDrawn = 300
 
 export async function readDiagram(database: Queryable, filter: DiagramFilter): Promise<Diagram> {
@@ -31,7 +31,7 @@ export async function readDiagram(database: Queryable, filter: DiagramFilter): P
       join pg_class c on c.oid = chosen.oid
       join pg_namespace n on n.oid = c.relnamespace
       order by ${byName}`),
-    // What partitions have of it belongs to their table.
+    // References of partitions belong to their table.
     database.many<Diagram['references'][number]>(sql`
       with chosen as materialized (${chosen})
       select k.conname as name, ${columnsOf(sql`k.conrelid`, sql`k.conkey`)} as from,

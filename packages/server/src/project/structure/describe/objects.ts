@@ -3,7 +3,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { StructureObjects } from '../schemas.ts'
 import { ownSchema } from './relations.ts'
 
-/** As many of a kind as are answered: a page shows no more, and the search of the command palette has names. */
+/** Maximum number of objects per kind. A page shows no more, and the command palette has names. */
 const most = 1000
 
 const list = (columns: Sql, from: Sql, order: Sql): Sql => sql`
@@ -67,7 +67,7 @@ const sequences = list(
   sql`s.schemaname, s.sequencename`,
 )
 
-/** Those people choose first come first; then their own, then what remains of PostgreSQL's. */
+/** Types for people to choose: the most frequent ones first, then their own, then the rest of PostgreSQL's. */
 const columnTypes = sql`
   (select json_agg(x.name order by x.rank, x.name) from (
     select format_type(t.oid, null) as name,

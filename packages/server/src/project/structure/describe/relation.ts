@@ -4,7 +4,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { RelationDetail } from '../schemas.ts'
 import { ownSchema, summaryOf } from './relations.ts'
 
-/** A JSON array of the rows, in their order. */
+/** Builds a JSON array of the rows, in their order. */
 const list = (columns: Sql, from: Sql, order: Sql): Sql => sql`
   (select coalesce(json_agg(x), '[]') from (select ${columns} from ${from} order by ${order}) x)`
 
@@ -12,7 +12,7 @@ const namesOf = (relation: Sql, numbers: Sql): Sql => sql`
   (select coalesce(json_agg(a.attname order by u.ordinal), '[]') from unnest(${numbers}) with ordinality u (num, ordinal)
    join pg_attribute a on a.attrelid = ${relation} and a.attnum = u.num)`
 
-// A default names no column. Given the relation, PostgreSQL would read all of its columns for each.
+// A default names no column. With the relation, PostgreSQL would read all of its columns for each.
 const columns = list(
   sql`a.attname as name, format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as "isNullable",
     case when a.attgenerated = '' then pg_get_expr(d.adbin, 0) end as default,
@@ -24,7 +24,7 @@ const columns = list(
   sql`a.attnum`,
 )
 
-// NOT NULL is said of the column.
+// NOT NULL belongs to the column.
 const constraints = list(
   sql`k.conname as name, case k.contype when 'p' then 'primary key' when 'u' then 'unique' when 'f' then 'foreign key'
       when 'x' then 'exclude' else 'check' end as kind,
@@ -53,7 +53,7 @@ const indexes = list(
   sql`not i.indisprimary, x.relname`,
 )
 
-// Those that Basalt makes by itself are none of the operator's.
+// Triggers that Basalt itself creates are none of the operator's.
 const triggers = list(
   sql`t.tgname as name, pg_get_triggerdef(t.oid) as definition, t.tgfoid::regproc::text as function,
     t.tgenabled <> 'D' as "isEnabled"`,

@@ -6,17 +6,20 @@ import type { RelationSummary } from '../schemas.ts'
 
 export interface RelationFilter {
   readonly schema?: string | undefined
-  /** A part of the name. */
+  /** Part of the name. */
   readonly q?: string | undefined
-  /** The last name of the page before, as schema and name. */
+  /** Last name of the previous page, as schema and name. */
   readonly after?: readonly [string, string] | undefined
   readonly limit: number
 }
 
-/** Everything that is neither PostgreSQL's nor Basalt's. */
+/** Condition that the schema belongs to neither PostgreSQL nor Basalt. */
 export const ownSchema = sql`n.nspname not like 'pg\\_%' and n.nspname not in ('information_schema', 'basalt')`
 
-/** Of `c` in the schema `n`. Partitions are found by their table, and what belongs to an extension by the extension. */
+/**
+ * Condition on `c` in the schema `n`. Partitions are found by their table, and objects of an extension by the
+ * extension.
+ */
 export const ownTable = sql`
   not c.relispartition and ${ownSchema}
     and not exists (
@@ -26,10 +29,10 @@ const kindOf = sql`
   case c.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view'
     when 'm' then 'materialized view' when 'f' then 'foreign table' end`
 
-/** The order of lists, of `c` in the schema `n`. */
+/** Order of lists, on `c` in the schema `n`. */
 export const byName = sql`${naturally(sql`n.nspname`)}, ${naturally(sql`c.relname`)}`
 
-/** Of a role that may lack the schema, too. */
+/** Builds the privileges of a role that may lack the schema, too. */
 const privilegesOf = (role: string): Sql => sql`
   case when has_schema_privilege(${role}::name, c.relnamespace, 'usage') then array_remove(array[
     case when has_any_column_privilege(${role}::name, c.oid, 'select') then 'select' end,
@@ -38,7 +41,7 @@ const privilegesOf = (role: string): Sql => sql`
     case when has_table_privilege(${role}::name, c.oid, 'delete') then 'delete' end], null)
   else '{}' end`
 
-/** Columns of a {@link RelationSummary}, of `c` in the schema `n`. */
+/** Builds the columns of a {@link RelationSummary}, of `c` in the schema `n`. */
 export const summaryOf = (served: readonly string[]): Sql => sql`
   n.nspname as schema, c.relname as name, ${kindOf} as kind,
     obj_description(c.oid, 'pg_class') as comment,

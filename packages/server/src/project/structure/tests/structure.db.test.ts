@@ -32,7 +32,7 @@ const fixture = `
 
 beforeAll(async () => {
   folder = join(mkdtempSync(join(tmpdir(), 'basalt-structure-')), 'migrations')
-  // An index that is built concurrently waits for whatever else runs.
+  // A concurrent index build waits for other transactions of the machine's tests.
   config = { 'project.migrations': folder, 'project.lock_timeout_ms': '60000' }
   app = await createTestApp({ config })
   other = await createTestApp({ config, database: app.database })
@@ -71,7 +71,7 @@ async function exists(relation: string): Promise<boolean> {
 }
 
 describe('structure › relations', () => {
-  test('lists tables and views by name with what guards them, page by page', async () => {
+  test('lists tables and views by name with their guards, page by page', async () => {
     const first = await get('relations?limit=2')
     expect(first.status).toBe(200)
     const { next } = first.json
@@ -119,7 +119,7 @@ describe('structure › relations', () => {
     expect((await get('relations?limit=x')).status).toBe(400)
   })
 
-  test('lists names as a person counts, and so does the diagram', async () => {
+  test('lists names in natural order, and so does the diagram', async () => {
     const names = inOrder.map((name) => `create table "${name}" (id int);`)
     await app.sql(`drop schema public cascade; create schema public; ${names.toReversed().join(' ')}`)
     const listed: string[] = []
@@ -135,7 +135,7 @@ describe('structure › relations', () => {
     expect(sortNaturally(inOrder.toReversed(), (name) => name)).toEqual(inOrder)
   })
 
-  test('draws tables and the foreign keys between them: of all, of a schema, around a table', async () => {
+  test('draws tables and the foreign keys between them: of all schemas, of one, around a table', async () => {
     await app.sql(`
       create schema shop;
       create table shop.item (a int, "B c" int, primary key ("B c", a));
@@ -195,7 +195,7 @@ describe('structure › relations', () => {
     expect((await app.request('GET', `${path}/diagram`)).status).toBe(401)
   })
 
-  test('describes one with its columns, constraints, indexes, policies, triggers and what depends on it', async () => {
+  test('describes one with its columns, constraints, indexes, policies, triggers and dependents', async () => {
     const { status, json } = await get('relations/public/todo')
     expect(status).toBe(200)
     expect(json).toMatchObject({
@@ -262,14 +262,14 @@ describe('structure › relations', () => {
     )
   })
 
-  test('has the definition of a table as SQL that makes it anew', async () => {
+  test('has the definition of a table as SQL that recreates it', async () => {
     const { definition } = (await get('relations/public/todo')).json
     await app.sql('drop table todo cascade')
     await app.sql(definition)
     expect((await get('relations/public/todo')).json.definition).toBe(definition)
   })
 
-  test('answers 404 for what is not there, and for tables of Basalt', async () => {
+  test('returns 404 for a missing table, and for tables of Basalt', async () => {
     const answer = { code: 404, error: 'relation_not_found' }
     expect(envelope(await get('relations/public/nope'))).toEqual({
       ...answer,
@@ -281,7 +281,7 @@ describe('structure › relations', () => {
     })
   })
 
-  test('has types, functions, sequences and extensions beside them', async () => {
+  test('has types, functions, sequences and extensions, too', async () => {
     await app.sql(`
       create domain grade as int check (value > 0);
       create type pair as (a int, b text);
@@ -318,7 +318,7 @@ describe('structure › relations', () => {
 })
 
 describe('structure › plan', () => {
-  test('answers the SQL of a change and what it does, and does nothing', async () => {
+  test('returns the SQL of a change and its effects, and changes nothing', async () => {
     const answer = await planChange({
       kind: 'create_table',
       name: 'note',
@@ -341,7 +341,7 @@ describe('structure › plan', () => {
     expect(await exists('note')).toBe(false)
   })
 
-  test('warns of a table that is open to callers, and of a view that passes by policies', async () => {
+  test('warns of a table that is open to callers, and of a view that bypasses policies', async () => {
     await app.sql('alter default privileges grant select on tables to basalt_authenticated')
     const columns = [{ name: 'id', type: 'int', isPrimaryKey: true }]
     expect(
@@ -360,7 +360,7 @@ describe('structure › plan', () => {
     await app.sql('alter default privileges revoke select on tables from basalt_authenticated')
   })
 
-  test('warns of names of relations that mean something else afterwards, with the comment that keeps them', async () => {
+  test('warns of relation names with a new meaning, with the comment that keeps the old one', async () => {
     await app.sql(`
       create table person (id int primary key);
       create table book (id int primary key, writer int, author int references person)`)
@@ -374,7 +374,7 @@ describe('structure › plan', () => {
     await app.sql('drop table book, person')
   })
 
-  test('says that a table without policies is closed where row-level security is required', async () => {
+  test('warns that a table without policies is closed where row-level security is required', async () => {
     await using strict = await createTestApp({
       config: { 'database.require_rls': 'true' },
       setup: 'alter default privileges grant select on tables to basalt_authenticated',
@@ -393,7 +393,7 @@ describe('structure › plan', () => {
     await strict.sql('alter default privileges revoke select on tables from basalt_authenticated')
   })
 
-  test('says what becomes invisible by row-level security, and visible by a policy', async () => {
+  test('warns of rows that row-level security hides, and of rows that a policy admits', async () => {
     await app.sql('grant select on step to basalt_authenticated')
     expect(
       messages(await planChange({ kind: 'set_row_level_security', name: 'step', isEnabled: true })),
@@ -412,7 +412,7 @@ describe('structure › plan', () => {
     ])
   })
 
-  test('says what is written anew, and what a drop takes along', async () => {
+  test('warns of rewrites, and of dependents that a drop removes', async () => {
     expect(
       messages(await planChange({ kind: 'alter_column', name: 'step', column: 'id', type: 'bigint' })),
     ).toEqual([
@@ -435,7 +435,7 @@ describe('structure › plan', () => {
     expect(await exists('open_todo')).toBe(true)
   })
 
-  test('refuses a script that hides statements behind a setting, and does nothing of it', async () => {
+  test('rejects a script that hides statements behind a setting, and runs none of it', async () => {
     const hidden = `set standard_conforming_strings = off; select 'x\\''; commit; create table escaped (a int); --'`
     const planned = await plan({ sql: hidden })
     expect([planned.status, planned.json.isRehearsed]).toEqual([200, false])
@@ -447,7 +447,7 @@ describe('structure › plan', () => {
     expect(await exists('escaped')).toBe(false)
   })
 
-  test('writes an audit entry of SQL of the caller, without its passwords', async () => {
+  test('writes an audit entry for SQL of the caller, without its passwords', async () => {
     await app.sql("delete from basalt.audit where action = 'structure.plan'")
     await plan({ sql: "select 1; alter role basalt_authenticated password 'swordfish'" })
     await plan({ change: { kind: 'drop_table', schema: 'public', name: 'nothing' } })
@@ -459,7 +459,7 @@ describe('structure › plan', () => {
     ])
   })
 
-  test('refuses a script that removes what the server works with', async () => {
+  test('rejects a script that removes objects that the server needs', async () => {
     const answer = await plan({ sql: 'drop schema basalt cascade' })
     expect([answer.status, envelope(answer)]).toEqual([
       400,
@@ -471,7 +471,7 @@ describe('structure › plan', () => {
     ])
   })
 
-  test('refuses what PostgreSQL refuses, with its words and the line', async () => {
+  test('rejects a statement that PostgreSQL rejects, with its message and the line', async () => {
     const refused = await plan({ sql: 'create table a (id int);\n\ninsert into a\nvalues (nope);' })
     expect(envelope(refused)).toEqual({
       code: 400,
@@ -487,7 +487,7 @@ describe('structure › plan', () => {
     )
   })
 
-  test('does not rehearse what runs without a transaction, a large table, or one that is in use', async () => {
+  test('does not rehearse scripts without a transaction, on a large table, or on one in use', async () => {
     const concurrent = await planChange({
       kind: 'create_index',
       name: 'todo',
@@ -585,7 +585,7 @@ describe('structure › plan', () => {
       'line 1 uses open_todo, with a trigger, rule, query, default or check that may call functions',
     ],
     ['insert into numbered (a) values (1)', 'line 1 takes numbers from a sequence of numbered'],
-  ])('does not try what may leave traces: %s', async (sql, why) => {
+  ])('does not rehearse a script that may have lasting effects: %s', async (sql, why) => {
     await app.sql(`create table numbered (id int generated always as identity, a int);
       create function note_of() returns table (title text) language sql stable as $$ select 'a' $$`)
     const answer = await plan({ sql })
@@ -606,7 +606,7 @@ describe('structure › plan', () => {
     expect(await app.sql('select is_called from todo_id_seq')).toEqual([{ is_called: false }])
   })
 
-  test('tries what works on rows without a trace', async () => {
+  test('rehearses a script on rows without lasting effects', async () => {
     const { json } = await plan({
       sql: `alter table step add done bool default random() > 2;
         create table seen (id uuid default gen_random_uuid(), step int references step);
@@ -626,7 +626,7 @@ describe('structure › plan', () => {
     expect(trigger.json.isRehearsed).toBe(true)
   })
 
-  test('rehearses one after the other what is asked at once', async () => {
+  test('rehearses concurrent requests one at a time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => planChange({ kind: 'rename_table', name: 'todo', to: 'task' })),
     )
@@ -648,7 +648,7 @@ describe('structure › plan', () => {
       { sql: '-- basalt: no transaction\nvacuum todo; vacuum step' },
       'sql: without a transaction, expected a single statement',
     ],
-  ])('answers 400 to %j', async (body, message) => {
+  ])('returns 400 for %j', async (body, message) => {
     const answer = await plan(body)
     expect([answer.status, envelope(answer).message]).toEqual([400, message])
   })
@@ -657,7 +657,7 @@ describe('structure › plan', () => {
 describe('structure › apply', () => {
   const script = { sql: 'create table note (id int primary key);', name: 'Add note!' }
 
-  test('without a folder keeps the text in the database, and serves the table at once', async () => {
+  test('stores the text in the database without a folder, and serves the table at once', async () => {
     const answer = await apply(script)
     expect(answer.status).toBe(200)
     const { name } = answer.json
@@ -681,7 +681,7 @@ describe('structure › apply', () => {
     expect(audit).toEqual([{ target: name, detail: { path: null } }])
   })
 
-  test('with a folder writes a file that counts as applied', async () => {
+  test('writes a file that counts as applied with a folder', async () => {
     mkdirSync(folder)
     const { status, json } = await apply(script)
     expect({ status, json }).toEqual({
@@ -694,7 +694,7 @@ describe('structure › apply', () => {
     expect((await get('migrations')).json).toMatchObject({ folder: 'migrations', pending: [], obstacles: [] })
   })
 
-  test('leaves nothing of what fails half-way', async () => {
+  test('leaves no effect of a script that fails half-way', async () => {
     mkdirSync(folder)
     const answer = await apply({ sql: 'create table a ();\ncreate table todo ();', name: 'twice' })
     expect(envelope(answer)).toEqual({
@@ -709,7 +709,7 @@ describe('structure › apply', () => {
     expect(await app.sql("select from basalt.audit where action = 'structure.apply'")).toEqual([])
   })
 
-  test('builds an index concurrently, and drops what a failed one leaves', async () => {
+  test('builds an index concurrently, and drops the one that a failed build leaves', async () => {
     mkdirSync(folder)
     const { sql } = (
       await planChange({
@@ -738,7 +738,7 @@ describe('structure › apply', () => {
     expect((await get('migrations')).json).toMatchObject({ pending: [], obstacles: [] })
   })
 
-  test('refuses a plan that another administrator has overtaken', async () => {
+  test('rejects a plan that another administrator has outdated', async () => {
     const { sql, version } = (
       await planChange({ kind: 'add_column', name: 'step', column: { name: 'b', type: 'int' } })
     ).json
@@ -751,7 +751,7 @@ describe('structure › apply', () => {
     expect((await apply({ sql, name: 'add b' })).status).toBe(200)
   })
 
-  test('of ten at once on two nodes applies one, and the others say why not', async () => {
+  test('applies one of ten equal requests at once on two nodes, and the others report why not', async () => {
     mkdirSync(folder)
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => apply(script, index % 2 === 0 ? app : other)),
@@ -762,7 +762,7 @@ describe('structure › apply', () => {
     expect(readdirSync(folder)).toHaveLength(1)
   })
 
-  test('of ten different ones on two nodes applies each, one after the other', async () => {
+  test('applies ten different requests at once on two nodes, one at a time', async () => {
     mkdirSync(folder)
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -774,7 +774,7 @@ describe('structure › apply', () => {
     expect((await get('migrations')).json).toMatchObject({ pending: [], obstacles: [] })
   })
 
-  test('gives up on a table that is in use, with nothing done', async () => {
+  test('aborts on a table that is in use, without any effect', async () => {
     await using hasty = await createTestApp({
       config: { ...config, 'project.lock_timeout_ms': '100' },
       database: app.database,
@@ -793,7 +793,7 @@ describe('structure › apply', () => {
     expect((await get('migrations')).json.applied).toEqual([])
   })
 
-  test('refuses while migrations of the folder are pending or missing', async () => {
+  test('rejects a script while migrations of the folder are pending or missing', async () => {
     mkdirSync(folder)
     const { name } = (await apply(script)).json
     const pending = `${Number(name.slice(0, 14)) + 1}_b.sql`
@@ -818,12 +818,12 @@ describe('structure › apply', () => {
     [{ sql: 'commit', name: 'a' }, expect.stringContaining('commit is not for a migration')],
     [{ name: 'a' }, expect.stringContaining('sql')],
     [{ sql: 'select 1', name: 5 }, expect.stringContaining('name')],
-  ])('answers 400 to %j', async (body, message) => {
+  ])('returns 400 for %j', async (body, message) => {
     const answer = await apply(body)
     expect([answer.status, envelope(answer).message]).toEqual([400, message])
   })
 
-  test('continues when the client does not wait for it', async () => {
+  test('continues when the client disconnects', async () => {
     const controller = new AbortController()
     const sent = fetch(`${app.url}${path}/apply`, {
       method: 'POST',
