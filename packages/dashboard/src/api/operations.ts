@@ -1805,16 +1805,16 @@ export type MfaVerifyTotpInput = {
 }
 
 export type MigrationStatus = {
-  /** null where there is none to write to. */
+  /** null where no folder can be written. */
   readonly folder: string | null
   readonly applied: ReadonlyArray<{
     readonly name: string
     readonly appliedAt: string
   }>
   readonly pending: ReadonlyArray<string>
-  /** Why nothing can be applied. */
+  /** Reasons why nothing can be applied. */
   readonly obstacles: ReadonlyArray<string>
-  /** Objects that were changed other than by migrations. */
+  /** Objects that were changed by other means than migrations. */
   readonly drift: number
 }
 
@@ -3250,9 +3250,9 @@ export type StorageUploadForm = {
 
 export type StructureApplyInput = {
   readonly sql: string
-  /** Purpose, such as `add todo`; the name of the file is made of it. */
+  /** Purpose, such as `add todo`, from which the file name is derived. */
   readonly name: string
-  /** Version of the plan; 409 when the structure has changed since. */
+  /** Version of the plan. The response is 409 when the structure has changed since. */
   readonly version?: string | undefined
 }
 
@@ -3281,7 +3281,7 @@ export type StructureConstraint = {
 }
 
 export type StructureDiagram = {
-  /** Of tables; more than are listed, when they are too many. */
+  /** Number of tables. It exceeds the listed ones when they are too many. */
   readonly count: number
   readonly tables: ReadonlyArray<{
     readonly schema: string
@@ -3313,13 +3313,13 @@ export type StructureIndex = {
   readonly method: string
   readonly isUnique: boolean
   readonly isPrimary: boolean
-  /** false of one that was built concurrently and failed. */
+  /** false if it was built concurrently and failed. */
   readonly isValid: boolean
-  /** Which it belongs to. */
+  /** Constraint that the index belongs to. */
   readonly constraint: string | null
   readonly condition: string | null
   readonly bytes: number
-  /** Since the statistics were reset. */
+  /** Scans since the statistics were reset. */
   readonly scans: number
 }
 
@@ -3404,10 +3404,10 @@ export type StructureObjects = {
 
 export type StructurePlan = {
   readonly sql: string
-  /** Version of the present structure; `apply` takes it. */
+  /** Version of the current structure, for `apply`. */
   readonly version: string
   readonly isRehearsed: boolean
-  /** The gravest first. */
+  /** Warnings, the gravest first. */
   readonly warnings: ReadonlyArray<StructureWarning>
   readonly locks?: ReadonlyArray<StructureLock> | undefined
   readonly rewritten?: ReadonlyArray<{
@@ -3423,7 +3423,7 @@ export type StructurePlanInput = {
   readonly change?: {
     readonly [name: string]: unknown
   } | undefined
-  /** A script, instead of a change. */
+  /** Script, instead of a change. */
   readonly sql?: string | undefined
 }
 
@@ -3442,7 +3442,7 @@ export type StructureRelation = {
   /** table, partitioned table, view, materialized view or foreign table */
   readonly kind: string
   readonly comment: string | null
-  /** As the planner believes. */
+  /** Planner's estimate. */
   readonly estimatedRows: number | null
   /** With indexes. */
   readonly bytes: number
@@ -3452,7 +3452,7 @@ export type StructureRelation = {
   /** Such as `security_invoker=true`. */
   readonly options: ReadonlyArray<string>
   readonly hasPrimaryKey: boolean
-  /** Whether its schema is one of `database.schemas`. */
+  /** True if its schema is in `database.schemas`. */
   readonly isServed: boolean
   /** Privileges of callers with and without a token, before policies. */
   readonly callers: {
@@ -3473,14 +3473,14 @@ export type StructureRelation = {
     readonly role: string
     readonly privileges: ReadonlyArray<string>
   }>
-  /** Objects that would have to be dropped before it. */
+  /** Objects that must be dropped before it. */
   readonly dependents: ReadonlyArray<{
     readonly kind: string
     readonly name: string
   }>
-  /** Of a view. */
+  /** SQL query of a view. */
   readonly query: string | null
-  /** SQL that makes it as it is, for reading. */
+  /** SQL that describes it as it is, for reading. */
   readonly definition: string
 }
 
@@ -3490,7 +3490,7 @@ export type StructureRelationSummary = {
   /** table, partitioned table, view, materialized view or foreign table */
   readonly kind: string
   readonly comment: string | null
-  /** As the planner believes. */
+  /** Planner's estimate. */
   readonly estimatedRows: number | null
   /** With indexes. */
   readonly bytes: number
@@ -3500,7 +3500,7 @@ export type StructureRelationSummary = {
   /** Such as `security_invoker=true`. */
   readonly options: ReadonlyArray<string>
   readonly hasPrimaryKey: boolean
-  /** Whether its schema is one of `database.schemas`. */
+  /** True if its schema is in `database.schemas`. */
   readonly isServed: boolean
   /** Privileges of callers with and without a token, before policies. */
   readonly callers: {
