@@ -5,10 +5,14 @@ import { createThrottle } from '../features/operations/throttle/index.ts'
 import type { Terminal } from './context.ts'
 import { withDatabase } from './with-database.ts'
 
-/** Who did it, in the audit. */
+/** Actor of commands in the audit. */
 export const commandActor = 'command line'
 
-/** @returns an admin token; to reach the database is all it takes, valid for 12 hours */
+/**
+ * Creates an admin session. Access to the database is the only requirement.
+ *
+ * @returns an admin token, valid for 12 hours
+ */
 export async function createAdminSession(terminal: Terminal, config: Config): Promise<string> {
   return (await withAdmin(terminal, config, ({ database }) => createSession(database, commandActor))).token
 }

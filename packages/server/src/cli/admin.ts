@@ -17,7 +17,7 @@ export function adminCommands(terminal: Terminal): Command {
 
 function resetPasswordCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'reset-password').description(
-    "replace the administrator's password by a new one and end every admin session",
+    "replace the administrator's password with a new one and end every admin session",
   )
   return withConfigFlags(command).action(async () => {
     const { config, sources } = loadCommandConfig(terminal, command)
@@ -40,11 +40,11 @@ interface TokenOptions {
 function tokenCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'token')
     .description('print an admin token, valid for 12 hours')
-    .option('--user <id>', 'print an access token of this user instead, to try policies with')
-    .option('--email <address>', 'email of that user', '')
-    .option('--email-verified', 'whether that email is verified', false)
-    .option('--aal <level>', 'assurance level of that token: aal1 or aal2', 'aal1')
-    .option('--seconds <number>', 'lifetime of that token, at most a day', '900')
+    .option('--user <id>', 'print an access token of this user instead, for trying policies')
+    .option('--email <address>', 'email of the user', '')
+    .option('--email-verified', 'mark the email as verified', false)
+    .option('--aal <level>', 'assurance level of the token: aal1 or aal2', 'aal1')
+    .option('--seconds <number>', 'lifetime of the token, at most a day', '900')
   return withConfigFlags(command).action(async (options: TokenOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     requireUserForItsOptions(command, options)
@@ -56,7 +56,10 @@ function tokenCommand(terminal: Terminal): Command {
   })
 }
 
-/** An admin token has none of these; to ignore them would promise a shorter life than it has. */
+/**
+ * Rejects user options without a user. An admin token has none of them, and ignoring them would promise a
+ * shorter lifetime than it has.
+ */
 function requireUserForItsOptions(command: Command, { user }: TokenOptions): void {
   if (user !== undefined) return
   const given = ['email', 'emailVerified', 'aal', 'seconds'].find(
@@ -76,7 +79,7 @@ function signUserToken(
     throw new OperatorError('--aal: expected aal1 or aal2', { exitCode: 2 })
   if (!/^[1-9]\d{0,8}$/.test(seconds))
     throw new OperatorError('--seconds: expected a positive integer', { exitCode: 2 })
-  // Without a session it ends with its user, and that is remembered for so long.
+  // A token without a session is revoked with its user, and the revocation is stored for this time.
   if (Number(seconds) > longestTokenSeconds)
     throw new OperatorError(`--seconds: expected at most ${longestTokenSeconds}`, { exitCode: 2 })
   const claims = {

@@ -8,12 +8,17 @@ import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } f
 import { showControls } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
-/** What there is to mend in the database, beside a server or without one; exits 1 when there is an error. */
+/**
+ * Creates `basalt advisors`, which works with or without a running server. It exits with 1 when there is an
+ * error.
+ */
 export function advisorsCommand(terminal: Terminal): Command {
   const command = new Command('advisors')
-    .description('print what of the database is open, slow or unhealthy, with the SQL that mends it')
+    .description(
+      'print security, performance and health problems of the database, with the SQL that fixes them',
+    )
     .option('--json', 'print a JSON array of objects')
-    .option('--all', 'print what was dismissed, too')
+    .option('--all', 'print dismissed problems, too')
   return withConfigFlags(command).action(async ({ json, all }: { json?: boolean; all?: boolean }) => {
     const { config } = loadCommandConfig(terminal, command)
     await withDatabase(config, 'basalt advisors', async (database) => {

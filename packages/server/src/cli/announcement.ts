@@ -44,7 +44,7 @@ ${facts.dashboard === undefined ? '' : `    or open    ${signInLink(facts.dashbo
   }
   log.info(facts, 'listening')
   if (firstSignIn !== undefined) {
-    // Whatever the level: no administrator could sign in without it.
+    // The entry is logged at any level: no administrator could sign in without it.
     const always = log.child({}, { level: 'info' })
     const link = facts.dashboard === undefined ? undefined : signInLink(facts.dashboard, firstSignIn.code)
     try {
@@ -98,7 +98,7 @@ function describe(facts: Facts, config: Config): string[] {
   ]
 }
 
-/** Names in one warning. */
+/** Maximum number of names in one warning. */
 const shownNames = 12
 
 function describeProtection(facts: Facts, config: Config): string[] {

@@ -27,25 +27,25 @@ interface AuditOptions {
 }
 
 const heads = ['time', 'actor', 'action', 'on', 'user', 'request']
-/** Rows that are read at once: each may hold a record as it was and as it is. */
+/** Number of rows that are read at once. Each may contain a record before and after a change. */
 const pageSize = 100
 
 type Page = readonly AuditEntry[]
 
 export function auditCommand(terminal: Terminal): Command {
   const command = new Command('audit')
-    .description('print what administrators did and what changed in audited tables, the newest first')
-    .option('--table <name>', 'changes of this collection')
-    .option('--record <key>', 'changes of this record')
-    .option('--user <id>', 'by this user')
-    .option('--key <id>', 'by this API key')
-    .option('--operation <name>', 'INSERT, UPDATE or DELETE')
-    .option('--actor <name>', 'admin, user, open, sql or command line')
-    .option('--action <name>', 'such as webhooks.create')
-    .option('--request-id <id>', 'of one request')
+    .description('print actions of administrators and changes of audited tables, the newest first')
+    .option('--table <name>', 'only changes of this collection')
+    .option('--record <key>', 'only changes of this record')
+    .option('--user <id>', 'only actions of this user')
+    .option('--key <id>', 'only actions of this API key')
+    .option('--operation <name>', 'only INSERT, UPDATE or DELETE')
+    .option('--actor <name>', 'only admin, user, open, sql or command line')
+    .option('--action <name>', 'only this action, such as webhooks.create')
+    .option('--request-id <id>', 'only actions of one request')
     .option('--from <time>', 'RFC 3339 or YYYY-MM-DD')
-    .option('--to <time>', 'RFC 3339 or YYYY-MM-DD, which is included')
-    .option('-n, --limit <number>', 'at most so many', '100')
+    .option('--to <time>', 'RFC 3339, or YYYY-MM-DD, which includes that day')
+    .option('-n, --limit <number>', 'maximum number of entries', '100')
     .option('--json', 'print a JSON array of objects')
   return withConfigFlags(command).action(async (options: AuditOptions) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -81,7 +81,7 @@ async function* listPages(
   }
 }
 
-/** As `printJson` writes an array. */
+/** Formats an array as `printJson` does. */
 async function* formatJson(pages: AsyncIterable<Page>): AsyncGenerator<string> {
   let isFirst = true
   for await (const items of pages) {

@@ -11,9 +11,9 @@ import { loadCommandConfig, print, type Terminal, withConfigFlags } from './cont
 export function backupCommand(terminal: Terminal): Command {
   const command = new Command('backup')
     .description(
-      'write the embedded database and the generated secrets to a file, whether the server runs or not',
+      'write the embedded database and the generated secrets to a file, with or without a running server',
     )
-    .argument('<file>', 'the file to make, such as basalt.tar.gz; it holds secrets')
+    .argument('<file>', 'file to create, such as basalt.tar.gz; it contains secrets')
   return withConfigFlags(command).action(async (name: string) => {
     const { config } = loadCommandConfig(terminal, command)
     if (config.database.url !== '') {

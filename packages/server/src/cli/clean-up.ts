@@ -13,13 +13,13 @@ import { withDatabase } from './with-database.ts'
 
 export function cleanUpCommand(terminal: Terminal): Command {
   const command = new Command('clean-up').description(
-    'remove unlinked anonymous accounts, unconfirmed second factors, and what has expired',
+    'remove unlinked anonymous accounts, unconfirmed second factors and expired data',
   )
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
     await withDatabase(config, 'basalt clean-up', async ({ system }) => {
       const { anonymousUsers, enrollments } = await cleanUp(system, config.auth.clean_up)
-      // The jobs of the schedules that are enabled from the start, for servers with jobs.enabled = false.
+      // These are the jobs of the default schedules, for servers with jobs.enabled = false.
       await deleteExpired(system)
       await deleteEndedWindows(system)
       await forgetUnlistened(system)

@@ -7,7 +7,7 @@ import { formatTable } from './table.ts'
 
 export function configCommand(terminal: Terminal): Command {
   const command = new Command('config')
-    .description('print every configuration value in force and where it comes from, secrets redacted')
+    .description('print every configuration value in force and its source, with secrets redacted')
     .option('--json', 'print an object of {value, source} by key')
   return withConfigFlags(command).action((options: { json?: boolean }) => {
     const { config, sources } = loadServerConfig(terminal, command)

@@ -5,7 +5,7 @@ import { codeOf } from '../lib/errors.ts'
 import { suggestion } from '../lib/suggestion.ts'
 import { refuseOtherDatabase } from './server-note.ts'
 
-/** The parts of a process that commands use. */
+/** Parts of a process that commands use. */
 export interface Terminal {
   readonly argv: string[]
   readonly env: Readonly<Record<string, string | undefined>>
@@ -19,7 +19,7 @@ export interface Terminal {
   exit(code?: number): never
 }
 
-/** Writes as fast as the reader takes it. @returns whether all was written: a reader may stop reading */
+/** Writes as fast as the reader reads. @returns true if everything was written; a reader may stop reading */
 export async function printAll({ stdout }: Terminal, texts: AsyncIterable<string>): Promise<boolean> {
   try {
     await pipeline(texts, stdout, { end: false })
@@ -45,17 +45,20 @@ export function warn({ stderr }: Terminal, message: string): void {
   stderr.write(`warning: ${message}\n`)
 }
 
-/** Of a command that can print JSON instead of text. */
+/** Option of a command that can print JSON instead of text. */
 export interface JsonOption {
   readonly json?: boolean
 }
 
-/** A command below another one. Unlike those of the first level it needs to be set up where to write and not to exit. */
+/**
+ * Creates a subcommand. Commands of the first level inherit the output and the exit handling, which a
+ * subcommand has to set.
+ */
 export function createSubcommand(terminal: Terminal, name: string): Command {
   return new Command(name).exitOverride().configureOutput(outputOf(terminal))
 }
 
-/** Where a command writes. A suggestion is a line of its own; an error is one line. */
+/** Returns the outputs of a command. A suggestion is a line of its own; an error is one line. */
 export function outputOf({ stdout, stderr }: Terminal) {
   return {
     writeOut: (text: string) => stdout.write(text),
@@ -68,12 +71,12 @@ export function outputOf({ stdout, stderr }: Terminal) {
   }
 }
 
-/** The value of an unknown flag may be a secret: `--admin-tokn=basalt_…`, `-Psecret`. */
+/** Hides the value of an unknown flag, which may be a secret: `--admin-tokn=basalt_…`, `-Psecret`. */
 function hideValue(text: string): string {
   return text.replace(/(?<=^error: unknown option '(?:--[^=]*(?==)|-[^-])).*'/s, "'")
 }
 
-/** Short names of the flags people type most. */
+/** Short names of the most frequent flags. */
 const aliases: Readonly<Record<string, string>> = {
   'server.port': '--port',
   'server.host': '--host',
@@ -87,11 +90,11 @@ export function withConfigFlags(command: Command): Command {
   for (const { key, flag, description } of settings) {
     const alias = aliases[key]
     if (alias !== undefined) command.option(`${alias} <value>`, description)
-    // Visible flags are the few above; all the others are listed in the configuration reference.
+    // Visible flags are the few above; the configuration reference lists all others.
     if (alias !== flag) command.addOption(new Option(`${flag} <value>`, description).hideHelp())
   }
   const flags = settings.flatMap(({ key, flag }) => [flag, aliases[key] ?? []].flat())
-  // Suggestions are only made of flags that the help lists.
+  // Commander suggests only flags that the help lists.
   command.configureOutput({
     outputError: (text, write) =>
       write(
@@ -108,9 +111,9 @@ export function withConfigFlags(command: Command): Command {
 }
 
 /**
- * The configuration of a command that works on the database.
+ * Loads the configuration of a command that works on the database.
  *
- * @throws OperatorError where the server of the data directory has another one
+ * @throws OperatorError where the server of the data directory uses another database
  */
 export function loadCommandConfig(terminal: Terminal, command: Command): LoadedConfig {
   const loaded = loadServerConfig(terminal, command)
@@ -118,7 +121,7 @@ export function loadCommandConfig(terminal: Terminal, command: Command): LoadedC
   return loaded
 }
 
-/** The configuration as the flags of this command, the environment and the file make it. */
+/** Loads the configuration from the flags of this command, the environment and the file. */
 export function loadServerConfig(terminal: Terminal, command: Command): LoadedConfig {
   const given = command.opts<Record<string, string | undefined>>()
   const flags: Record<string, string> = {}
@@ -135,7 +138,7 @@ export function loadServerConfig(terminal: Terminal, command: Command): LoadedCo
   })
 }
 
-/** Commander's name of an option: `--data-dir` → `dataDir`. */
+/** Returns Commander's name of an option: `--data-dir` → `dataDir`. */
 function optionName(flag: string): string {
   return flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -23,7 +23,7 @@ import { withDatabase } from './with-database.ts'
 
 export function dbCommands(terminal: Terminal): Command {
   return new Command('db')
-    .description('the database of a project: copies, differences, rows for development')
+    .description('manage the database of a project: copies, differences, rows for development')
     .addCommand(branchCommand(terminal))
     .addCommand(diffCommand(terminal))
     .addCommand(seedCommand(terminal))
@@ -39,9 +39,9 @@ interface BranchOptions extends JsonOption {
 function branchCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'branch')
     .description('copy the database, or list its copies; work on one by database.branch')
-    .argument('[name]', 'of the copy; without it, the copies are listed')
+    .argument('[name]', 'name of the copy; without it, list the copies')
     .option('--delete', 'drop the copy instead')
-    .option('--interrupt', 'end sessions in the database for the copy, as is always done in development')
+    .option('--interrupt', 'end sessions in the database for the copy; in development this is the default')
     .option('--json', 'print {"branch", "database", "switch"}, or {"branches"}')
   return withConfigFlags(command).action(async (name: string | undefined, options: BranchOptions) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -84,21 +84,23 @@ function locate({ database }: Config, branch: string): string {
 
 function diffCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'diff')
-    .description('compare the schema with the migrations, applied to an empty database; 1 when it differs')
+    .description(
+      'compare the schema with the migrations, applied to an empty database; exits with 1 when it differs',
+    )
     .option('--json', 'print {"changes", "unseen", "notCompared"}')
   return withConfigFlags(command).action(async ({ json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
     const diff = await diffSchema(config, readMigrationFiles(config.project.migrations))
     if (json === true) printJson(terminal, diff)
     else print(terminal, describeDiff(diff))
-    // What cannot be compared may differ.
+    // Objects that cannot be compared may differ.
     if (diff.changes.length + diff.unseen.length > 0) terminal.exitCode = 1
   })
 }
 
 function seedCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'seed')
-    .description('run project.seed in one transaction; in development only')
+    .description('run project.seed in one transaction; only in development')
     .option('--json', 'print {"statements"}')
   return withConfigFlags(command).action(async ({ json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -114,7 +116,7 @@ function seedCommand(terminal: Terminal): Command {
 function resetCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'reset')
     .description(
-      'empty the database, accounts included, and make it anew from migrations and seed; in development only',
+      'empty the database, including accounts, and recreate it from migrations and seed; only in development',
     )
     .option('--json', 'print {"applied", "seeded"}')
   return withConfigFlags(command).action(async ({ json }: JsonOption) => {
@@ -138,9 +140,9 @@ interface DumpOptions {
 
 function dumpCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'dump')
-    .description('print SQL that makes your schemas anew, by pg_dump')
+    .description('print SQL that recreates your schemas, by pg_dump')
     .option('--rows', 'with the rows of tables')
-    .option('--pg-dump <path>', 'the program, of the version of the database or later', 'pg_dump')
+    .option('--pg-dump <path>', "program to run, of the database's version or later", 'pg_dump')
   return withConfigFlags(command).action(async ({ rows, pgDump }: DumpOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     await withDatabase(config, 'basalt db', async ({ engine, connectionString }) =>

@@ -21,18 +21,18 @@ import { serve } from './start.ts'
 
 export function devCommand(terminal: Terminal): Command {
   const command = new Command('dev').description(
-    'start the server, and when they change apply migrations, schema/current.sql and seed.sql, write types and test policies',
+    'start the server and watch the project: apply migrations, schema/current.sql and seed.sql, write types and test policies on every change',
   )
   return withConfigFlags(command).action(async () => {
     const { config } = loadServerConfig(terminal, command)
     requireDevelopment(config, 'basalt dev')
-    // The watch applies them, and says what is wrong with them without ending the server.
+    // The watcher applies them, and reports failures without ending the server.
     const served = { ...config, project: { ...config.project, migrate_at_start: false } }
     await serve(terminal, served, (app, _config, log) => ({ stop: watchProject(app, config, log) }))
   })
 }
 
-/** @returns stops */
+/** Watches the files of the project. @returns a function that stops */
 function watchProject(app: App, config: Config, log: Logger): () => Promise<void> {
   const { current, seed, migrations, policies } = config.project
   const tests = watchPolicies(config, log)
@@ -40,7 +40,7 @@ function watchProject(app: App, config: Config, log: Logger): () => Promise<void
   const stop = watchFiles({ files: [current, seed], folders: [migrations, policies] }, async (changed) => {
     const startedAt = performance.now()
     try {
-      // After a failure any file may be the remedy.
+      // After a failure any file may contain the remedy.
       const isSchema =
         !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
       if (isSchema) await applySchema(app, config, log)
@@ -50,7 +50,7 @@ function watchProject(app: App, config: Config, log: Logger): () => Promise<void
       log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'the project is up to date')
     } catch (error) {
       hasSucceeded = false
-      // What is wrong in a file is one line; the rest is a fault of ours.
+      // A fault in a file is one line; any other one is a fault of ours.
       log.error(error instanceof OperatorError ? {} : { err: error }, messageOf(error))
     }
   })
@@ -82,7 +82,9 @@ async function writeTypes({ system }: Database, config: Config, log: Logger): Pr
   if (await replaceFile(project.types, text)) log.info({ file: project.types }, 'types written')
 }
 
-/** Keeps the server of the tests: to make another one takes longer than to run them. */
+/**
+ * Watches the policy tests. It keeps their server, because creating another one takes longer than running them.
+ */
 function watchPolicies(config: Config, log: Logger) {
   let tester: PolicyTester | undefined
   const close = async () => {
@@ -106,7 +108,7 @@ function watchPolicies(config: Config, log: Logger) {
       try {
         await run()
       } catch (error) {
-        // The next run begins with another database: this one may have half of a change.
+        // The next run starts with another database, because this one may have half of a change.
         await close()
         throw error
       }

@@ -10,16 +10,16 @@ import { withDatabase } from './with-database.ts'
 
 export function eventsCommands(terminal: Terminal): Command {
   return new Command('events')
-    .description('which changes are events')
+    .description('show the changes that are events')
     .addCommand(listCommand(terminal))
-    .addCommand(earlierCommand(terminal, 'capture', 'needed no more: changes are events by any writer'))
-    .addCommand(earlierCommand(terminal, 'release', 'needed no more: triggers go with the last listener'))
+    .addCommand(earlierCommand(terminal, 'capture', 'obsolete: changes are events by any writer'))
+    .addCommand(earlierCommand(terminal, 'release', 'obsolete: triggers are dropped with the last listener'))
 }
 
-/** What each collection with a listener is logged by. */
+/** Creates the command that lists how changes of each collection with a listener are logged. */
 function listCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'list').description(
-    'collections with a listener, and what logs their changes',
+    'list collections with a listener, and how their changes are logged',
   )
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
@@ -39,11 +39,11 @@ function listCommand(terminal: Terminal): Command {
   })
 }
 
-/** What scripts may still run. */
+/** Creates an obsolete command, which scripts may still run. */
 function earlierCommand(terminal: Terminal, name: string, description: string): Command {
   const command = createSubcommand(terminal, name)
     .description(description)
-    .argument('<table>', 'the collection; outside public with its schema')
+    .argument('<table>', 'collection; outside public with its schema')
   return withConfigFlags(command).action(async (collection: string) => {
     const { config } = loadCommandConfig(terminal, command)
     await withDatabase(config, `basalt events ${name}`, async ({ system }) => {

@@ -21,7 +21,7 @@ afterEach(() => {
 const token = { BASALT_ADMIN_TOKEN: 'basalt_token' }
 const head = 'id,name\n'
 
-/** The command against a server that answers by hand. */
+/** Starts the command with a server whose responses the test writes. */
 async function begin(args: readonly string[], env: Readonly<Record<string, string>> = token) {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -53,7 +53,7 @@ async function begin(args: readonly string[], env: Readonly<Record<string, strin
 test.each([
   ['true', 'the export is not complete: the table has more rows than api.export_max_rows'],
   [undefined, 'the server did not say whether the export is complete: a proxy may have dropped its trailers'],
-])('rows with the trailer %s are not taken for all of them', async (truncated, message) => {
+])('basalt export › rejects rows with the trailer %s as incomplete', async (truncated, message) => {
   for (const output of [[], ['-o', 'cut.csv']]) {
     await using command = await begin(output)
     command.response.writeHead(200, { trailer: 'x-export-truncated' }).write(head)
@@ -65,7 +65,7 @@ test.each([
   expect(readFileSync(join(directory, 'cut.csv'), 'utf8')).toBe(head)
 })
 
-test('that is interrupted leaves no file', async () => {
+test('basalt export › leaves no file when it is interrupted', async () => {
   await using command = await begin(['-o', 'cut.csv'])
   command.response.write(head)
   const file = join(directory, 'cut.csv')
@@ -79,21 +79,21 @@ test('that is interrupted leaves no file', async () => {
   expect(existsSync(file)).toBe(false)
 })
 
-test('a signal ends the process while the session begins', async () => {
+test('basalt export › ends on a signal while the session is being created', async () => {
   await using command = await begin([], { BASALT_ADMIN_PASSWORD: 'correct horse battery staple' })
   expect([...command.listeners.keys()]).toEqual([])
   command.response.writeHead(401).end('{"message":"no"}')
   expect(await command.ended).toEqual({ code: 1, stdout: '', stderr: 'basalt: no\n' })
 })
 
-describe('a server that is silent for five minutes', () => {
+describe('basalt export › ends when the server is silent for five minutes', () => {
   const channel = 'http.client.request.start'
   const requests: ClientRequest[] = []
   const note = (message: unknown) => requests.push((message as { request: ClientRequest }).request)
   beforeEach(() => subscribe(channel, note))
   afterEach(() => unsubscribe(channel, note))
 
-  /** What the socket does when its limit has passed. */
+  /** Simulates the timeout of the socket. */
   function expire() {
     const { socket } = requests.at(-1) ?? {}
     expect(socket?.timeout).toBe(300_000)
@@ -122,7 +122,7 @@ describe('a server that is silent for five minutes', () => {
     })
   })
 
-  test('because its reader pauses is waited for', async () => {
+  test('but not when its reader pauses', async () => {
     await using command = await begin([])
     const { terminal, response } = command
     terminal.stdout.pause()

@@ -19,15 +19,15 @@ interface Options {
 
 const formats = ['csv', 'json', 'ndjson']
 
-/** `basalt export`: rows of a collection as a file, through the API of a server. */
+/** Creates `basalt export`, which writes rows of a collection to a file, through the API of a server. */
 export function exportCommand(terminal: Terminal): Command {
   const command = new Command('export')
     .description('write the rows of a table to a file or to standard output')
-    .argument('<table>', 'the collection; outside `public` as schema.table')
+    .argument('<table>', 'collection; outside `public` as schema.table')
     .option('--format <format>', 'csv, json or ndjson', 'csv')
     .option('-o, --output <file>', 'where to; it must not exist')
-    .option('--filter <expression>', "which rows: unit_price > 0.99 AND name ~ 'The %'")
-    .option('--sort <columns>', 'in which order: -milliseconds,name')
+    .option('--filter <expression>', "filter of the rows: unit_price > 0.99 AND name ~ 'The %'")
+    .option('--sort <columns>', 'order of the rows: -milliseconds,name')
     .option('--fields <columns>', 'which columns')
   return withConfigFlags(withServerFlags(command)).action(async (table: string) => {
     const { format = '', output, filter, sort, fields, ...options } = command.opts<Options>()
@@ -57,14 +57,18 @@ export function exportCommand(terminal: Terminal): Command {
   })
 }
 
-/** @throws OperatorError when the rows end before their end @returns as {@link printAll} */
+/** Prints the rows. @throws OperatorError when they end early @returns the result of {@link printAll} */
 function printRows(rows: IncomingMessage, terminal: Terminal): Promise<boolean> {
   return printAll(terminal, rows).catch((error) => {
     throw incomplete(error)
   })
 }
 
-/** @throws OperatorError when the rows end before their end, or cannot be written; there is no file then */
+/**
+ * Writes the rows to a new file, or leaves no file.
+ *
+ * @throws OperatorError when they end early, or cannot be written
+ */
 async function writeFile(rows: IncomingMessage, path: string): Promise<void> {
   const file = await open(path, 'wx').catch((error) => {
     rows.destroy()
@@ -78,7 +82,7 @@ async function writeFile(rows: IncomingMessage, path: string): Promise<void> {
   }
 }
 
-/** By the trailer, which a proxy may drop. @throws OperatorError */
+/** Checks the trailer, which a proxy may drop. @throws OperatorError */
 function requireComplete({ trailers }: IncomingMessage): void {
   const isTruncated = trailers['x-export-truncated']
   if (isTruncated === 'false') return

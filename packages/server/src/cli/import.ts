@@ -38,9 +38,12 @@ const contentTypes: Readonly<Record<string, string>> = {
   ndjson: 'application/x-ndjson',
 }
 
-/** Between two looks at how far it is. */
-const lookMs = 500
-/** An interrupted command waits so long for the answer that says which import to cancel. */
+/** Poll interval of the progress. */
+const pollMs = 500
+/**
+ * Maximum wait of an interrupted command for the response with the import's id, which it needs to cancel the
+ * import.
+ */
 const answerMs = 2000
 
 const faults = Type.Optional(Type.Array(Type.Object({ row: Type.Integer(), message: Type.String() })))
@@ -62,17 +65,17 @@ const statusSchema = Type.Object({
 })
 type ImportStatus = Static<typeof statusSchema>
 
-/** `basalt import`: rows of a file into a collection, through the API of a server. */
+/** Creates `basalt import`, which imports rows of a file into a collection, through the API of a server. */
 export function importCommand(terminal: Terminal): Command {
   const command = new Command('import')
     .description('import the rows of a file into a table: all of them, or none')
-    .argument('<table>', 'the collection; outside `public` as schema.table')
+    .argument('<table>', 'collection; outside `public` as schema.table')
     .argument('<file>', 'CSV with a header, a JSON array or NDJSON; - for standard input')
-    .option('--format <format>', 'csv, json or ndjson; by the name of the file unless given')
-    .option('--partial', 'import the rows that are accepted, and list the others')
-    .option('--dry-run', 'say what would happen, and change nothing')
+    .option('--format <format>', 'csv, json or ndjson; by default from the file name')
+    .option('--partial', 'import the valid rows, and list the others')
+    .option('--dry-run', 'print the result, and change nothing')
     .option('--upsert', 'update the rows whose primary key exists')
-    .option('--skip-existing', 'leave the rows whose primary key exists as they are')
+    .option('--skip-existing', 'keep the rows whose primary key exists')
     .option('--json', 'print JSON')
   return withConfigFlags(withServerFlags(command)).action(async (table: string, file: string) => {
     const options = command.opts<Options>()
@@ -99,7 +102,7 @@ export function importCommand(terminal: Terminal): Command {
   })
 }
 
-/** @throws OperatorError exit code 2 */
+/** Returns the content type of a format. @throws OperatorError exit code 2 */
 function contentTypeOf(file: string, given: string | undefined): string {
   const format =
     given ??
@@ -112,7 +115,7 @@ function contentTypeOf(file: string, given: string | undefined): string {
   throw new OperatorError(`${problem}--format: expected csv, json or ndjson`, { exitCode: 2 })
 }
 
-/** @throws OperatorError exit code 2 */
+/** Returns the query string of the options. @throws OperatorError exit code 2 */
 function queryOf({ partial, dryRun, upsert, skipExisting }: Options): string {
   if (upsert === true && skipExisting === true) {
     throw new OperatorError('--upsert and --skip-existing exclude each other', { exitCode: 2 })
@@ -126,7 +129,7 @@ function queryOf({ partial, dryRun, upsert, skipExisting }: Options): string {
   return parameters.length === 0 ? '' : `?${parameters.join('&')}`
 }
 
-/** A file is read while it is sent. */
+/** Opens the rows. A file is read while it is sent. */
 async function readRows(terminal: Terminal, file: string): Promise<Blob> {
   if (file === '-') return new Blob([await buffer(terminal.stdin)])
   try {
@@ -140,7 +143,10 @@ async function readRows(terminal: Terminal, file: string): Promise<Blob> {
   }
 }
 
-/** The server discards a file whose client leaves before the answer. */
+/**
+ * Returns a signal that aborts the request after an interruption. The server discards a file whose client
+ * disconnects before the response.
+ */
 function leaveWithoutAnswer(interruption: AbortSignal): AbortSignal {
   const controller = new AbortController()
   const leave = () =>
@@ -151,7 +157,7 @@ function leaveWithoutAnswer(interruption: AbortSignal): AbortSignal {
   return controller.signal
 }
 
-/** Shows on a terminal how far it is. Interrupted, it cancels the import. */
+/** Shows the progress on a terminal, and cancels the import when it is interrupted. */
 async function follow(
   { stderr }: Terminal,
   server: ServerClient,
@@ -166,7 +172,7 @@ async function follow(
       stderr.write(`\r${status.rowsWritten} of ${status.rowsRead} rows\u001b[K`)
       isShown = true
     }
-    await delay(lookMs, undefined, { signal: interruption }).catch(() => undefined)
+    await delay(pollMs, undefined, { signal: interruption }).catch(() => undefined)
     status = interruption.aborted
       ? await cancel(server, path)
       : expectShape(statusSchema, await server.send('GET', path, { isRepeatable: true }))
@@ -175,7 +181,7 @@ async function follow(
   return status
 }
 
-/** It may have ended in this moment. */
+/** Cancels the import, which may have ended at this moment. */
 async function cancel(server: ServerClient, path: string): Promise<ImportStatus> {
   const answer = await server.send('DELETE', path).catch((error) => {
     if (error instanceof ServerRefused && error.status === 409) return server.send('GET', path)
@@ -184,7 +190,7 @@ async function cancel(server: ServerClient, path: string): Promise<ImportStatus>
   return expectShape(statusSchema, answer)
 }
 
-/** @throws OperatorError when nothing was imported, and when rows were refused */
+/** Prints the result. @throws OperatorError when nothing was imported, or rows were rejected */
 function report(terminal: Terminal, { json, dryRun }: Options, status: ImportStatus): void {
   const { state, result, error } = status
   if (json === true) printJson(terminal, status)

@@ -7,7 +7,7 @@ import { print, printJson, type Terminal } from './context.ts'
 
 export function initCommand(terminal: Terminal): Command {
   return new Command('init')
-    .description('make the files of a project, and leave those that are there as they are')
+    .description('create the files of a project, and leave existing ones unchanged')
     .argument('[directory]', 'where', '.')
     .option('--json', 'print {"directory", "created", "kept"}')
     .action((given: string, { json }: { json?: boolean }) => {

@@ -30,13 +30,13 @@ const pollMs = 500
 export function logsCommand(terminal: Terminal): Command {
   const command = new Command('logs')
     .description('print the log of all nodes, the oldest entry first')
-    .option('-f, --follow', 'then print what is logged from now on')
-    .option('--level <name>', 'this level and those above it: debug, info, warn, error')
-    .option('-q, --query <text>', 'a text in the message or the attributes')
-    .option('--request-id <id>', 'entries of one request, the request itself among them')
+    .option('-f, --follow', 'continue with new entries')
+    .option('--level <name>', 'minimum level: debug, info, warn, error')
+    .option('-q, --query <text>', 'text in the message or the attributes')
+    .option('--request-id <id>', 'only entries of one request')
     .option('--since <time>', 'RFC 3339 or YYYY-MM-DD')
-    .option('--until <time>', 'RFC 3339 or YYYY-MM-DD, which is included')
-    .option('-n, --limit <number>', 'the last so many entries', '100')
+    .option('--until <time>', 'RFC 3339, or YYYY-MM-DD, which includes that day')
+    .option('-n, --limit <number>', 'number of entries, the newest ones', '100')
     .option('--json', 'print a JSON object per line')
   return withConfigFlags(command).action(async (options: LogsOptions) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -63,7 +63,7 @@ export function logsCommand(terminal: Terminal): Command {
   })
 }
 
-/** Until Ctrl-C, or until the reader of the output has closed it. */
+/** Follows the log until Ctrl-C, or until the reader has closed the output. */
 async function follow(
   terminal: Terminal,
   database: SystemDatabase,
@@ -83,7 +83,10 @@ async function follow(
   }
 }
 
-/** `2026-01-02T03:04:05.678Z WARN  web-1/17 failed to look for jobs {"reason":"…"} (request 1f0c…)` */
+/**
+ * Formats an entry: `2026-01-02T03:04:05.678Z WARN  web-1/17 failed to look for jobs {"reason":"…"} (request
+ * 1f0c…)`
+ */
 function formatEntry(entry: LogEntry, isJson: boolean): string {
   if (isJson) return `${JSON.stringify(entry)}\n`
   const { time, level, message, attrs, node, requestId } = entry

@@ -22,7 +22,7 @@ import { withDatabase } from './with-database.ts'
 
 export function migrateCommands(terminal: Terminal): Command {
   return new Command('migrate')
-    .description('migrations of your own schema: the files of project.migrations')
+    .description('manage the migrations of your schema, the files of project.migrations')
     .addCommand(newCommand(terminal))
     .addCommand(upCommand(terminal))
     .addCommand(statusCommand(terminal))
@@ -34,8 +34,8 @@ export function migrateCommands(terminal: Terminal): Command {
 
 function newCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'new')
-    .description('make an empty migration and print its path')
-    .argument('<name>', 'what it does, such as add_todo')
+    .description('create an empty migration and print its path')
+    .argument('<name>', 'its purpose, such as add_todo')
     .option('--json', 'print {"path"}')
   return withConfigFlags(command).action(async (name: string, { json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -52,9 +52,9 @@ interface UpOptions extends JsonOption {
 
 function upCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'up')
-    .description('apply what is pending, in order')
-    .option('--allow-late', 'apply migrations that are older than one that was applied, too')
-    .option('--accept-drift', 'take the schema of now for that of the migrations')
+    .description('apply pending migrations in order')
+    .option('--allow-late', 'apply migrations that are older than an applied one, too')
+    .option('--accept-drift', 'accept the current schema as that of the migrations')
     .option('--json', 'print {"applied": [{"name", "durationMs", "attempts"}]}')
   return withConfigFlags(command).action(async ({ allowLate, acceptDrift, json }: UpOptions) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -82,7 +82,7 @@ function upCommand(terminal: Terminal): Command {
 function statusCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'status')
     .description(
-      'print which migrations are applied and pending, and what was changed by hand; 1 when something is wrong',
+      'print applied and pending migrations and manual changes; exits with 1 when something is wrong',
     )
     .option('--json', 'print {"applied", "pending", "empty", "obstacles", "drift"}')
   return withConfigFlags(command).action(async ({ json }: JsonOption) => {
@@ -103,10 +103,10 @@ interface CheckOptions extends JsonOption {
 function checkCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'check')
     .description(
-      'run what is pending on a copy: which locks it takes, what it rewrites, which names of relations change, and who may do more',
+      'run pending migrations on a copy, and print their locks, rewrites, changed relation names and new privileges',
     )
     .option('--allow-late', 'with migrations that are older than one that was applied')
-    .option('--interrupt', 'end sessions in the database for the copy, as is always done in development')
+    .option('--interrupt', 'end sessions in the database for the copy; in development this is the default')
     .option('--json', 'print {"copy", "migrations", "access", "relations"}')
   return withConfigFlags(command).action(async ({ allowLate, interrupt, json }: CheckOptions) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -122,8 +122,8 @@ function checkCommand(terminal: Terminal): Command {
 
 function commitCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'commit')
-    .description('make a migration of schema/current.sql, and empty that')
-    .argument('<name>', 'what it does, such as add_todo')
+    .description('make schema/current.sql a migration, and empty it')
+    .argument('<name>', 'its purpose, such as add_todo')
     .option('--json', 'print {"path"}')
   return withConfigFlags(command).action(async (name: string, { json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -135,9 +135,7 @@ function commitCommand(terminal: Terminal): Command {
 
 function pullCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'pull')
-    .description(
-      'write the applied migrations that are no files of the folder, such as those of the dashboard',
-    )
+    .description('write applied migrations that the folder lacks, such as those of the dashboard')
     .option('--json', 'print {"paths"}')
   return withConfigFlags(command).action(async ({ json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -156,7 +154,7 @@ interface ResolveOptions extends JsonOption {
 
 function resolveCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'resolve')
-    .description('say what became of a migration without a transaction that was interrupted')
+    .description('record the result of an interrupted migration without a transaction')
     .argument('<file>', 'such as 20261122093000_add_index.sql')
     .option('--applied', 'you have finished it by hand')
     .option('--pending', 'you have undone it by hand; it runs again')

@@ -15,9 +15,9 @@ import { applyCurrent } from '../project/migrations/current.ts'
 import type { MigrationFile } from '../project/migrations/files.ts'
 import { type CaseOutcome, type PolicyServer, runCaseFiles } from '../project/policies/run.ts'
 
-/** A server of its own for cases of policies, whose database has the project's schema and no rows. */
+/** Server for cases of policies. Its database has the project's schema and no rows. */
 export interface PolicyTester extends AsyncDisposable {
-  /** Applies what is new of migrations and schema/current.sql, and runs the cases. @throws OperatorError */
+  /** Applies new migrations and changes of schema/current.sql, and runs the cases. @throws OperatorError */
   run(migrations: readonly MigrationFile[], files: readonly CaseFile[]): Promise<CaseOutcome[]>
 }
 
@@ -30,7 +30,7 @@ export async function openPolicyTester(config: Config): Promise<PolicyTester> {
     createApp({
       config: rehearsing(branch.config, secret, password),
       log: pino({ level: 'silent' }),
-      // That of the tokens.
+      // It is the clock of the tokens.
       clock: systemClock,
       rehearsal: { setup: () => setup, loginSecret: branch.config.auth.jwt_secret },
     })
@@ -59,12 +59,12 @@ export async function openPolicyTester(config: Config): Promise<PolicyTester> {
 const runSetup = statement('select basalt.run_setup($1, $2)')
 
 /**
- * Has the setup of a case work as the owner, in the transaction of a caller whose login has no rights. What the caller runs
- * does not know the token.
+ * Creates the function that runs the setup of a case as the owner, in the transaction of a caller whose login
+ * has no privileges. Code that the caller runs does not know the token.
  */
 async function createSetupFunction(database: Queryable, token: string): Promise<void> {
   const hash = createHash('sha256').update(token).digest('hex')
-  // Without a search path of its own: the texts are the operator's.
+  // It has no search path of its own, because the texts are the operator's.
   await database.count(sql`
     create function basalt.run_setup(token text, command text) returns void
     language plpgsql security definer
@@ -76,7 +76,7 @@ async function createSetupFunction(database: Queryable, token: string): Promise<
     end`)}`)
   await database.count(sql`revoke all on function basalt.run_setup(text, text) from public`)
   const gateway = await database.maybeOne(sql`select from pg_roles where rolname = ${gatewayRole}`)
-  // Where there is none requests work as the owner.
+  // Without a gateway, requests run as the owner.
   if (gateway === undefined) return
   await database.count(sql`grant execute on function basalt.run_setup(text, text) to ${sql.id(gatewayRole)}`)
 }
@@ -110,14 +110,14 @@ function createPolicyServer(
   }
 }
 
-/** The configuration of the project, without what would act on the world, and with secrets of its own. */
+/** Returns the configuration of the project without effects on other systems, and with secrets of its own. */
 function rehearsing(config: Config, secret: string, password: string): Config {
   return {
     ...config,
     auth: { ...config.auth, jwt_secret: secret },
     admin: { ...config.admin, password },
     jobs: { ...config.jobs, enabled: false },
-    // The bytes are those of the other database.
+    // The bytes of files belong to the other database.
     storage: { ...config.storage, enabled: false },
     database: { ...config.database, max_conns: 4 },
     project: { ...config.project, migrate_at_start: false },
@@ -132,7 +132,7 @@ async function request(
   body: unknown,
 ): Promise<{ status: number; body: unknown }> {
   const response = await http.inject({
-    // One of those that the cases have.
+    // It is one of the methods in the cases.
     method: method as 'GET',
     url,
     headers: {
@@ -144,7 +144,7 @@ async function request(
   return { status: response.statusCode, body: response.body === '' ? undefined : JSON.parse(response.body) }
 }
 
-/** Of an answer that cannot be a refusal. */
+/** Returns a field of a response that must succeed. */
 async function fieldOf(
   app: App,
   path: string,

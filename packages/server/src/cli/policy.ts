@@ -20,15 +20,15 @@ import { withDatabase } from './with-database.ts'
 
 export function policyCommands(terminal: Terminal): Command {
   return new Command('policy')
-    .description('tests of what your policies and grants allow: the files of project.policies')
+    .description('test the access that your policies and grants permit, by the files of project.policies')
     .addCommand(testCommand(terminal))
     .addCommand(scaffoldCommand(terminal))
 }
 
 function scaffoldCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'scaffold')
-    .description('write a starter for the cases of a table, unless there is a file of its name')
-    .argument('<collection>', 'a table of the database')
+    .description('write a starter for the cases of a table, unless its file exists')
+    .argument('<collection>', 'table of the database')
     .option('--json', 'print {"path"}')
   return withConfigFlags(command).action(async (collection: string, { json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -46,7 +46,7 @@ function scaffoldCommand(terminal: Terminal): Command {
 
 function testCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'test')
-    .description('run the cases on a throw-away database with the migrations and schema/current.sql applied')
+    .description('run the cases on a temporary database with the migrations and schema/current.sql')
     .option('--json', 'print {"passed", "failed", "cases"}')
   return withConfigFlags(command).action(async ({ json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -65,7 +65,7 @@ function testCommand(terminal: Terminal): Command {
   })
 }
 
-/** For people. */
+/** Formats the results for people. */
 function describeOutcomes(outcomes: readonly CaseOutcome[]): string {
   const lines = [...Map.groupBy(outcomes, ({ file }) => file)].flatMap(([file, cases]) => [
     file,

@@ -17,29 +17,29 @@ import { withDatabase } from './with-database.ts'
 
 const by = { actor: commandActor } as const
 
-/** Dependencies of the changes of apps and keys. Nodes notice changes by themselves. */
+/** Dependencies of changes of apps and keys. Nodes notice changes by themselves. */
 interface Deps {
   readonly database: SystemDatabase
   readonly onChange: () => void
 }
 
-/** `basalt apps`: what programs belong to. */
+/** Creates `basalt apps`, which manages the apps of programs. */
 export function appsCommands(terminal: Terminal): Command {
   const list = createSubcommand(terminal, 'list').description('list apps, the newest first')
   const create = createSubcommand(terminal, 'create')
-    .description('make an app')
+    .description('create an app')
     .argument('<name>')
     .requiredOption('--owner <id>', 'user who owns it')
-    .option('--description <text>', 'what it is', '')
-    .option('--limit <number>', 'requests per window over all nodes; 0: not limited', '0')
+    .option('--description <text>', 'its purpose', '')
+    .option('--limit <number>', 'requests per window over all nodes; 0 for no limit', '0')
     .option('--window <seconds>', 'length of the window', '60')
   const remove = createSubcommand(terminal, 'delete')
     .description('delete an app and revoke its keys')
     .argument('<id>')
   return new Command('apps')
-    .description('apps, which API keys belong to and are limited by')
+    .description('manage apps, which group and limit API keys')
     .addCommand(
-      answering(terminal, list, async ({ database }) => {
+      printResult(terminal, list, async ({ database }) => {
         const items = await readAll((page) => listApps(database, { page, perPage: 100 }))
         const rows = items.map((app) => [
           app.id,
@@ -51,7 +51,7 @@ export function appsCommands(terminal: Terminal): Command {
       }),
     )
     .addCommand(
-      answering(terminal, create, async (deps, [name], options) => {
+      printResult(terminal, create, async (deps, [name], options) => {
         const app = await createApp(
           deps,
           {
@@ -67,34 +67,34 @@ export function appsCommands(terminal: Terminal): Command {
       }),
     )
     .addCommand(
-      answering(terminal, remove, async (deps, [id]) => {
+      printResult(terminal, remove, async (deps, [id]) => {
         await deleteApp(deps, id, by)
         return { json: { deleted: id }, text: '' }
       }),
     )
 }
 
-/** `basalt keys`: how programs present themselves. */
+/** Creates `basalt keys`, which manages the API keys of programs. */
 export function keysCommands(terminal: Terminal): Command {
   const list = createSubcommand(terminal, 'list').description('list API keys, the newest first')
   const create = createSubcommand(terminal, 'create')
-    .description('make an API key and print it; it is shown this once')
+    .description('create an API key and print it; it is shown only this once')
     .argument('<name>')
-    .requiredOption('--user <id>', 'user it acts as')
+    .requiredOption('--user <id>', 'user that it acts as')
     .option('--scope <scope>', '*, readonly or readwrite', '*')
-    .option('--tables <names>', 'collections it may touch, separated by commas; all unless given')
-    .option('--actions <names>', 'email:send, sms:send, push:send, separated by commas; none unless given')
-    .option('--app <id>', 'app it belongs to')
-    .option('--expires-at <timestamp>', 'when it expires, as in RFC 3339; never unless given')
+    .option('--tables <names>', 'collections that it may access, separated by commas; all by default')
+    .option('--actions <names>', 'email:send, sms:send, push:send, separated by commas; none by default')
+    .option('--app <id>', 'app that it belongs to')
+    .option('--expires-at <timestamp>', 'expiry, as in RFC 3339; never by default')
   const rotate = createSubcommand(terminal, 'rotate')
-    .description('give an API key another secret and print it')
+    .description('give an API key a new secret and print it')
     .argument('<id>')
-    .option('--grace <seconds>', 'how long the secret before stays valid', '3600')
+    .option('--grace <seconds>', 'validity of the previous secret', '3600')
   const revoke = createSubcommand(terminal, 'revoke').description('revoke an API key').argument('<id>')
   return new Command('keys')
-    .description('API keys, which programs present as bearer tokens')
+    .description('manage API keys, which programs send as bearer tokens')
     .addCommand(
-      answering(terminal, list, async ({ database }) => {
+      printResult(terminal, list, async ({ database }) => {
         const items = await readAll((page) => listApiKeys(database, { page, perPage: 100 }))
         const rows = items.map((key) => [
           key.id,
@@ -111,7 +111,7 @@ export function keysCommands(terminal: Terminal): Command {
       }),
     )
     .addCommand(
-      answering(terminal, create, async (deps, [name], options) => {
+      printResult(terminal, create, async (deps, [name], options) => {
         const made = await createApiKey(
           deps,
           {
@@ -129,13 +129,13 @@ export function keysCommands(terminal: Terminal): Command {
       }),
     )
     .addCommand(
-      answering(terminal, rotate, async (deps, [id], { grace }) => {
+      printResult(terminal, rotate, async (deps, [id], { grace }) => {
         const made = await rotateApiKey(deps, id, readInteger('--grace', grace), by)
         return { json: made, text: `${made.key}\n` }
       }),
     )
     .addCommand(
-      answering(terminal, revoke, async (deps, [id]) => {
+      printResult(terminal, revoke, async (deps, [id]) => {
         await revokeApiKey(deps, id, by)
         return { json: { revoked: id }, text: '' }
       }),
@@ -149,8 +149,8 @@ interface Result {
   readonly text: string
 }
 
-/** A command that works on the configured database, whether or not a server runs on it, and prints what came of it. */
-function answering(
+/** Makes a command work on the configured database, with or without a running server, and print the result. */
+function printResult(
   terminal: Terminal,
   command: Command,
   work: (deps: Deps, operands: readonly [string], options: Options) => Promise<Result>,
@@ -184,7 +184,7 @@ async function readAll<Item>(
   }
 }
 
-/** Returns a point in time as RFC 3339 writes it. */
+/** Formats a point in time as in RFC 3339. */
 function textOf(at: Date | string | null): string | null {
   return at instanceof Date ? at.toISOString() : at
 }

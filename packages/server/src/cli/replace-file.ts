@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
 
 /**
- * Puts the text into the file in one step; what watches the file is left alone when nothing has changed.
+ * Replaces the text of a file in one step. An unchanged text is not written, so that file watchers do not run.
  *
- * @returns whether it has
+ * @returns true if it has changed
  * @throws OperatorError when it cannot be written
  */
 export async function replaceFile(path: string, text: string): Promise<boolean> {

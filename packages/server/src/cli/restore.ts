@@ -7,9 +7,9 @@ import { describeServer, findServers } from './server-note.ts'
 
 export function restoreCommand(terminal: Terminal): Command {
   const command = new Command('restore')
-    .description('put a backup in the place of the embedded database and the generated secrets')
+    .description('replace the embedded database and the generated secrets by a backup')
     .argument('<file>', 'what `basalt backup` wrote')
-    .option('--force', 'move a database that is there aside')
+    .option('--force', 'move an existing database aside')
   return withConfigFlags(command).action(async (name: string, options: { force?: boolean }) => {
     const { config } = loadCommandConfig(terminal, command)
     if (config.database.url !== '') {

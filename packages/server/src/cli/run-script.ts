@@ -4,13 +4,16 @@ import { lineAt } from '../database/errors/script-failure.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { type ScriptPart, splitPsqlScript } from '../lib/psql-script.ts'
 
-/** Of pg_dump, against commands of psql in what it dumps; there are none here. */
+/**
+ * Commands of pg_dump against psql commands in dumped data. They are ignored, because this program has no such
+ * commands.
+ */
 const ignoredCommands: ReadonlySet<string> = new Set(['\\restrict', '\\unrestrict'])
 
-/** A statement that failed, with its offset in the script. */
+/** Thrown for a failed statement, with its offset in the script. */
 export class PartFailed extends Error {
   readonly error: pg.DatabaseError
-  /** In UTF-16 units. */
+  /** Offset in UTF-16 units. */
   readonly start: number
 
   constructor(error: pg.DatabaseError, start: number) {
@@ -21,9 +24,10 @@ export class PartFailed extends Error {
 }
 
 /**
- * Runs the statements of a script, all or none, as psql would with a dump of pg_dump: rows of COPY follow their statement.
+ * Runs the statements of a script, all or none, as psql does with the output of pg_dump: rows of COPY follow
+ * their statement.
  *
- * @throws PartFailed; OperatorError for a command of psql that cannot be done
+ * @throws PartFailed; OperatorError for a psql command that is not supported
  */
 export async function runScript(
   connection: Connection,

@@ -12,8 +12,8 @@ import { formatTable } from './table.ts'
 export function schemaCommand(terminal: Terminal): Command {
   const command = new Command('schema')
     .description('print the collections, or the columns of one')
-    .argument('[collection]', 'a table or view')
-    .option('--json', 'print the document of GET /api/schema, or its part on the collection')
+    .argument('[collection]', 'table or view')
+    .option('--json', "print the document of GET /api/schema, or the collection's part")
   return withConfigFlags(command).action(
     async (collection: string | undefined, options: { json?: boolean }) => {
       const { config } = loadCommandConfig(terminal, command)
@@ -34,7 +34,7 @@ export function schemaCommand(terminal: Terminal): Command {
   )
 }
 
-/** @throws OperatorError when there is none of this name */
+/** Finds a collection. @throws OperatorError when it does not exist */
 export function findRelation({ relations }: Catalog, collection: string): Relation {
   const relation = relations.get(collection)
   if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)

@@ -28,7 +28,7 @@ import { findRelation } from './schema.ts'
 import { formatBytes, formatTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
-/** The indexes that searches use, beside a server or without one. */
+/** Creates `basalt search`, which manages the indexes for searches, with or without a running server. */
 export function searchCommands(terminal: Terminal): Command {
   const change = (name: 'enable' | 'disable', description: string) => {
     const command = createSubcommand(terminal, name).description(description).argument('<collection>')
@@ -67,10 +67,8 @@ export function searchCommands(terminal: Terminal): Command {
     })
   })
   return new Command('search')
-    .description('make, drop and show the indexes that searches use')
-    .addCommand(
-      change('enable', 'make the indexes of a collection, without keeping readers and writers from it'),
-    )
+    .description('create, drop and show the indexes for searches')
+    .addCommand(change('enable', 'create the indexes of a collection, without blocking readers and writers'))
     .addCommand(change('disable', 'drop them'))
     .addCommand(status)
 }
@@ -104,7 +102,7 @@ async function withIndexing(
 
 const pauseMs = 500
 
-/** A server that builds the same meanwhile leaves less to do. */
+/** Retries while another process builds indexes. If that builds the same ones, less is left to do. */
 async function whenNoOtherBuilds(work: () => Promise<IndexChanges>): Promise<IndexChanges> {
   for (;;) {
     try {

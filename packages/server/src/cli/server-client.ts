@@ -14,36 +14,45 @@ import type { Terminal } from './context.ts'
 import { findServers, refuseOtherDatabase } from './server-note.ts'
 import { showControls } from './table.ts'
 
-/** What a command asks a server for; the same API that other administrators use. */
+/** Client of a server's API, the same one that other administrators use. */
 export interface ServerClient {
   readonly url: string
-  /** @returns the JSON of the answer @throws ServerRefused, OperatorError when there is no answer */
+  /**
+   * Sends a request.
+   *
+   * @returns the JSON of the response
+   * @throws ServerRefused, OperatorError when there is no response
+   */
   send(method: string, path: string, request?: ServerRequest): Promise<unknown>
-  /** An answer that is no JSON, to be read as it comes; it fails when the server is silent for 300 s. @throws as `send` */
+  /**
+   * Opens a response that is not JSON, as a stream. It fails when the server is silent for 300 s.
+   *
+   * @throws as `send`
+   */
   open(path: string, signal?: AbortSignal): Promise<IncomingMessage>
-  /** Ends the session, if the command has begun one. */
+  /** Ends the session, if the command has started one. */
   close(): Promise<void>
 }
 
 export interface ServerRequest {
-  /** Sent as JSON. */
+  /** Body that is sent as JSON. */
   readonly body?: object
   readonly form?: EncodedForm
-  /** Sent as it is, however long that takes; a file is read while it is sent. */
+  /** Body that is sent as it is, without a time limit. A file is read while it is sent. */
   readonly content?: { readonly type: string; readonly bytes: Blob }
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether it may be sent again after no answer has come. */
+  /** True if it may be sent again when no response arrived. */
   readonly isRepeatable?: boolean
   readonly signal?: AbortSignal
 }
 
-/** A form in memory: a stream of it breaks the process when the server answers before its end. */
+/** Form in memory. A streamed form breaks the process when the server responds before its end. */
 export interface EncodedForm {
   readonly contentType: string
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** As `multipart/form-data` (RFC 7578). */
+/** Encodes a form as `multipart/form-data` (RFC 7578). */
 export async function encodeForm(form: FormData): Promise<EncodedForm> {
   const encoded = new Response(form)
   return {
@@ -52,7 +61,7 @@ export async function encodeForm(form: FormData): Promise<EncodedForm> {
   }
 }
 
-/** An answer that is an error, in the words of the server. */
+/** Thrown for an error response, with the server's message. */
 export class ServerRefused extends OperatorError {
   readonly status: number
 
@@ -72,16 +81,16 @@ interface ServerOptions {
   readonly adminToken?: string
 }
 
-/** Gives a command the flags that say which server it works on, and as whom. */
+/** Gives a command the flags for the server and the administrator. */
 export function withServerFlags(command: Command): Command {
   return command
-    .option('--url <url>', 'address of the server (BASALT_URL); else the one of this data directory')
-    .option('--admin-token <token>', 'admin token (BASALT_ADMIN_TOKEN); else admin.password is used')
+    .option('--url <url>', 'URL of the server (BASALT_URL); by default the one of this data directory')
+    .option('--admin-token <token>', 'admin token (BASALT_ADMIN_TOKEN); by default admin.password is used')
 }
 
 /**
- * The server that the flags, the environment or the data directory name. Beside its database no token is needed: the command
- * makes a session of its own, and ends it.
+ * Connects to the server in the flags, the environment or the data directory. With access to its database no
+ * token is needed: the command creates a session of its own, and ends it.
  */
 export async function connectToServer(
   terminal: Terminal,
@@ -93,11 +102,11 @@ export async function connectToServer(
   const url = given === undefined ? findLocalServer(config) : readAddress(given)
   const token = options.adminToken ?? (env.BASALT_ADMIN_TOKEN || undefined)
   if (token !== undefined) {
-    // An error of the header would show it.
+    // The error of an invalid header would show the token.
     if (/^[\x21-\x7e]+$/.test(token)) return createClient(url, token, false)
     throw new OperatorError('--admin-token: expected printable ASCII', { exitCode: 2 })
   }
-  // The password of a file is that of this server; another one must not get it.
+  // The password of a file is that of this server, and must not be sent to another one.
   const isOfFile = !/^(environment|flag) /.test(sources.get('admin.password') ?? '')
   if (config.admin.password !== '' && !(given !== undefined && isOfFile)) {
     const answer = await createClient(url, undefined, false).send('POST', '/api/admin/auth', {
@@ -131,7 +140,7 @@ function readAddress(text: string): string {
 }
 
 function createClient(url: string, token: string | undefined, isOwnSession: boolean): ServerClient {
-  async function ask(method: string, path: string, request: ServerRequest): Promise<Response> {
+  async function fetchResponse(method: string, path: string, request: ServerRequest): Promise<Response> {
     const { body, form, content, headers, signal } = request
     const type = body === undefined ? (content?.type ?? form?.contentType) : 'application/json'
     const bytes = body === undefined ? (content?.bytes ?? form?.bytes) : JSON.stringify(body)
@@ -160,7 +169,7 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
   async function exchange(method: string, path: string, request: ServerRequest): Promise<Outcome> {
     const { signal } = request
     try {
-      const response = await ask(method, path, request)
+      const response = await fetchResponse(method, path, request)
       const text = await response.text()
       if (response.ok) return { answer: text === '' ? undefined : JSON.parse(text) }
       return {
@@ -195,7 +204,7 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
     async open(path, signal) {
       const address = new URL(`${url}${path}`)
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-      // `fetch` hides trailers, which say whether an export is whole.
+      // `fetch` hides trailers, which show whether an export is complete.
       const request = (address.protocol === 'https:' ? requestHttps : requestHttp)(address, {
         headers,
         signal,
@@ -203,11 +212,11 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
       })
       let response: IncomingMessage | undefined
       request.on('timeout', () => {
-        // A reader that pauses, as in `basalt export … | less`, stops the server too.
+        // A reader that pauses, as in `basalt export … | less`, stops the server, too.
         if ((response?.readableLength ?? 0) > 0) request.setTimeout(silenceMs)
         else (response ?? request).destroy(new Error(`the server was silent for ${silenceMs / 1000} s`))
       })
-      // After the head the response says it; without a listener it would end the process.
+      // After the head the response reports the error. Without a listener it would end the process.
       request.on('error', () => undefined)
       try {
         ;[response] = (await once(request.end(), 'response')) as IncomingMessage[]
@@ -221,7 +230,7 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
       }
     },
     async close() {
-      // A session that could not be ended ends by itself.
+      // A session that could not be ended expires.
       if (isOwnSession) await send('POST', '/api/admin/auth/logout').catch(() => undefined)
     },
   }
@@ -238,18 +247,18 @@ function messageIn(text: string): string | undefined {
     const answer: unknown = JSON.parse(text)
     return isOf(envelopeSchema, answer) ? answer.message : undefined
   } catch {
-    // A proxy's page.
+    // It is the page of a proxy.
     return undefined
   }
 }
 
-/** `fetch` hides why there was no answer behind "fetch failed". */
+/** Returns the reason of a missing response, which `fetch` reports as "fetch failed". */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   return codeOf(cause) ?? messageOf(cause ?? error)
 }
 
-/** What the server answers, as the command needs it. @throws OperatorError for another kind of server */
+/** Checks the response against the command's schema. @throws OperatorError for another kind of server */
 export function expectShape<Schema extends TSchema>(schema: Schema, answer: unknown): Static<Schema> {
   if (isOf(schema, answer)) return answer
   throw new OperatorError('the server answers something else than expected: is it a Basalt of this version?')

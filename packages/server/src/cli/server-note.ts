@@ -6,16 +6,16 @@ import { codeOf, OperatorError } from '../lib/errors.ts'
 import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
 
-/** What a server writes down in its data directory, so that commands find it wherever it listens. */
+/** Note that a server writes into its data directory, so that commands find it at any address. */
 const noteSchema = Type.Object({
   pid: Type.Integer(),
-  /** When the process started, as the system counts: another process of that id has another. */
+  /** Start time of the process in the system's ticks. Another process with the same id has another one. */
   startTicks: Type.Optional(Type.String()),
   version: Type.String(),
   startedAt: Type.String(),
-  /** Where it answers from this machine; absent until it listens. */
+  /** URL on this machine; absent until the server listens. */
   url: Type.Optional(Type.String()),
-  /** Which it uses, from its start on. */
+  /** Kind of database that the server uses. */
   database: Type.Optional(Type.Union([Type.Literal('embedded'), Type.Literal('external')])),
   /** Command lines that reach the embedded database. */
   psql: Type.Array(Type.String()),
@@ -23,21 +23,21 @@ const noteSchema = Type.Object({
 
 type Note = Static<typeof noteSchema>
 
-/** A server that has noted that it runs. */
+/** Server with a note. */
 export interface NotedServer extends Note {
-  /** Whether its process is there; if not, it ended without stopping in order. */
+  /** True if its process runs. Otherwise it ended without a proper stop. */
   readonly isAlive: boolean
 }
 
-/** The note of this process. */
+/** Note of this process. */
 export interface ServerNote {
   update(change: Partial<Note>): void
   remove(): void
 }
 
 /**
- * Notes that a server runs. Where nothing can be written, as in a container with a read-only file system, there is no
- * note, and `basalt status` finds no server.
+ * Writes the note of a server. Where nothing can be written, as in a container with a read-only file system,
+ * there is no note, and `basalt status` finds no server.
  */
 export function noteServer(
   dataDirectory: string,
@@ -61,7 +61,7 @@ export function noteServer(
       writeFileSync(`${path}.new`, `${JSON.stringify(note)}\n`)
       renameSync(`${path}.new`, path)
     } catch {
-      // Only commands beside the server miss it.
+      // Only commands beside the server need it.
     }
   }
   for (const { isAlive, pid: other } of findServers(dataDirectory)) {
@@ -75,11 +75,12 @@ function removeNote(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // Where it could not be written, or belongs to another account; `basalt status` sees that its process has ended.
+    // The note could not be written, or belongs to another account. `basalt status` sees that its process has
+    // ended.
   }
 }
 
-/** The servers of a data directory; beside an external database there can be several. */
+/** Finds the servers of a data directory. With an external database there can be several. */
 export function findServers(dataDirectory: string): NotedServer[] {
   const directory = directoryOf(dataDirectory)
   return listNames(directory).flatMap((name) => {
@@ -89,9 +90,11 @@ export function findServers(dataDirectory: string): NotedServer[] {
 }
 
 /**
- * A command that lacks the environment of its server would start an embedded database beside it, and work there.
+ * Rejects a command that lacks the environment of its server. It would start an embedded database beside it,
+ * and work there.
  *
- * @throws OperatorError where the servers of the data directory use an external database and this configuration has none
+ * @throws OperatorError where the servers of the data directory use an external database and this configuration
+ * has none
  */
 export function refuseOtherDatabase({ server, database }: Config): void {
   if (database.url !== '') return
@@ -105,7 +108,7 @@ export function refuseOtherDatabase({ server, database }: Config): void {
   )
 }
 
-/** `http://127.0.0.1:8090 is served by process 123`. */
+/** Describes a server: `http://127.0.0.1:8090 is served by process 123`. */
 export function describeServer({ pid, url }: NotedServer): string {
   return url === undefined
     ? `a server is starting (process ${pid})`
@@ -129,7 +132,7 @@ function readNote(path: string): Note | undefined {
     const note: unknown = JSON.parse(readFileSync(path, 'utf8'))
     return isOf(noteSchema, note) ? note : undefined
   } catch (error) {
-    // Removed meanwhile, or written by hand.
+    // The note was removed meanwhile, or written by hand.
     if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return undefined
     throw error
   }
@@ -139,7 +142,7 @@ function isAlive({ pid, startTicks }: Note): boolean {
   return isProcessAlive(pid) && (startTicks === undefined || startTicksOf(pid) === startTicks)
 }
 
-/** Field 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); undefined on systems without it. */
+/** Returns field 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); undefined on systems without it. */
 function startTicksOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -37,30 +37,30 @@ interface Work {
   readonly options: Options
 }
 
-/** `basalt sites`: static sites, through the API of a server. */
+/** Creates `basalt sites`, which manages static sites, through the API of a server. */
 export function sitesCommands(terminal: Terminal): Command {
   const subcommand = (name: string, description: string) =>
     createSubcommand(terminal, name).description(description)
   const answer = (command: Command, work: (parts: Work) => Promise<Result>) =>
-    answering(terminal, command, work)
+    printResult(terminal, command, work)
   return new Command('sites')
-    .description('static sites of a server: deploy them, and decide what is live')
+    .description('manage static sites of a server: deploy them, and choose the live version')
     .addCommand(answer(subcommand('list', 'list sites'), list))
     .addCommand(
       answer(
         subcommand('create', 'make a site')
-          .argument('<slug>', 'its host name begins with it')
-          .option('--name <text>', 'what people call it; the slug unless given')
-          .option('--spa', 'answer a navigation to a missing path with index.html'),
+          .argument('<slug>', 'first label of its host name')
+          .option('--name <text>', 'name for people; the slug by default')
+          .option('--spa', 'respond to a navigation to a missing path with index.html'),
         create,
       ),
     )
     .addCommand(
       answer(
-        subcommand('deploy', 'send the files of a build that the server does not know, and make it live')
-          .argument('<directory>', 'what the build has made, such as ./dist')
+        subcommand('deploy', 'send the new files of a build, and make it live')
+          .argument('<directory>', 'output folder of the build, such as ./dist')
           .requiredOption('--site <slug>', 'the site')
-          .option('--no-promote', 'leave live what is live; `sites promote` changes it later'),
+          .option('--no-promote', 'keep the current version live; `sites promote` changes it later'),
         (parts) => deploy(terminal, parts),
       ),
     )
@@ -73,7 +73,7 @@ export function sitesCommands(terminal: Terminal): Command {
     )
     .addCommand(
       answer(
-        subcommand('rollback', 'make the deploy live that was live before').argument('<slug>'),
+        subcommand('rollback', 'make the previously live deploy live again').argument('<slug>'),
         rollBack,
       ),
     )
@@ -143,8 +143,8 @@ async function remove({ server, operands: [slug = ''] }: Work): Promise<Result> 
   return { json: { deleted: id }, text: '' }
 }
 
-/** A command that asks a server, and prints what came of it. */
-function answering(terminal: Terminal, command: Command, work: (parts: Work) => Promise<Result>): Command {
+/** Makes a command send requests to a server, and print the result. */
+function printResult(terminal: Terminal, command: Command, work: (parts: Work) => Promise<Result>): Command {
   command.option('--json', 'print JSON')
   return withConfigFlags(withServerFlags(command)).action(async () => {
     const loaded = loadServerConfig(terminal, command)

@@ -25,9 +25,9 @@ interface SqlOptions {
 
 export function sqlCommand(terminal: Terminal): Command {
   const command = new Command('sql')
-    .description('run SQL against the database, whether the server runs or not')
+    .description('run SQL in the database, with or without a running server')
     .argument('[statement]', 'the statement; without it and without --file, standard input is read')
-    .option('-c, --command <statement>', 'the statement, as psql takes it; may be repeated', joinStatements)
+    .option('-c, --command <statement>', 'the statement, as psql accepts it; may be repeated', joinStatements)
     .option('-f, --file <path>', 'run the statements of a file, all or none')
     .option('--json', 'print the rows of the last statement as a JSON array of objects')
   return withConfigFlags(command).action(async (statement: string | undefined, options: SqlOptions) => {
@@ -48,7 +48,7 @@ export function sqlCommand(terminal: Terminal): Command {
         : async () => undefined
       const results = await runScript(connection, script, options.json === true ? jsonTypes : textTypes)
       print(terminal, options.json === true ? formatJson(results.at(-1)) : results.map(formatResult).join(''))
-      // What the script has set is not for our own queries.
+      // Our own queries must not depend on the settings of the script.
       await connection.script('reset session authorization; reset role; reset all')
       const opened = await findOpened()
       if (opened !== undefined) terminal.stderr.write(`warning: ${showControls(opened)}\n`)
@@ -56,8 +56,10 @@ export function sqlCommand(terminal: Terminal): Command {
       const part = error instanceof PartFailed ? error : undefined
       const cause = part?.error ?? error
       if (!(cause instanceof pg.DatabaseError)) throw error
-      const place = { script, start: part?.start ?? 0 }
-      throw new OperatorError(describeFailure(cause, place, options, await findRemedyBy(connection, cause)))
+      const position = { script, start: part?.start ?? 0 }
+      throw new OperatorError(
+        describeFailure(cause, position, options, await findRemedyBy(connection, cause)),
+      )
     } finally {
       await close()
     }
@@ -65,8 +67,9 @@ export function sqlCommand(terminal: Terminal): Command {
 }
 
 /**
- * Lets the first start wait for the script: it opens the tables that it sees to callers, and those that are made afterwards,
- * but not those of a transaction in between. The lock ends with the session, which no pooler shares.
+ * Delays the first start until the script has ended. That start opens the tables that it sees to callers, and
+ * later ones on creation, but not those of a transaction in between. The lock ends with the session, which no
+ * pooler shares.
  */
 async function holdFirstStart(connection: Connection): Promise<void> {
   const opened = await findOpenedSchemas(connection)
@@ -105,7 +108,7 @@ function formatResult({ fields, rows, command, rowCount }: pg.QueryResult): stri
   if (fields.length === 0)
     return command === null ? '' : `${command}${rowCount === null ? '' : ` ${rowCount}`}\n`
   const names = fields.map(({ name }) => name)
-  // Rows come as arrays of texts: two columns may share a name.
+  // Rows are arrays of texts, because two columns may share a name.
   return `${formatTable(names, rows as (string | null)[][])}(${rows.length} ${rows.length === 1 ? 'row' : 'rows'})\n`
 }
 
@@ -117,12 +120,12 @@ function formatJson(result: pg.QueryResult | undefined): string {
   return `${JSON.stringify(objects, undefined, 2)}\n`
 }
 
-/** Everything as Postgres prints it. */
+/** Parsers that keep every text as Postgres prints it. */
 const textTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text }
 
 const jsonTypes: pg.CustomTypesConfig = { getTypeParser: jsonReader }
 
-/** `chinook.sql:31: relation "album" already exists` */
+/** Formats a failure: `chinook.sql:31: relation "album" already exists` */
 function describeFailure(
   error: pg.DatabaseError,
   { script, start }: { readonly script: string; readonly start: number },
@@ -133,10 +136,10 @@ function describeFailure(
   // Rows of COPY have no position, and follow their statement.
   const isPlaced = error.position !== undefined || before > 0
   const line = isPlaced ? `:${lineAt(script, before + Number(error.position ?? 1))}` : ''
-  const place = file === undefined ? '' : `${file}${line}: `
+  const source = file === undefined ? '' : `${file}${line}: `
   const isUnprepared = error.code === '3F000' && error.message.includes('"basalt"')
   const unprepared = isUnprepared ? 'the first start of the server makes it' : undefined
   const copied = /^COPY [^:]*/.exec(error.where ?? '')?.[0]
   const hints = [copied, error.detail, error.hint, unprepared, remedy].filter((text) => text !== undefined)
-  return [place + error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' ')
+  return [source + error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' ')
 }

@@ -17,7 +17,7 @@ export function startCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(() => serve(terminal, loadServerConfig(terminal, command).config))
 }
 
-/** Called when the server listens; what it answers stops what it has begun. */
+/** Function that runs when the server listens. It returns the means to stop its own work. */
 export type OnStarted = (app: App, config: Config, log: Logger) => { stop(): Promise<void> }
 
 /** Runs a server until a signal stops it. */
@@ -29,7 +29,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
   )
   let log = output
   const startedAt = performance.now()
-  // Before anything is begun that a signal must not leave half done.
+  // This precedes all work that a signal must not leave half done.
   const interruption = new AbortController()
   let besides: ReturnType<OnStarted> | undefined
   const beforeStop = async () => besides?.stop()
@@ -54,7 +54,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     log = app.log
     note.update({ url: localUrl(app), psql: [...app.database.psql] })
     announce({ terminal, app, config, log, startupMs: performance.now() - startedAt })
-    // Not before: the first answer of the API comes first.
+    // The build starts only now, so that the first API response is not delayed.
     if (config.admin.build) app.dashboard?.build(log)
     besides = onStarted?.(app, config, log)
   } catch (error) {
@@ -75,29 +75,32 @@ async function startApp(config: Config, log: Logger, signal: AbortSignal): Promi
   }
 }
 
-/** Where the server answers from this machine, whatever its public address is. */
+/** Returns the server's URL on this machine, whatever its public address. */
 function localUrl({ http }: App): string {
   const { address, port } = http.server.address() as AddressInfo
   return httpOrigin(address, port)
 }
 
-/** One Ctrl-C can arrive several times: from the terminal, and from npm which passes it on. */
+/**
+ * Time in which signals count as one. A single Ctrl-C can arrive several times: from the terminal, and from
+ * npm, which passes it on.
+ */
 const sameSignalMs = 2000
 
 interface Stopping {
   readonly terminal: Terminal
   readonly starting: () => Promise<App>
-  /** Ends what works beside the server. */
+  /** Ends work beside the server. */
   readonly beforeStop: () => Promise<void>
   readonly interruption: AbortController
-  /** That of the server, once it listens. */
+  /** Returns the log of the server, once it listens. */
   readonly log: () => Logger
   readonly note: () => ServerNote
 }
 
 /**
- * The first signal cancels a start, or stops in order, answering what is in flight. The next one, after a while, cuts
- * off requests in flight, if there are any; one more ends the process.
+ * Handles signals. The first one cancels a start, or stops in order and completes requests in flight. The next
+ * one, after a while, aborts the requests in flight, if there are any. A further one ends the process.
  */
 function stopOnSignals(stopping: Stopping): void {
   const { terminal, starting, interruption, log, note } = stopping
@@ -118,7 +121,7 @@ function stopOnSignals(stopping: Stopping): void {
           return stop(stopping, app, () => signals > 1)
         },
         () => {
-          // Given up, or failed before it could be.
+          // The start was aborted, or failed before that.
           note().remove()
           log().info('stopped')
           terminal.exit(0)

@@ -9,13 +9,13 @@ import { findServers, type NotedServer } from './server-note.ts'
 const timeoutMs = 5000
 
 /**
- * Whether a server of this data directory runs, wherever it listens and whatever else listens there; exits 1 unless
- * every one of them is well.
+ * Creates `basalt status`, which finds the servers of this data directory at any address. It exits with 1
+ * unless every one of them is healthy.
  */
 export function statusCommand(terminal: Terminal): Command {
   const command = new Command('status')
-    .description('print whether the server of this data directory runs and its database is reachable')
-    .option('--json', 'print an object of the state and the servers')
+    .description('print whether the server of this data directory runs and its database is available')
+    .option('--json', 'print an object with the state and the servers')
   return withConfigFlags(command).action(async (options: { json?: boolean }) => {
     const { config } = loadServerConfig(terminal, command)
     const dataDirectory = config.server.data_dir
@@ -46,31 +46,34 @@ export function statusCommand(terminal: Terminal): Command {
 }
 
 type State =
-  /** It answers and its database is reachable. */
+  /** The server responds and its database is available. */
   | 'running'
-  /** It does not listen yet. */
+  /** The server does not listen yet. */
   | 'starting'
-  /** It answers that it is not well, such as without its database or while it stops, or does not answer. */
+  /**
+   * The server does not respond, or reports that it is unhealthy, such as without its database or while it
+   * stops.
+   */
   | 'unwell'
-  /** Its process ended without stopping in order. */
+  /** The process ended without a proper stop. */
   | 'stale'
   | 'stopped'
 
 interface Inspected extends Omit<NotedServer, 'isAlive' | 'startTicks' | 'database'> {
   readonly state: State
-  /** What `GET /health` answers. */
+  /** Response of `GET /health`. */
   readonly health?: Static<typeof healthSchema>
 }
 
 async function inspect({ isAlive, startTicks: _, database: __, ...server }: NotedServer): Promise<Inspected> {
   if (!isAlive) return { ...server, state: 'stale' }
   if (server.url === undefined) return { ...server, state: 'starting' }
-  const health = await askHealth(server.url)
+  const health = await queryHealth(server.url)
   if (health === undefined) return { ...server, state: 'unwell' }
   return { ...server, state: health.status === 'ok' ? 'running' : 'unwell', health }
 }
 
-/** The worst of the living, so that a node that is not well is noticed. */
+/** Returns the worst state of the running servers, so that an unhealthy node is noticed. */
 function overallState(servers: readonly Inspected[]): State {
   const states = servers.map(({ state }) => state)
   for (const state of ['unwell', 'starting', 'running', 'stale'] as const)
@@ -78,7 +81,7 @@ function overallState(servers: readonly Inspected[]): State {
   return 'stopped'
 }
 
-async function askHealth(url: string): Promise<Static<typeof healthSchema> | undefined> {
+async function queryHealth(url: string): Promise<Static<typeof healthSchema> | undefined> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(timeoutMs) })
     const answer: unknown = await response.json()

@@ -18,17 +18,17 @@ import {
 } from './context.ts'
 import { withDatabase } from './with-database.ts'
 
-/** `basalt storage`: what lies in the place where bytes of files are kept. */
+/** Creates `basalt storage`, which checks the stored bytes of files. */
 export function storageCommands(terminal: Terminal): Command {
-  return new Command('storage').description('files of users').addCommand(checkCommand(terminal))
+  return new Command('storage').description('manage files of users').addCommand(checkCommand(terminal))
 }
 
 function checkCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'check')
     .description(
-      'compare the bytes of files with the rows of the database; fails when something is lost or left over',
+      'compare the stored bytes of files with the rows of the database; fails when bytes are lost or orphaned',
     )
-    .option('--repair', 'remove bytes that belong to nothing')
+    .option('--repair', 'remove orphaned bytes')
     .option('--json', 'print JSON')
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
@@ -52,7 +52,11 @@ function checkCommand(terminal: Terminal): Command {
   })
 }
 
-/** A wrong path or a wrong database makes everything an orphan. @throws OperatorError */
+/**
+ * Rejects a report in which everything is an orphan, because the path or the database is wrong.
+ *
+ * @throws OperatorError
+ */
 function requireSameStorage({ objects, lost, orphans }: StorageReport): void {
   if (orphans.length === 0 || objects > lost.length) return
   throw new OperatorError(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatTable, showControls } from './table.ts'
 
-describe('a table', () => {
+describe('table', () => {
   test('is aligned by characters, without blanks at the ends of lines', () => {
     const rows = [
       ['1', 'Größe', null],
@@ -22,7 +22,7 @@ describe('a table', () => {
   })
 })
 
-describe('text for a terminal', () => {
+describe('terminal output', () => {
   test.each([
     ['a line end', 'a\nb', 'a↵b'],
     ['a colour', '\u001b[31mred', '\\x1b[31mred'],

@@ -1,12 +1,12 @@
 type Row = readonly (string | null)[]
 
-/** Rows as a table for people; NULL is shown as an empty cell. */
+/** Formats rows as a table for people; NULL is an empty cell. */
 export function formatTable(names: readonly string[], rows: readonly Row[]): string {
   const { head, format } = layOutTable(names, rows)
   return head + format(rows)
 }
 
-/** A table that is printed by parts. @param rows those that the columns are as wide as */
+/** Lays out a table that is printed in parts. @param rows that determine the widths of the columns */
 export function layOutTable(names: readonly string[], rows: readonly Row[]) {
   const cellsOf = (row: Row) => row.map((cell) => showControls(cell ?? ''))
   const cells = [names, ...rows].map(cellsOf)
@@ -25,7 +25,7 @@ function align(cells: readonly string[], widths: readonly number[]): string {
     .trimEnd()
 }
 
-/** Characters that would move the cursor or colour the terminal are shown instead: `↵`, `\x1b`. */
+/** Replaces characters that would move the cursor or color the terminal by visible ones: `↵`, `\x1b`. */
 export function showControls(text: string): string {
   return text.replaceAll('\n', '↵').replace(controls, (character) => {
     const code = character.charCodeAt(0).toString(16)
@@ -33,7 +33,7 @@ export function showControls(text: string): string {
   })
 }
 
-/** C0 and C1 controls, and those that turn the direction of text around. */
+/** Pattern of C0 and C1 controls, and of those that change the direction of text. */
 const controls = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 export function formatBytes(bytes: number): string {

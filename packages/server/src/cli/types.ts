@@ -20,15 +20,15 @@ interface TypesOptions {
   readonly kysely?: boolean
 }
 
-/** How often definitions are compared. */
+/** Interval of comparisons of the definitions. */
 const watchMs = 500
 
 export function typesCommand(terminal: Terminal): Command {
   const command = new Command('types')
     .description('print TypeScript types of the collections and procedures')
     .option('-o, --out <path>', 'write them to a file, if they have changed')
-    .option('-w, --watch', 'write them again whenever a definition changes; needs --out')
-    .option('--kysely', 'print the `DB` of kysely instead')
+    .option('-w, --watch', 'write them again after every change of a definition; needs --out')
+    .option('--kysely', 'print the `DB` type of kysely instead')
   return withConfigFlags(command).action(async (options: TypesOptions) => {
     if (options.watch === true && options.out === undefined) {
       throw new OperatorError('types --watch needs --out', { exitCode: 2 })
@@ -59,12 +59,16 @@ async function withConnection<Result>(
 
 interface TypesTarget {
   readonly config: Config
-  /** Undefined: standard output. */
+  /** Path of the file; undefined for standard output. */
   readonly path: string | undefined
   readonly format: TypesFormat
 }
 
-/** Types of nothing would overwrite those of a schema whose name was mistyped. @throws OperatorError */
+/**
+ * Rejects a missing schema. Types without collections would overwrite those of a mistyped schema name.
+ *
+ * @throws OperatorError
+ */
 async function requireSchemas(database: Queryable, schemas: readonly string[]): Promise<void> {
   const missing = await database.many<{ name: string }>(sql`
     select name from unnest(${schemas}::text[]) with ordinality schema (name, ordinal)
@@ -74,7 +78,7 @@ async function requireSchemas(database: Queryable, schemas: readonly string[]): 
   if (first !== undefined) throw new OperatorError(`database.schemas: there is no schema "${first.name}"`)
 }
 
-/** @returns the fingerprint of the definitions */
+/** Writes the types. @returns the fingerprint of the definitions */
 async function writeTypes(
   terminal: Terminal,
   connection: Connection,
@@ -89,7 +93,7 @@ async function writeTypes(
   return fingerprint
 }
 
-/** Until it is interrupted. A database that is unavailable is tried again; at the start it is a failure. */
+/** Watches until it is interrupted. An unavailable database is retried; at startup it is a failure. */
 async function watch(
   terminal: Terminal,
   config: Config,

@@ -6,13 +6,13 @@ import {
 } from '../database/catalog/queries/unguarded.ts'
 import type { Connection } from '../database/connection/connection.ts'
 
-/** Names in one warning. */
+/** Maximum number of names in one warning. */
 const shownNames = 12
 
 /**
- * Notes which relations no policy guards; the answer says which a script has added to them.
+ * Notes the relations without policies. The returned function lists those that a script has added.
  *
- * @param isClosed whether `database.require_rls` keeps those from callers
+ * @param isClosed whether `database.require_rls` closes them to callers
  */
 export async function watchUnguarded(
   connection: Connection,
@@ -31,7 +31,7 @@ export async function watchUnguarded(
     )
 }
 
-/** Those whose relations a start has granted to callers; none before the first start. */
+/** Returns the schemas whose relations a start has granted to callers; none before the first start. */
 export async function findOpenedSchemas(connection: Connection): Promise<string[]> {
   const { rows } = await connection.query<{ prepared: boolean }>(isPreparedQuery)
   if (rows[0]?.prepared !== true) return []
@@ -39,7 +39,7 @@ export async function findOpenedSchemas(connection: Connection): Promise<string[
   return opened.rows.map(({ schema_name }) => schema_name)
 }
 
-/** One line with the statement that has policies guard them; undefined when there are none. */
+/** Formats one line with the statement that makes policies guard them; undefined when there are none. */
 function describeUnguarded(relations: readonly UnguardedRow[], isClosed: boolean): string | undefined {
   const [first, ...others] = relations
   if (first === undefined) return undefined
@@ -56,7 +56,10 @@ function describeUnguarded(relations: readonly UnguardedRow[], isClosed: boolean
   )
 }
 
-/** Only tables have policies; a view can leave the decision to those of the tables it reads. */
+/**
+ * Returns the statement that closes a relation. Only tables have policies; a view can use those of the tables
+ * that it reads.
+ */
 function closeStatement({ kind, name }: UnguardedRow): string {
   if (kind === 'r' || kind === 'p') return `alter table ${name} enable row level security;`
   if (kind === 'v') return `alter view ${name} set (security_invoker = true);`

@@ -21,8 +21,8 @@ function run(...args: string[]) {
   return basaltHere(args, { directory, env })
 }
 
-describe('usage', () => {
-  test('version and help are answers', async () => {
+describe('basalt', () => {
+  test('prints version and help on standard output', async () => {
     const version = /^\d+\.\d+\.\d+\S*\n$/
     for (const args of [['version'], ['--version'], ['-v']]) {
       expect(await run(...args)).toEqual({ code: 0, stdout: expect.stringMatching(version), stderr: '' })
@@ -36,7 +36,7 @@ describe('usage', () => {
     expect([nested.code, nested.stderr, nested.stdout.includes('--user <id>')]).toEqual([0, '', true])
   })
 
-  test('without a command the help goes to standard error', async () => {
+  test('prints the help on standard error without a command', async () => {
     for (const args of [[], ['admin']]) {
       const result = await run(...args)
       expect([result.code, result.stdout, result.stderr.startsWith('Usage: basalt')]).toEqual([2, '', true])
@@ -76,7 +76,7 @@ describe('usage', () => {
     [['admin', 'token', '--seconds', '60'], '--seconds needs --user'],
     [['admin', 'token', '--email-verified'], '--email-verified needs --user'],
     [['admin', 'token', '--aal', 'aal2'], '--aal needs --user'],
-  ])('%j is wrong: 2, and a line that says what', async (args, message) => {
+  ])('exits with 2 for %j, and a line with the reason', async (args, message) => {
     const { code, stdout, stderr } = await run(...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^basalt: [^\n]+\n$/)
@@ -86,7 +86,7 @@ describe('usage', () => {
   test.each([
     ['EPIPE', 0, ''],
     ['ENOSPC', 1, 'basalt: cannot write to standard output: write ENOSPC\n'],
-  ])('an output that fails with %s is %d', async (code, exitCode, stderr) => {
+  ])('handles an output that fails with %s by exit code %d', async (code, exitCode, stderr) => {
     const terminal = createTerminal(['version'], { directory, env })
     terminal.stdout.once('data', () =>
       terminal.stdout.destroy(Object.assign(new Error(`write ${code}`), { code })),
@@ -102,7 +102,7 @@ describe('usage', () => {
     [['schema']],
     [['admin', 'token']],
     [['admin', 'reset-password']],
-  ])('%j fails when the database is unavailable: 1, and a line without its password', async (args) => {
+  ])('%j exits with 1 when the database is unavailable, and a line without its password', async (args) => {
     const withPassword = { ...env, BASALT_DATABASE_URL: 'postgresql://app:hunter2@127.0.0.1:1/shop' }
     writeFileSync(join(directory, 'one.sql'), 'select 1')
     const given = args.map((arg) => (arg === '/dev/stdin' ? 'one.sql' : arg))
@@ -115,7 +115,7 @@ describe('usage', () => {
 })
 
 describe('basalt config', () => {
-  test('prints every value and where it comes from, secrets redacted', async () => {
+  test('prints every value and its source, with secrets redacted', async () => {
     writeFileSync(
       join(directory, 'basalt.toml'),
       '[server]\nport = 9000\n\n[admin]\npassword = "hunter2hunter2"\n',
@@ -130,7 +130,7 @@ describe('basalt config', () => {
     expect(line('server.trusted_proxies')).toMatch(/\[\] +default$/)
     expect(line('auth.jwt_secret')).toMatch(/"\[redacted\]" +environment BASALT_AUTH_JWT_SECRET$/)
     expect(line('metrics.token')).toMatch(/"" +default$/)
-    // An external database, of which the environment has the URL.
+    // The database is an external one, whose URL is in the environment.
     expect(line('database.require_rls')).toMatch(/true +default \(auto\)$/)
     const without = await run('config', '--database-url', '')
     expect(without.stdout).toMatch(/^database\.require_rls +false +default \(auto\)$/m)
@@ -147,7 +147,7 @@ describe('basalt config', () => {
     rmSync(join(directory, 'basalt.toml'))
   })
 
-  test('refuses a bad one with 2 and every fault', async () => {
+  test('exits with 2 for an invalid configuration, and lists every fault', async () => {
     expect(await run('config', '--port', 'x', '--metrics-token', 'hunter2')).toEqual({
       code: 2,
       stdout: '',
@@ -158,7 +158,7 @@ describe('basalt config', () => {
     })
   })
 
-  test('every key is a flag of every command that reads the configuration, and some have short names', async () => {
+  test('accepts every key as a flag, as every command that reads the configuration does, and some have short names', async () => {
     for (const [short, long] of [
       ['--port', '--server-port'],
       ['--host', '--server-host'],

@@ -16,7 +16,7 @@ const mostApps = 500
 
 export function usageCommand(terminal: Terminal): Command {
   const command = new Command('usage')
-    .description('print what apps have used')
+    .description('print the usage of apps')
     .option('--period <name>', 'day, week (seven days) or month (thirty)')
     .option('--from <date>', 'first day, YYYY-MM-DD, with --to instead of --period')
     .option('--to <date>', 'last day')

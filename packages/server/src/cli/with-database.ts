@@ -3,10 +3,10 @@ import { type Database, openDatabase } from '../database/open.ts'
 import type { SystemDatabase } from '../database/system-database.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
 
-/** Most that a `limit` of PostgreSQL's type integer can say: commands have no page that would end a list early. */
+/** Maximum `limit` of PostgreSQL's type integer. Commands have no page that would end a list early. */
 export const mostRows = 2 ** 31 - 1
 
-/** Opens the configured database as a start prepares it, for a command beside a server or without one. */
+/** Opens the configured database as a start prepares it, for a command with or without a running server. */
 export async function withDatabase<Result>(
   config: Config,
   purpose: string,
@@ -20,7 +20,9 @@ export async function withDatabase<Result>(
   }
 }
 
-/** As {@link withDatabase}, for what a request of the API reads: what it would be refused for is a wrong option here. */
+/**
+ * Reads the database as {@link withDatabase} does. An error for a request of the API is a wrong option here.
+ */
 export async function readDatabase<Result>(
   config: Config,
   purpose: string,

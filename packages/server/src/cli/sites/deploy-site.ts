@@ -14,7 +14,7 @@ import type { Progress } from './progress.ts'
 import type { BuildFile } from './read-build.ts'
 import { type Deploy, deploySchema, type Site, sendForDeploy, sitesPath } from './site-api.ts'
 
-/** Files that are sent at once. */
+/** Maximum number of concurrent uploads. */
 const uploads = 8
 
 export interface DeployPlan {
@@ -23,17 +23,17 @@ export interface DeployPlan {
   readonly files: readonly BuildFile[]
   readonly isPromoted: boolean
   readonly signal: AbortSignal
-  /** @param count files that will be sent */
+  /** @param count number of files to send */
   progress(count: number): Progress
 }
 
 export interface DeployResult {
   readonly deploy: Deploy
-  /** Files that the server did not know. */
+  /** Number of files that the server did not have. */
   readonly uploaded: number
 }
 
-/** Sends what the server does not know and makes the deploy live. What fails on the way fails the deploy. */
+/** Sends the files that the server lacks, and makes the deploy live. An error fails the deploy. */
 export async function deploySite(server: ServerClient, plan: DeployPlan): Promise<DeployResult> {
   const { id } = await sendForDeploy(server, `${plan.site.id}/deploys`)
   const path = `${plan.site.id}/deploys/${id}`
@@ -47,13 +47,13 @@ export async function deploySite(server: ServerClient, plan: DeployPlan): Promis
     return { deploy: isPromoted ? await promote(server, path, signal) : deploy, uploaded }
   } catch (error) {
     const body = { errorMessage: messageOf(error).slice(0, 2000) }
-    // It may have failed already; abandoned, it is removed after a day.
+    // It may have failed already. An abandoned deploy is removed after a day.
     await server.send('POST', `${sitesPath}/${path}/fail`, { body }).catch(() => undefined)
     throw error
   }
 }
 
-/** @returns how many files were sent */
+/** Adds the files to the deploy. @returns the number of sent files */
 async function addFiles(server: ServerClient, path: string, plan: DeployPlan): Promise<number> {
   const { directory, files, signal } = plan
   const missing = new Set(await sendManifest(server, path, files, signal))
@@ -68,7 +68,7 @@ async function addFiles(server: ServerClient, path: string, plan: DeployPlan): P
   const stopping = new AbortController()
   const both = AbortSignal.any([signal, stopping.signal])
   const work = async () => {
-    // All workers take from the one iterator.
+    // All workers share the iterator.
     for (const file of queue) {
       await upload(server, `${path}/files`, directory, file, both)
       progress.advance(file.size)
@@ -82,7 +82,7 @@ async function addFiles(server: ServerClient, path: string, plan: DeployPlan): P
   } finally {
     progress.finish()
   }
-  // Copies under other names: their content is known by now.
+  // These are copies under other names: the server now has their content.
   const copies = unknown.filter((file) => !distinct.includes(file))
   if (copies.length > 0) await sendManifest(server, path, copies, signal)
   return distinct.length
@@ -123,7 +123,10 @@ async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** Sent again after an answer that was lost, it is refused because the deploy is live already. */
+/**
+ * Makes the deploy live. When its response was lost, the repeated request is rejected, because the deploy is
+ * live already.
+ */
 async function promote(server: ServerClient, path: string, signal: AbortSignal): Promise<Deploy> {
   try {
     return expectShape(deploySchema, await send(server, 'POST', `${sitesPath}/${path}/promote`, { signal }))
@@ -135,7 +138,7 @@ async function promote(server: ServerClient, path: string, signal: AbortSignal):
   }
 }
 
-/** Each request of a deploy may be sent twice. */
+/** Sends a request that may be repeated, as all requests of a deploy may. */
 function send(server: ServerClient, method: string, path: string, request: ServerRequest): Promise<unknown> {
   return server.send(method, path, { ...request, isRepeatable: true })
 }

@@ -1,12 +1,14 @@
 import type { Terminal } from '../context.ts'
 import { formatBytes } from '../table.ts'
 
-/** Shows how far a deploy is: a bar on a terminal, a line per step elsewhere, such as in the log of a build server. */
+/**
+ * Progress of a deploy: a bar on a terminal, a line per step elsewhere, such as in the log of a build server.
+ */
 export interface Progress {
   step(text: string): void
-  /** One more file of the step. */
+  /** Counts another file of the step. */
   advance(bytes: number): void
-  /** Before anything else is written. */
+  /** Finishes the output before anything else is written. */
   finish(): void
 }
 

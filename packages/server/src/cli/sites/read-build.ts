@@ -6,21 +6,20 @@ import { pipeline } from 'node:stream/promises'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { showControls } from '../table.ts'
 
-/** A file of a build. */
+/** File of a build. */
 export interface BuildFile {
-  /** Within the site, with slashes. */
+  /** Path within the site, with slashes. */
   readonly path: string
   readonly size: number
-  /** In hexadecimal. */
+  /** Hash in hexadecimal. */
   readonly sha256: string
 }
 
 /**
- * The files of a directory, by path. Names that begin with a dot are left out, which may hold secrets, except `.well-known`
- * (RFC 8615).
+ * Reads the files of a directory, by path. Names that begin with a dot are skipped, because they may be
+ * secrets, except `.well-known` (RFC 8615).
  *
- * @throws OperatorError for a symbolic link, whose target may be anything, for a name or a file that cannot be read, and
- * for a directory without `index.html`
+ * @throws OperatorError for a symbolic link, an unreadable name or file, and a directory without `index.html`
  */
 export async function readBuild(directory: string, signal: AbortSignal): Promise<BuildFile[]> {
   const paths = (await listPaths(directory, '')).toSorted()
@@ -55,7 +54,10 @@ async function listPaths(directory: string, parent: string): Promise<string[]> {
   return paths
 }
 
-/** What a site cannot have, or has once: its names are in Unicode's composed form, in which browsers ask. */
+/**
+ * Rejects names that a site cannot contain, or contains once. Its names are in Unicode's composed form, which
+ * browsers use in requests.
+ */
 function refuseNames(directory: string, paths: readonly string[]): void {
   const composed = new Map<string, string>()
   for (const path of paths) {

@@ -2,7 +2,7 @@ import { OperatorError } from '../../lib/errors.ts'
 import { type Static, Type } from '../../lib/type.ts'
 import { expectShape, type ServerClient } from '../server-client.ts'
 
-/** What the commands read of answers. */
+/** Response members that the commands read. */
 const siteSchema = Type.Object({
   id: Type.String(),
   name: Type.String(),
@@ -55,7 +55,7 @@ async function readPages<Item>(
   }
 }
 
-/** @throws OperatorError when no site has this slug */
+/** Finds a site. @throws OperatorError when no site has this slug */
 export async function getSite(server: ServerClient, slug: string): Promise<Site> {
   const site = (await listSites(server)).find((each) => each.slug === slug.toLowerCase())
   if (site !== undefined) return site

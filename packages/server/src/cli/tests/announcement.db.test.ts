@@ -10,7 +10,7 @@ import { testConfig, testSecret } from '../../../test/test-config.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 import { announce } from '../announcement.ts'
 
-/** What is shown after a start: to a person, or to a reader of the log. */
+/** Returns the output after a start: to a person, or to a reader of the log. */
 async function announced(app: TestApp, isTTY: boolean, overrides: Record<string, string> = {}) {
   const terminal = createTerminal([], {}, isTTY)
   const lines: Record<string, unknown>[] = []
@@ -21,7 +21,7 @@ async function announced(app: TestApp, isTTY: boolean, overrides: Record<string,
   return { text: terminal.output.stdout, lines }
 }
 
-test('a person sees where everything is, and which tables no policy guards', async () => {
+test('start › shows a person where everything is, and the tables without policies', async () => {
   await using app = await createTestApp({
     setup: `${notes} create table open_door (id int); create table locked (id int);
       revoke all on locked from basalt_authenticated;
@@ -44,7 +44,7 @@ test('a person sees where everything is, and which tables no policy guards', asy
   expect(open.text).toContain('auth.enabled is false: everybody who reaches the port owns the data')
 })
 
-test('a log has the same on one line', async () => {
+test('start › logs the same on one line', async () => {
   await using app = await createTestApp({ setup: notes })
   const { text, lines } = await announced(app, false)
   expect(text).toBe('')
@@ -63,7 +63,7 @@ test('a log has the same on one line', async () => {
   expect((await announced(app, true, { 'logging.format': 'json' })).lines).toHaveLength(1)
 })
 
-test('start › names what is open without a token, and functions that are open or find names elsewhere', async () => {
+test("start › names relations that are open without a token, and functions that are open or use the caller's search path", async () => {
   await using app = await createTestApp({
     setup: `${notes} create table brochure (id int); create table guarded (id int);
       alter table guarded enable row level security;
@@ -83,14 +83,14 @@ test('start › names what is open without a token, and functions that are open 
   expect(text).toContain('Warning     functions that PUBLIC, so every signed-in caller, may call: hello\n')
 })
 
-test('an empty database is shown how to begin', async () => {
+test('start › shows the first steps for an empty database', async () => {
   await using app = await createTestApp()
   expect((await announced(app, true)).text).toContain(
     'Tables      none yet: create some with `npx basalt sql`',
   )
 })
 
-test('start › the first password is shown on a terminal, and elsewhere kept in a file whose path is logged', async () => {
+test('start › shows the first password on a terminal, and elsewhere logs the path of a file with it', async () => {
   using directory = temporaryDirectory()
   const dataDirectory = join(directory.path, 'data')
   await using app = await createTestApp({
@@ -110,7 +110,7 @@ test('start › the first password is shown on a terminal, and elsewhere kept in
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-test('start › the file of the first password replaces whatever has its name', async () => {
+test('start › replaces an existing file by that of the first password', async () => {
   using directory = temporaryDirectory()
   const elsewhere = join(directory.path, 'elsewhere')
   writeFileSync(elsewhere, 'as it was', { mode: 0o666 })
@@ -121,7 +121,7 @@ test('start › the file of the first password replaces whatever has its name', 
   expect(statSync(join(directory.path, 'first-sign-in')).mode & 0o777).toBe(0o600)
 })
 
-test('start › a data directory that cannot be written is named, and the password stays unsaid', async () => {
+test('start › names a data directory that cannot be written, and does not show the password', async () => {
   using directory = temporaryDirectory()
   writeFileSync(join(directory.path, 'file'), '')
   await using app = await createTestApp({ config: { 'admin.password': '' } })
@@ -134,7 +134,7 @@ test('start › a data directory that cannot be written is named, and the passwo
   expect(JSON.stringify(lines)).not.toContain(app.app.firstSignIn?.password ?? '?')
 })
 
-describe('the file of the first password is removed', () => {
+describe('file of the first password', () => {
   async function firstStart(dataDirectory: string) {
     const config = { 'admin.password': '', 'server.data_dir': dataDirectory }
     const app = await createTestApp({ config })
@@ -143,7 +143,7 @@ describe('the file of the first password is removed', () => {
   }
 
   test.each(['password', 'code'] as const)(
-    'at the first sign-in by %s, and not by one that fails',
+    'is removed at the first sign-in by %s, and not by one that fails',
     async (way) => {
       using directory = temporaryDirectory()
       const { app, path } = await firstStart(directory.path)
@@ -156,7 +156,7 @@ describe('the file of the first password is removed', () => {
     },
   )
 
-  test('at the next start, when the sign-in was made on another node', async () => {
+  test('is removed at the next start, when the sign-in was made on another node', async () => {
     using directory = temporaryDirectory()
     const { app, config, path } = await firstStart(directory.path)
     await using _ = app
@@ -175,7 +175,7 @@ describe('the file of the first password is removed', () => {
     expect([again.app.firstSignIn, existsSync(path)]).toEqual([undefined, false])
   })
 
-  test('when the password is replaced', async () => {
+  test('is removed when the password is replaced', async () => {
     using directory = temporaryDirectory()
     const { app, config, path } = await firstStart(directory.path)
     await using _ = app

@@ -5,7 +5,7 @@ import { testSecret } from '../../../test/test-config.ts'
 
 const app = '00000000-0000-0000-0000-000000000000'
 
-/** Two rows of each table: one that is over, and one that is not. */
+/** Statements that insert two rows into each table: an expired one and a current one. */
 const rows = `
 insert into basalt.attempts (key, count, window_ends_at) values
   ('old', 1, now() - interval '1 minute'), ('new', 1, now() + interval '1 day');
@@ -25,7 +25,7 @@ insert into basalt.audit (happened_at, actor, action) values
   (now() - interval '800 days', 'admin', 'old');
 `
 
-test('basalt clean-up › removes what has expired, and nothing else', async () => {
+test('basalt clean-up › removes expired data, and nothing else', async () => {
   await using database = await createTestDatabase()
   await database.sql(rows)
   const env = { BASALT_DATABASE_URL: database.url, BASALT_AUTH_JWT_SECRET: testSecret }
@@ -44,7 +44,7 @@ test('basalt clean-up › removes what has expired, and nothing else', async () 
     logs: await left('logs', 'message'),
     requests: await left('requests', 'path'),
     usage: await left('usage_hours', 'requests::int'),
-    // Kept until its schedule is enabled.
+    // It is kept until its schedule is enabled.
     audit: await left('audit', 'action'),
   }).toEqual({
     attempts: ['new'],

@@ -40,7 +40,7 @@ describe('basalt import', () => {
     ['songs.json', '[{"id": 1, "name": "One, two"}, {"id": 2, "name": "Two"}]', []],
     ['songs.jsonl', '{"id": 1, "name": "One, two"}\n{"id": 2, "name": "Two"}\n', []],
     ['songs.txt', 'id,name\n1,"One, two"\n2,Two\n', ['--format', 'csv']],
-  ])('takes %s', async (name, content, flags) => {
+  ])('accepts %s', async (name, content, flags) => {
     const result = await run('import', 'song', write(name, content), ...flags)
     expect(result).toEqual({ code: 0, stdout: '2 inserted, 0 updated, 0 skipped, 0 refused\n', stderr: '' })
     expect(await songs()).toEqual([
@@ -49,10 +49,10 @@ describe('basalt import', () => {
     ])
   })
 
-  test('takes a pipe that has a name, and refuses what cannot be read', async () => {
+  test('accepts a named pipe, and rejects an unreadable file', async () => {
     const pipe = join(directory, 'pipe.csv')
     execFileSync('mkfifo', [pipe])
-    // A process of its own: opening waits for the reader, which may fail before it opens the pipe.
+    // The pipe needs a process of its own: opening it waits for the reader, which may fail before.
     const writer = spawn('sh', ['-c', 'printf "id,name\\n1,One\\n" > "$0"', pipe], { stdio: 'ignore' })
     try {
       expect(await run('import', 'song', 'pipe.csv')).toMatchObject({ code: 0, stderr: '' })
@@ -70,7 +70,7 @@ describe('basalt import', () => {
     })
   })
 
-  test('imports nothing when a row is refused, and says which', async () => {
+  test('imports nothing when a row is rejected, and names the row', async () => {
     const result = await run('import', 'song', write('a.csv', 'id,name\n1,One\n2,\n'))
     expect(result).toEqual({
       code: 1,
@@ -82,7 +82,7 @@ describe('basalt import', () => {
     expect(await songs()).toEqual([])
   })
 
-  test('is partial, a trial, or about rows that are there, as the flags say', async () => {
+  test('is partial, a dry run, or updates existing rows, as the flags say', async () => {
     const file = write('b.csv', 'id,name\n1,One\n2,\n')
     const trial = await run('import', 'song', file, '--partial', '--dry-run')
     expect([trial.code, trial.stdout]).toEqual([
@@ -119,17 +119,17 @@ describe('basalt import', () => {
     ],
     ['a missing file', ['song', 'missing.csv'], 1, 'missing.csv cannot be read: '],
     ['an unknown table', ['nothing', 'a.csv'], 1, 'collection not found: nothing'],
-  ])('refuses %s', async (_, args, code, message) => {
+  ])('rejects %s', async (_, args, code, message) => {
     write('a.csv', 'id,name\n')
     const result = await run('import', ...args)
     expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(`basalt: ${message}`)])
   })
 })
 
-describe('basalt import that is interrupted before it is answered', () => {
+describe('basalt import when it is interrupted before the response', () => {
   const file = 'id,name\n1,One\n'
 
-  /** The command, at the moment at which the server has the file and no id for it. */
+  /** Starts the command, and returns when the server has the file and no id for it. */
   async function interrupt(imports: OpenTransaction) {
     await imports.sql('lock table basalt.imports in exclusive mode')
     const listeners = new Map<string, () => void>()
@@ -151,7 +151,7 @@ describe('basalt import that is interrupted before it is answered', () => {
   test.each([
     ['an answer that comes soon', true, 'interrupted; nothing was imported'],
     ['no answer', false, 'interrupted before the server answered; the import may have been accepted'],
-  ])('cancels it with %s', async (_what, isAnswered, message) => {
+  ])('cancels the import with %s', async (_what, isAnswered, message) => {
     // No row can be written meanwhile.
     await using rows = await openTransaction(app.database)
     await rows.sql('lock table song in exclusive mode')
@@ -169,7 +169,7 @@ describe('basalt import that is interrupted before it is answered', () => {
 describe('basalt export', () => {
   beforeEach(() => app.sql(`insert into song values (1, 'One, two'), (2, 'Two'), (3, 'Three')`))
 
-  test('writes rows to standard output or to a new file, and import takes them back', async () => {
+  test('writes rows to standard output or to a new file, which import accepts', async () => {
     expect(await run('export', 'song', '--filter', 'id < 3', '--sort', '-id')).toEqual({
       code: 0,
       stdout: expect.stringMatching(/^id,name\r?\n2,Two\r?\n1,"One, two"\r?\n$/),
@@ -189,7 +189,7 @@ describe('basalt export', () => {
     ])
   })
 
-  test('of more rows than the server exports fails', async () => {
+  test('fails for more rows than the server exports', async () => {
     await using other = await createTestApp({
       database: app.database,
       config: { 'api.export_max_rows': '2' },
@@ -201,7 +201,7 @@ describe('basalt export', () => {
     })
   })
 
-  test('ends in order when its reader stops reading', async () => {
+  test('ends normally when its reader stops reading', async () => {
     const env = { BASALT_URL: app.url, BASALT_ADMIN_TOKEN: await app.adminToken() }
     const piped = createTerminal(['export', 'song'], { directory, env })
     piped.stdout.once('data', () =>
@@ -215,7 +215,7 @@ describe('basalt export', () => {
     [['song', '--format', 'xml'], 2, '--format: expected csv, json or ndjson'],
     [['nothing'], 1, 'collection not found: nothing'],
     [['song', '--filter', 'nope = 1'], 1, 'invalid filter: unknown column: nope'],
-  ])('refuses %j', async (args, code, message) => {
+  ])('rejects %j', async (args, code, message) => {
     const result = await run('export', ...args)
     expect(result).toEqual({ code, stdout: '', stderr: `basalt: ${message}\n` })
   })

@@ -18,7 +18,7 @@ const run = (...args: string[]) => basaltHere(args, { env })
 const statusOf = async (token: string) =>
   (await app.request('GET', '/api/collections/item', { token })).status
 
-test('basalt apps and basalt keys › make what the server accepts, list it and end it', async () => {
+test('basalt apps and basalt keys › create objects that the server accepts, list them and revoke them', async () => {
   const made = await run('apps', 'create', 'nightly', '--owner', alice, '--limit', '100', '--json')
   expect([made.code, made.stderr]).toEqual([0, ''])
   const { id: appId } = JSON.parse(made.stdout)

@@ -21,7 +21,7 @@ function run(...args: string[]): Promise<CommandResult> {
   return basaltHere(args, { env })
 }
 
-/** One line on standard error and nothing else. */
+/** Returns a result with one line on standard error and nothing else. */
 function failed(code: 1 | 2, message: string): CommandResult {
   return { code, stdout: '', stderr: `basalt: ${message}\n` }
 }
@@ -55,14 +55,14 @@ describe('basalt schema', () => {
     expect(await run('schema', 'nothing')).toEqual(failed(1, 'collection not found: nothing'))
   })
 
-  test('--json prints the document of the API, or the part of it', async () => {
+  test('prints with --json the document of the API, or a part of it', async () => {
     const document = JSON.parse((await run('schema', '--json')).stdout)
     expect(Object.keys(document.tables)).toContain('public.book')
     const book = JSON.parse((await run('schema', 'book', '--json')).stdout)
     expect(book).toEqual(document.tables['public.book'])
   })
 
-  test('shows a database that has never been started, as basalt types does', async () => {
+  test('shows a database before its first start, as basalt types does', async () => {
     await using own = await createTestDatabase()
     await own.sql('drop schema basalt cascade; create table early (id int primary key)')
     const before = { env: { ...env, BASALT_DATABASE_URL: own.url } }

@@ -39,7 +39,7 @@ async function runJson<Answer>(...args: string[]): Promise<Answer> {
 
 let builds = 0
 
-/** @returns its path, relative */
+/** Creates a build. @returns its path, relative */
 function build(files: Readonly<Record<string, string>>): string {
   builds += 1
   const name = `dist-${builds}`
@@ -63,7 +63,7 @@ async function pathsOf(deploy: string): Promise<string[]> {
   return rows.map(({ path }) => path)
 }
 
-/** A server before the app that may answer by itself. */
+/** Starts a server in front of the app that may respond itself. */
 async function startProxy(answer: (request: IncomingMessage, response: ServerResponse) => boolean) {
   const { hostname, port } = new URL(app.url)
   const server = createServer((request, response) => {
@@ -89,7 +89,7 @@ async function startProxy(answer: (request: IncomingMessage, response: ServerRes
 }
 
 describe('basalt sites deploy', () => {
-  test('sends what is not known, makes it live, prints the address; again it sends what has changed', async () => {
+  test('sends new files, makes the deploy live and prints the address; again it sends the changed files', async () => {
     await run(['create', 'shop'])
     const address = app.url.replace('127.0.0.1', 'shop.localhost')
     const first = build({
@@ -115,7 +115,7 @@ describe('basalt sites deploy', () => {
     expect(next).toMatchObject({ uploaded: 1, deploy: { status: 'live', fileCount: 2 } })
   })
 
-  test('without promotion the deploy waits, until it is promoted; a rollback goes back', async () => {
+  test('waits for the promotion with --no-promote, and a rollback restores the previous deploy', async () => {
     await run(['create', 'later', '--name', 'Later', '--spa'])
     const one = await runJson<Deployed>('deploy', build({ 'index.html': '1' }), '--site', 'later')
     const two = build({ 'index.html': '2' })
@@ -149,13 +149,13 @@ describe('basalt sites deploy', () => {
     )
   })
 
-  test('what is no build is refused before anything is sent', async () => {
+  test('rejects an invalid build before it sends anything', async () => {
     await run(['create', 'refused'])
     const linked = build({ 'index.html': '1', 'target.txt': '1' })
     symlinkSync('/etc/passwd', join(directory, linked, 'link.txt'))
     const page = { 'index.html': '1' }
     const unreadable = build(page)
-    // Such a name is no UTF-8: what it is read as names no file.
+    // Such a name is not UTF-8: its decoded form names no file.
     writeFileSync(Buffer.from(`${join(directory, unreadable)}/\xff.txt`, 'latin1'), '')
     for (const [path, message] of [
       [unreadable, /^basalt: cannot read .*\.txt: ENOENT/],
@@ -177,7 +177,7 @@ describe('basalt sites deploy', () => {
     expect((await run(['deploy', '.'])).stderr).toContain("required option '--site <slug>' not specified")
   })
 
-  test('a file that the server refuses fails the deploy, which names it, and what is live stays', async () => {
+  test('fails the deploy for a file that the server rejects, names the file, and keeps the live deploy', async () => {
     await run(['create', 'strict'])
     const live = await runJson<Deployed>('deploy', build({ 'index.html': '1' }), '--site', 'strict')
     const large = build({ 'index.html': '2', 'video.bin': 'x'.repeat(20_001) })
@@ -190,7 +190,7 @@ describe('basalt sites deploy', () => {
     ])
   })
 
-  test('requests are sent again after 503, a cut connection, and a promotion whose answer was lost', async () => {
+  test('repeats requests after 503, a broken connection, and a promotion with a lost response', async () => {
     await run(['create', 'flaky'])
     const failures = new Map([
       ['/files', 2],
@@ -202,7 +202,7 @@ describe('basalt sites deploy', () => {
       if (left === 0) return false
       failures.set(step, left - 1)
       if (step === '/promote') {
-        // The server does it, and the client does not learn of it.
+        // The server executes it, and the client does not learn of it.
         void fetch(`${app.url}${request.url}`, {
           method: 'POST',
           headers: { authorization: request.headers.authorization ?? '' },
@@ -220,7 +220,7 @@ describe('basalt sites deploy', () => {
     expect([...failures.values()]).toEqual([0, 0, 0])
   })
 
-  test('on a terminal a bar shows how far it is', async () => {
+  test('shows a progress bar on a terminal', async () => {
     await run(['create', 'bar'])
     const path = build({ 'index.html': 'a bar', 'a.txt': 'b bar', 'b.txt': 'c bar' })
     const env = { BASALT_URL: app.url, BASALT_ADMIN_TOKEN: await app.adminToken() }
@@ -238,11 +238,11 @@ describe('basalt sites deploy', () => {
   })
 })
 
-describe('basalt sites › the server and the administrator', () => {
+describe('basalt sites › server and administrator', () => {
   const sessions = async () =>
     (await app.sql('select 1 from basalt.admin_sessions where expires_at > now()')).length
 
-  test('a password of the environment begins a session that ends with the command', async () => {
+  test('starts with a password of the environment a session that ends with the command', async () => {
     await app.adminToken()
     const before = await sessions()
     const password = { BASALT_ADMIN_TOKEN: '', BASALT_ADMIN_PASSWORD: testAdminPassword }
@@ -252,7 +252,7 @@ describe('basalt sites › the server and the administrator', () => {
     expect([wrong.code, wrong.stderr]).toEqual([1, 'basalt: invalid password\n'])
   })
 
-  test('beside the database of the server no token is needed', async () => {
+  test('needs no token with access to the database of the server', async () => {
     const config = {
       BASALT_DATABASE_URL: app.database.url,
       BASALT_SERVER_PUBLIC_BASE_URL: app.url,
@@ -264,7 +264,7 @@ describe('basalt sites › the server and the administrator', () => {
     expect(await sessions()).toBe(before)
   })
 
-  test('what is missing or wrong is one line', async () => {
+  test('reports a missing or wrong option in one line', async () => {
     const closed = await startProxy(() => true)
     closed[Symbol.dispose]()
     writeFileSync(join(directory, 'basalt.toml'), `[admin]\npassword = "${testAdminPassword}"\n`)

@@ -35,7 +35,7 @@ function done(stdout: string): CommandResult {
   return { code: 0, stdout, stderr: '' }
 }
 
-/** One line on standard error and nothing else. */
+/** Returns a result with one line on standard error and nothing else. */
 function failed(code: 1 | 2, message: string): CommandResult {
   return { code, stdout: '', stderr: `basalt: ${message}\n` }
 }
@@ -57,7 +57,7 @@ describe('basalt sql', () => {
     )
   })
 
-  test('prints what each statement did', async () => {
+  test('prints the result of each statement', async () => {
     const script = `
       create temp table t (a int);
       insert into t values (1), (2);
@@ -69,7 +69,7 @@ describe('basalt sql', () => {
     )
   })
 
-  test('shows what would move the cursor, and keeps wide rows whole', async () => {
+  test('shows control characters visibly, and keeps wide rows whole', async () => {
     const { stdout } = await run(
       'sql',
       `select e'a\\nb\\x1b[31m' as c, repeat('x', 100000) as wide, null as n`,
@@ -78,7 +78,7 @@ describe('basalt sql', () => {
     expect(stdout.split('\n')[2]).toHaveLength('a↵b\\x1b[31m'.length + 2 + 100_000)
   })
 
-  test('--json prints the rows of the last statement, with every digit', async () => {
+  test('prints with --json the rows of the last statement, with every digit', async () => {
     const { code, stdout } = await run(
       'sql',
       '--json',
@@ -92,7 +92,7 @@ describe('basalt sql', () => {
     expect(JSON.parse(stdout)[0]).toMatchObject({ 'two words': 'Größe' })
   })
 
-  test('--json of nothing is an empty list', async () => {
+  test('prints with --json an empty list for no rows', async () => {
     for (const statement of ['select 1 where false', 'create temp table t (a int)']) {
       expect(await run('sql', '--json', statement)).toEqual(done('[]\n'))
     }
@@ -107,7 +107,7 @@ describe('basalt sql', () => {
     expect(await basaltHere(['sql'], { directory, env, input })).toEqual(expected)
   })
 
-  test('takes statements as psql does, from one place', async () => {
+  test('accepts statements as psql does, from one source', async () => {
     const expected = done('one\n---\n1\n(1 row)\ntwo\n---\n2\n(1 row)\n')
     expect(await run('sql', '-c', 'select 1 as one -- first', '--command', 'select 2 as two')).toEqual(
       expected,
@@ -123,7 +123,7 @@ describe('basalt sql', () => {
     expect(await database.sql(`select to_regclass('half') as found`)).toEqual([{ found: null }])
   })
 
-  test('keeps what was committed on the way', async () => {
+  test('keeps the statements that were committed on the way', async () => {
     const script = 'begin; create table kept (a int); commit; begin; drop table kept; select 1/0; commit;'
     expect(await run('sql', script)).toEqual(failed(1, 'division by zero'))
     expect(await database.sql(`select to_regclass('kept') as found`)).toEqual([{ found: 'kept' }])
@@ -148,7 +148,7 @@ describe('basalt sql', () => {
     )
   })
 
-  test('passes notices on to standard error', async () => {
+  test('prints notices on standard error', async () => {
     expect(await run('sql', `do $$ begin raise notice E'first\\nsecond'; end $$`)).toEqual({
       code: 0,
       stdout: 'DO\n',
@@ -157,7 +157,7 @@ describe('basalt sql', () => {
   })
 })
 
-describe('basalt sql › warning of relations that no policy guards', () => {
+describe('basalt sql › warning of relations without policies', () => {
   const warned = (warning: string, stdout = 'CREATE\n') => ({
     code: 0,
     stdout,
@@ -168,7 +168,7 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     expect(await run('sql', 'create table "Diary" (id int)')).toEqual(
       warned('"Diary" is open to every signed-in caller: alter table "Diary" enable row level security;'),
     )
-    // Once: a table that was open before is not news.
+    // It is printed once: a table that was open before is not repeated.
     expect(await run('sql', 'select 1 as one')).toEqual(done('one\n---\n1\n(1 row)\n'))
     const [closing = ''] =
       /alter table .*;/.exec((await run('sql', 'drop table "Diary"; create table "Diary" ()')).stderr) ?? []
@@ -181,7 +181,7 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     )
   })
 
-  test('does not change what --json and --file print', async () => {
+  test('does not change the output of --json and --file', async () => {
     writeFileSync(join(directory, 'open.sql'), 'create table from_file (id int);')
     expect(await run('sql', '--json', '--file', 'open.sql')).toEqual(
       warned(
@@ -191,7 +191,7 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     )
   })
 
-  test('takes one line for many tables', async () => {
+  test('has one line for many tables', async () => {
     const script = Array.from(
       { length: 14 },
       (_, n) => `create table t${String(n).padStart(2, '0')} ();`,
@@ -203,7 +203,7 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     )
   })
 
-  test('knows what closes a view and a materialized view', async () => {
+  test('contains the statement that closes a view and a materialized view', async () => {
     await database.sql('create table guarded (id int); alter table guarded enable row level security')
     const { stderr } = await run('sql', 'create view peephole as select * from guarded')
     expect(stderr).toBe(
@@ -217,7 +217,7 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     expect(await run('sql', 'revoke all on copied from basalt_authenticated')).toEqual(done('REVOKE\n'))
   })
 
-  test('says with database.require_rls that what no policy guards is closed', async () => {
+  test('says with database.require_rls that relations without policies are closed', async () => {
     const closed = { ...env, BASALT_DATABASE_REQUIRE_RLS: 'auto' }
     expect(await basaltHere(['sql', 'create table closed ()'], { directory, env: closed })).toEqual(
       warned(
@@ -226,7 +226,7 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     )
   })
 
-  test('is silent about what callers cannot reach', async () => {
+  test('ignores relations that callers cannot access', async () => {
     for (const statement of [
       'create table locked (); alter table locked enable row level security',
       'create table private_table (); revoke all on private_table from basalt_authenticated',
@@ -237,7 +237,7 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     }
   })
 
-  test('speaks up before the first start, which grants everything, though the role exists for another database', async () => {
+  test('is printed before the first start, which grants everything, though the role exists for another database', async () => {
     await using own = await createTestDatabase()
     await own.sql('delete from basalt.opened_schemas; revoke all on schema public from basalt_authenticated')
     const open = { ...env, BASALT_DATABASE_URL: own.url }
@@ -285,7 +285,7 @@ ALTER TABLE ONLY public.dumped ADD CONSTRAINT dumped_pkey PRIMARY KEY (id);
     await database.sql('drop table dumped')
   })
 
-  test('leave nothing when a row or a statement fails, and say where', async () => {
+  test('have no effect when a row or a statement fails, and report its position', async () => {
     const path = write(dump.replace('2\t', 'two\t'))
     expect(await run('sql', '--file', path)).toEqual(
       failed(1, `${path}:9: invalid input syntax for type integer: "two"; COPY dumped, line 2, column id`),
@@ -295,7 +295,7 @@ ALTER TABLE ONLY public.dumped ADD CONSTRAINT dumped_pkey PRIMARY KEY (id);
     expect(await database.sql("select to_regclass('dumped') as found")).toEqual([{ found: null }])
   })
 
-  test('that change the database say what to do', async () => {
+  test('are rejected with a remedy when they change the database', async () => {
     const result = await run('sql', '--file', write(`create database other;\n\\connect other\n${dump}`))
     expect(result).toEqual(
       failed(
@@ -307,7 +307,7 @@ ALTER TABLE ONLY public.dumped ADD CONSTRAINT dumped_pkey PRIMARY KEY (id);
 })
 
 describe('basalt types', () => {
-  test('of a schema that does not exist fail', async () => {
+  test('fails for a schema that does not exist', async () => {
     env.BASALT_DATABASE_SCHEMAS = 'public,no_such'
     expect(await run('types')).toEqual(failed(1, 'database.schemas: there is no schema "no_such"'))
     delete env.BASALT_DATABASE_SCHEMAS

@@ -4,7 +4,7 @@ import { basaltHere } from '../../../test/terminal.ts'
 import { createTestDatabase } from '../../../test/test-app.ts'
 import { testSecret } from '../../../test/test-config.ts'
 
-test('basalt storage check › says in one line what S3 refuses', async () => {
+test('basalt storage check › reports an error of S3 in one line', async () => {
   await using database = await createTestDatabase()
   await using s3 = await startS3()
   const env = {

@@ -31,7 +31,7 @@ function run(...args: string[]): Promise<CommandResult> {
   return basaltHere(args, { env: environment() })
 }
 
-/** How long the longest piece is that a command writes. */
+/** Returns the length of the longest chunk that a command writes. */
 async function longestPiece(...args: string[]): Promise<number> {
   const terminal = createTerminal(args, { env: environment() })
   let longest = 0
@@ -44,7 +44,7 @@ async function longestPiece(...args: string[]): Promise<number> {
 }
 
 describe('basalt usage', () => {
-  test('prints what apps have used within a span', async () => {
+  test('prints the usage of apps within a span', async () => {
     const { code, stdout } = await run('usage', '--from', '2026-03-01', '--to', '2026-03-31')
     expect(code).toBe(0)
     expect(stdout.split('\n')[2]).toMatch(/^default +7 +70 +700 +0 +0 +0 +0$/)
@@ -52,7 +52,7 @@ describe('basalt usage', () => {
     expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'default', api_requests: 7 }])
   })
 
-  test('exits with 2 for a span that is none', async () => {
+  test('exits with 2 for an invalid span', async () => {
     expect(await run('usage', '--period', 'year')).toEqual({
       code: 2,
       stdout: '',
@@ -77,7 +77,7 @@ describe('basalt logs', () => {
     expect((await run('logs', '--level', 'loud')).code).toBe(2)
   })
 
-  test('prints as many entries as are asked for, also more than a request of the API answers', async () => {
+  test('prints the requested number of entries, even more than a request of the API returns', async () => {
     await database.sql(`
       insert into basalt.logs (logged_at, level, message, attrs, node, request_id)
       select '2026-03-05T00:00:00Z'::timestamptz + n * interval '1 s', 30, 'many', '{}', 'web/1', null
@@ -87,7 +87,7 @@ describe('basalt logs', () => {
     await database.sql(`delete from basalt.logs where message = 'many'`)
   })
 
-  test('writes page by page, in order and each entry once, whatever the number', async () => {
+  test('writes page by page, in order and each entry once, for any number', async () => {
     await database.sql(`
       insert into basalt.logs (logged_at, level, message, attrs, node)
       select '2026-03-05T00:00:00Z'::timestamptz + n / 3 * interval '1 us', 30, 'page ' || n,
@@ -105,7 +105,7 @@ describe('basalt logs', () => {
 })
 
 describe('basalt logs --follow', () => {
-  test('prints what is logged from then on, filtered, until it is interrupted', async () => {
+  test('prints new entries, filtered, until it is interrupted', async () => {
     const listeners = new Map<string, () => void>()
     const terminal = {
       ...createTerminal(['logs', '--follow', '--level', 'warn', '--limit', '1', '--json'], {
@@ -124,7 +124,7 @@ describe('basalt logs --follow', () => {
       insert into basalt.logs (logged_at, level, message, attrs, node) values
         (now(), 30, 'quiet', '{}', 'web/1'), (now(), 50, 'loud', '{}', 'web/2')`)
     await waitFor('the entry', () => lines().length === 2)
-    // By a clock that is behind.
+    // The entry has the time of a clock that lags behind.
     await database.sql(`
       insert into basalt.logs (logged_at, level, message, attrs, node) values
         ('2026-03-04T05:06:00Z', 40, 'late', '{}', 'web/3')`)
@@ -150,7 +150,7 @@ describe('basalt logs --follow', () => {
 })
 
 describe('basalt audit', () => {
-  test('prints acts and changes', async () => {
+  test('prints actions and changes', async () => {
     const { stdout } = await run('audit', '--table', 'note')
     expect(stdout.split('\n')[2]).toMatch(
       /^2026-03-04T05:06:08.000Z +user +rows.update +note 4 +a11ce000\S+ +request-0001$/,
@@ -160,7 +160,7 @@ describe('basalt audit', () => {
     expect((await run('audit', '--operation', 'update')).code).toBe(2)
   })
 
-  test('prints as many rows as are asked for, also more than a request of the API answers', async () => {
+  test('prints the requested number of rows, even more than a request of the API returns', async () => {
     await database.sql(`
       insert into basalt.audit (happened_at, actor, action)
       select now(), 'admin', 'many.' || n from generate_series(1, 700) n`)
@@ -173,7 +173,7 @@ describe('basalt audit', () => {
     await database.sql(`delete from basalt.audit where action like 'many.%'`)
   })
 
-  test('writes row by row, whatever the number', async () => {
+  test('writes row by row, for any number', async () => {
     await database.sql(`
       insert into basalt.audit (happened_at, actor, action, new_values)
       select now(), 'admin', 'large', jsonb_build_object('text', repeat('x', 10000)) from generate_series(1, 150)`)
