@@ -203,6 +203,15 @@ describe('configuration without any source', () => {
       sms: {
         policy: { senders: 'keys', messages_per_number_and_day: 10, messages_per_day: 1000 },
       },
+      graphql: {
+        enabled: true,
+        introspection: 'caller',
+        max_depth: 12,
+        max_aliases: 50,
+        max_root_fields: 20,
+        max_cost: 50_000,
+        persisted: 'off',
+      },
       jobs: { enabled: true, concurrency: 10, retention_days: 7 },
       webhooks: {
         allow_private_targets: 'auto',
@@ -585,7 +594,7 @@ describe('unusable value', () => {
     ['insecure_open = 1', '1 is not true or false'],
     ['trusted_proxies = [1]', '[1] is not a list'],
     ['trusted_proxies = [["10.0.0.1"]]', '[["10.0.0.1"]] is not a list'],
-  ])('of another type in the file is rejected: %s', (line, problem) => {
+  ])('is rejected in the file when it has another type: %s', (line, problem) => {
     expect(fault({ file: `[server]\n${line}\n` })).toContain(problem)
   })
 
@@ -596,7 +605,7 @@ describe('unusable value', () => {
     ['database.url', 'mysql://root:hunter2@db/app'],
     ['database.url', 'postgresql://root:hunter2@db:port/app'],
     ['database.listen_url', 'hunter2'],
-  ])('of the secret %s is not shown', (key, value) => {
+  ])('is not shown for the secret %s', (key, value) => {
     const message = fault({ flags: { [key]: value, 'auth.enabled': 'false' } })
     expect(message).toContain(`${key} (flag`)
     expect(message).not.toContain('hunter2')
@@ -739,7 +748,7 @@ describe('configuration file', () => {
     ['a = "\\q"', 1],
     ['\0', 1],
   ])(
-    'that is not TOML is rejected in one line with the number of its line and without its content: %j',
+    'is rejected when it is not TOML, in one line with the number of its line and without its content: %j',
     (file, line) => {
       const message = fault({ file })
       expect(message).toMatch(new RegExp(`^basalt\\.toml, line ${line}: [^\n]+$`))
