@@ -70,7 +70,7 @@ export interface AppOptions {
   readonly embeddedSettings?: ClusterSettings
   /** Rehearsal of a second server that changes no data; for tests of policies. */
   readonly rehearsal?: Rehearsal
-  /** Signal that stops the start, which then rejects with its reason at any point. */
+  /** Signal that stops the start. It then rejects with the signal's reason, at any point. */
   readonly signal?: AbortSignal
 }
 
@@ -79,7 +79,7 @@ export interface App {
   readonly http: HttpServer
   /** Given log, which is also stored. */
   readonly log: Logger
-  /** Log that is only stored, for events that are shown in another way. */
+  /** Log that is only stored, for events with an output of their own. */
   readonly storedLog: Logger
   readonly database: Database
   readonly catalog: LiveCatalog
@@ -98,13 +98,16 @@ export interface App {
   listen(): Promise<void>
   /** Moves load balancers and clients to other nodes, and gives them time for it. Requests are still served. */
   drain(): Promise<void>
-  /** Aborts requests in flight, which lets a {@link App.close} that waits for them finish. */
+  /** Aborts requests in flight, so that {@link App.close} need not wait for them. */
   cutOff(): void
   /** Completes requests in flight, then closes everything. */
   close(): Promise<void>
 }
 
-/** Composition root: wires configuration, database, HTTP and features, in this order, and nothing else. */
+/**
+ * Wires configuration, database, HTTP and features, in this order. It is the composition root and does nothing
+ * else.
+ */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, log, signal } = options
   const database = await openDatabase(config, {
@@ -143,7 +146,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** Logs once the effects of this version on a database that an earlier version has served. */
+/** Reports once the effects of this version on a database that an earlier version has served. */
 async function reportAtFirstStart({ config, log }: AppOptions, { system }: Database, catalog: Catalog) {
   const warn = (detail: object, message: string) => log.warn(detail, message)
   await reportRenamedRelations(system, catalog, warn)

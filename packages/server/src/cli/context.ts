@@ -19,7 +19,7 @@ export interface Terminal {
   exit(code?: number): never
 }
 
-/** Writes as fast as the reader reads. @returns true if everything was written; a reader may stop reading */
+/** Prints as fast as the reader reads. @returns true if everything was written; a reader may stop reading */
 export async function printAll({ stdout }: Terminal, texts: AsyncIterable<string>): Promise<boolean> {
   try {
     await pipeline(texts, stdout, { end: false })

@@ -59,8 +59,8 @@ export async function openPolicyTester(config: Config): Promise<PolicyTester> {
 const runSetup = statement('select basalt.run_setup($1, $2)')
 
 /**
- * Creates the function that runs the setup of a case as the owner, in the transaction of a caller whose login
- * has no privileges. Code that the caller runs does not know the token.
+ * Creates the function that runs the setup of a case as the owner, in the transaction of a caller without
+ * privileges. Code that the caller runs does not know the token.
  */
 async function createSetupFunction(database: Queryable, token: string): Promise<void> {
   const hash = createHash('sha256').update(token).digest('hex')

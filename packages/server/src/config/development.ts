@@ -1,6 +1,6 @@
 import { isLoopback } from '../lib/addresses.ts'
 
-/** Keys that determine where the server is reached, and by whom. */
+/** Keys that determine the server's address and its callers. */
 export interface Deployment {
   readonly auth: { readonly enabled: boolean }
   readonly database: { readonly url: string; readonly require_rls: boolean | 'auto' }

@@ -18,7 +18,7 @@ export interface BoundedSearch {
 /**
  * Lists rows. A filter without an index is applied to the first rows only, so that no search reads a whole log.
  *
- * @returns `end`: the last row that was read, where the bound ended the search
+ * @returns `end`: the last row that was read, if the bound ended the search
  */
 export async function searchBounded<Row extends object>(
   database: Queryable,

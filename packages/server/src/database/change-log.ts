@@ -13,7 +13,7 @@ export type ChangeAction = 'create' | 'update' | 'delete'
  * transaction, as the login role, and reads that setting.
  */
 export interface ChangeLog {
-  /** True if tables get triggers, which also log writes that bypass the API. */
+  /** True if tables get triggers. Those also log writes that bypass the API. */
   readonly hasTriggers: boolean
   /**
    * Returns the capturing call from memory. It is undefined without a listener, and the write then costs

@@ -21,7 +21,7 @@ export const databaseConfig = Type.Object({
   ),
   gateway_url: text(
     '',
-    'URL for requests of callers, which log in as basalt_gateway. Needed where Basalt may not create that role or a pooler is in front. Empty: database.url, with a password derived from auth.jwt_secret.',
+    'URL for requests of callers, which log in as basalt_gateway. Required if Basalt may not create that role, or a pooler is in front. Empty: database.url, with a password derived from auth.jwt_secret.',
     {
       secret: true,
       pattern: '^(postgres(ql)?://.+)?$',

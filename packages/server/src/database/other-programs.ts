@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from './sql.ts'
 import type { SystemDatabase } from './system-database.ts'
 
-/** Time after which a session of this process that has just begun or ended is known. */
+/** Time until a new or ended session of this process is known. */
 const settleMs = 25
 const attempts = 3
 

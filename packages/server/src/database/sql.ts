@@ -105,7 +105,7 @@ sql.reads = (relation: ReadRelation): Sql => ({
   parts: [new Reads(relation)],
 })
 
-/** Writes the name of a type as `format_type` prints it, which quotes where necessary. */
+/** Writes the name of a type as `format_type` prints it, with quotes if necessary. */
 sql.type = (name: TypeName): Sql => verbatim(name)
 
 /** Writes an expression as Postgres printed it, in parentheses. */
@@ -169,8 +169,7 @@ export function render(fragment: Sql): VersionedSql {
  * Renders a fragment with its values as constants, for commands without parameters (PostgreSQL, COPY). A quoted
  * constant has no type of its own until the statement gives it one, like a parameter.
  *
- * @throws TypeError for a value that is neither a text nor null, and for NUL, which PostgreSQL cannot store in
- * text
+ * @throws TypeError for a value that is neither a text nor null, and for a text with NUL
  */
 export function renderConstants(fragment: Sql): string {
   const constants: Sql = {

@@ -24,7 +24,7 @@ export interface Queryable {
 
 /**
  * Database as Basalt itself uses it: as the owner, without policies. It must never be passed to a path that
- * serves a caller's data, which uses `UserDatabase`.
+ * serves a caller's data. Such a path uses `UserDatabase`.
  */
 export class SystemDatabase implements Queryable {
   readonly #pool: Pool

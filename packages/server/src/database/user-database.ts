@@ -112,7 +112,7 @@ export interface WayOptions {
   readonly pool: Pool
   /** Guard that keeps state of one run from the next. */
   readonly sessions: SessionGuard
-  /** Settings that each transaction sets for itself; empty where the connection has them. */
+  /** Settings of each transaction; empty where the connection has them. */
   readonly transactionSettings: Readonly<Record<string, string>>
   /** True if a pooler shares their sessions, in which nothing is then prepared. */
   readonly isPooled: boolean

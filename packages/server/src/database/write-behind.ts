@@ -51,7 +51,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
   /** Snapshot outside of requests: the writes belong to no request, nor to its trace. */
   readonly #outsideRequests = AsyncLocalStorage.snapshot()
   #filling: Entries
-  /** Batches that are full or due, in the order in which they are written. */
+  /** Full or due batches, in the order in which they are written. */
   #due: Entries[] = []
   /** Empty batches, to be filled again. */
   readonly #cleared: Entries[] = []

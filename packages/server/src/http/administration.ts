@@ -61,8 +61,8 @@ export function confineAdministration(
 const mostPathLength = 65_536
 
 /**
- * Answers a wrong method elsewhere with 404, too: 405 and `Allow` would reveal the routes. Such a request has
- * no route of its own.
+ * Returns 404 for a wrong method elsewhere, too: 405 and `Allow` would reveal the routes. Such a request has no
+ * route of its own.
  */
 function hideFromOthers(
   app: FastifyInstance,
@@ -122,8 +122,8 @@ function createAllowlist(ranges: readonly string[]): (address: string | undefine
 }
 
 /**
- * Creates a listener that hands its connections to the server, whose limits and shutdown apply to them (Node,
- * `http.Server` event `connection`).
+ * Creates a listener that hands its connections to the server (Node, `http.Server` event `connection`). The
+ * server's limits and shutdown apply to them.
  */
 function createAdminListener(app: FastifyInstance, address: string, maxConnections: number) {
   const separator = address.lastIndexOf(':')

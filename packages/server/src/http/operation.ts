@@ -128,7 +128,7 @@ export type Operation<
   ): Promise<Returned<Result | Other>> | Returned<Result | Other>
 }
 
-/** Body that a handler returns; undefined where the response has none. */
+/** Body that a handler returns; undefined for a response without a body. */
 type Returned<Result extends TSchema> = Result extends TSchema
   ? Static<Result> extends undefined
     ? // biome-ignore lint/suspicious/noConfusingVoidType: the handler returns nothing

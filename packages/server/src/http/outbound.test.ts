@@ -34,7 +34,7 @@ function post(url: string, { by = open, timeoutMs = 5000 }: { by?: Outbound; tim
   return by.post({ url, headers: { 'x-test': 'yes' }, body: '{"a":"ä"}', timeoutMs, replyLimit: 1000 })
 }
 
-/** Returns a resolver that answers with each of the address lists in turn, and the names it was called with. */
+/** Returns a resolver that returns the address lists in order, and the names of its calls. */
 function names(...answers: readonly (readonly string[])[]): { resolve: Resolve; queried: string[] } {
   const queried: string[] = []
   return {
@@ -99,7 +99,7 @@ describe('outbound request', () => {
     expect((await post(url, { timeoutMs: 300 })).error).toBe('no complete answer within 0.3 s')
   })
 
-  test('ends in time when the resolver does not answer', async () => {
+  test('ends in time when the resolver does not respond', async () => {
     const by = createOutbound({ allowsPrivate: () => true, resolve: () => new Promise(() => undefined) })
     const reply = await post('http://silent.example/', { by, timeoutMs: 100 })
     expect(reply).toEqual({ headers: {}, text: '', error: 'no complete answer within 0.1 s' })
@@ -158,7 +158,7 @@ describe('outbound request to a forbidden address', () => {
     expect(open.refuses(url)).toBe(true)
   })
 
-  test('detects the address behind a host name and does not connect', async () => {
+  test('detects the address of a host name and does not connect', async () => {
     const target = await receiver()
     const { port } = new URL(target.url)
     for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1']) {

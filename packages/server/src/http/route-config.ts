@@ -15,8 +15,8 @@ import type { Identity, PendingIdentity } from './access/identity.ts'
  * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false; requests
  *   without a token where {@link AdmitsAnonymous} returns true
  * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is
- *   false; requests without a token where {@link AdmitsAnonymous} returns true; with `oauth=true` everybody,
- *   because such a stream waits for a sign-in; an administrator by cookie only
+ *   false. Requests without a token are admitted where {@link AdmitsAnonymous} returns true. With `oauth=true`
+ *   everybody is, because such a stream waits for a sign-in. An administrator is admitted by cookie only
  */
 export type Guard =
   | 'public'
@@ -30,8 +30,8 @@ export type Guard =
   | 'stream'
 
 /**
- * Access that a route requires of a program, which presents an API key or an OAuth token: to read data, to
- * write data, or an action that an administrator has granted. Routes without it are for people only.
+ * Access that a route requires of a program with an API key or an OAuth token: to read data, to write data, or
+ * a granted action. Routes without it are for people only.
  */
 export type ProgramAccess = 'read' | 'write' | Action
 

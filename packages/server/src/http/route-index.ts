@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import createRouter, { type HTTPMethod } from 'find-my-way'
 
 /**
- * Indexes every route, so that a path with the wrong method gets 405 with `Allow`. Fastify itself only knows
- * "not found". Of several routes that match a path, the most specific one decides. So `Allow` of `…/batch` does
- * not name the methods of a record with that name.
+ * Collects every route, so that a path with the wrong method gets 405 with `Allow`. Fastify itself only knows
+ * "not found". The most specific route that matches a path decides. So `Allow` of `…/batch` does not name the
+ * methods of a record with that name.
  */
 export function indexRoutes(
   app: FastifyInstance,
@@ -44,10 +44,7 @@ export function indexRoutes(
   }
 }
 
-/**
- * Encodes how the segments of a route match. Of two routes that match one path, the more specific one compares
- * greater.
- */
+/** Encodes how the segments of a route match. The more specific of two routes for one path compares greater. */
 function formOf(url: string): string {
   const segments = url.split('/').filter((segment) => segment !== '')
   return segments.map((segment) => (segment === '*' ? 'a' : segment.startsWith(':') ? 'b' : 'c')).join('')

@@ -9,7 +9,7 @@ export interface Documented {
   /** Description of one use of a component. */
   readonly note?: string
   readonly isRequired?: boolean
-  /** True for a request member that is accepted under a name that the document does not contain. */
+  /** True for a request member that is accepted under an undocumented name. */
   readonly isUndocumented?: boolean
   readonly keywords?: Readonly<Record<string, unknown>>
   readonly refusal?: Refusal

@@ -40,8 +40,8 @@ export async function drainConnections(server: Server, connections: ReadonlySet<
 }
 
 /**
- * Stops accepting connections and lets requests in flight finish. Node alone would wait for connections that
- * have never sent a whole request, such as those that browsers open in advance.
+ * Stops accepting connections and lets requests in flight finish. Node alone would wait for connections without
+ * a whole request, such as those that browsers open in advance.
  *
  * @param close closes the server
  * @param timeoutSeconds after which requests in flight are aborted
@@ -70,9 +70,9 @@ function isIdle(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
 }
 
 /**
- * Waits until the accept backlog is empty: closing would reset the connections that the system has made and the
- * server has not accepted. libuv accepts one in each turn of the event loop, so a turn without one means that
- * none is left.
+ * Waits until the accept backlog is empty. Closing would reset the connections that the system has made and the
+ * server has not accepted. As libuv accepts one per iteration of the event loop, an iteration without one means
+ * that none is left.
  */
 async function untilBacklogEmpty(server: Server): Promise<void> {
   let taken = 0

@@ -1,6 +1,6 @@
 import { LinkedQueue } from './linked-queue.ts'
 
-/** Handler that returns the results in the order of the items; undefined where items have no results. */
+/** Handler that returns the results in the order of the items; undefined if items have no results. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without results returns nothing
 type Handle<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[] | void>
 

@@ -14,8 +14,8 @@ const copyFromInput = /^copy\s[\s\S]*\sfrom\s+stdin\b/i
 const endOfRows = /^\\\.[ \t]*\r?(?:\n|$)/m
 
 /**
- * Splits a script at the parts that PostgreSQL itself cannot read: rows of COPY, and commands that begin with a
- * backslash where a statement would begin.
+ * Splits a script at the parts that PostgreSQL itself cannot read: rows of COPY, and commands with a backslash
+ * in place of a statement.
  */
 export function splitPsqlScript(script: string): readonly ScriptPart[] {
   const parts: ScriptPart[] = []

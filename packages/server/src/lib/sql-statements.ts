@@ -15,8 +15,8 @@ export interface SqlStatement {
 const keptWords = 6
 
 /**
- * Pattern of the tokens that determine the end of a statement (PostgreSQL, Lexical Structure). A quote that is
- * never closed extends to the end, where PostgreSQL will reject it.
+ * Pattern of the tokens that determine the end of a statement (PostgreSQL, Lexical Structure). An unclosed
+ * quote extends to the end, where PostgreSQL will reject it.
  */
 const token = new RegExp(
   [

@@ -1,4 +1,4 @@
-/** Queue that runs tasks one at a time, in the order in which they were added. */
+/** Queue that runs tasks one at a time, in the order of their addition. */
 export class TaskQueue {
   #last: Promise<unknown> = Promise.resolve()
   #size = 0

@@ -11,7 +11,7 @@ describe('text files', () => {
     ['NUL', Buffer.from('select 1;\nselect\0 2;\nselect 3'), 2],
     ['UTF-16', Buffer.from('\uFEFFselect 1', 'utf16le'), 1],
     ['a sequence that ends too early', Buffer.from([0x61, 0x0a, 0xc3]), 2],
-  ])('of %s are rejected with the line', (_what, bytes, line) => {
+  ])('are rejected with the line when they contain %s', (_what, bytes, line) => {
     expect(() => decodeText(bytes, 'a.sql')).toThrow(`a.sql:${line}: expected UTF-8 text without NUL`)
   })
 

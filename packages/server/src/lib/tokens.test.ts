@@ -26,8 +26,8 @@ describe('token', () => {
     fc.assert(
       fc.property(change, ({ at, by }) => {
         const token = createToken(prefix)
-        const place = prefix.length + at
-        const mistyped = token.slice(0, place) + by + token.slice(place + 1)
+        const position = prefix.length + at
+        const mistyped = token.slice(0, position) + by + token.slice(position + 1)
         expect(isToken(prefix, mistyped)).toBe(mistyped === token)
       }),
       { numRuns: 300 },

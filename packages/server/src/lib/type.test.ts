@@ -29,7 +29,7 @@ const makers: Readonly<Record<Exclude<Factory, 'IsOptional'>, (type: typeof Type
 }
 
 describe('schema', () => {
-  test.each(Object.entries(makers))('of Type.%s equals that of TypeBox', (_, make) => {
+  test.each(Object.entries(makers))('from Type.%s equals that of TypeBox', (_, make) => {
     expect(JSON.stringify(make(Type))).toBe(JSON.stringify(make(TypeBox)))
   })
 

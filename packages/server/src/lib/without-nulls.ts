@@ -1,4 +1,4 @@
-/** Row of an object whose optional members are columns that may be null. */
+/** Row of an object. Its optional members are columns that may be null. */
 export type RowOf<Value> = {
   readonly [Name in keyof Value]-?: object extends Pick<Value, Name>
     ? Exclude<Value[Name], undefined> | null

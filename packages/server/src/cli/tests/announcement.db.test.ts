@@ -63,7 +63,7 @@ test('start › logs the same on one line', async () => {
   expect((await announced(app, true, { 'logging.format': 'json' })).lines).toHaveLength(1)
 })
 
-test("start › names relations that are open without a token, and functions that are open or use the caller's search path", async () => {
+test("start › names relations without a guard against requests without a token, and functions that are open or use the caller's search path", async () => {
   await using app = await createTestApp({
     setup: `${notes} create table brochure (id int); create table guarded (id int);
       alter table guarded enable row level security;

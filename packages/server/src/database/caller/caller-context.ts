@@ -16,9 +16,7 @@ export class CallerContexts {
   readonly #anonymous: Context
   readonly #unrestricted: Context
 
-  /**
-   * @param sessionSettings settings that each transaction sets for itself; empty where the connection has them
-   */
+  /** @param sessionSettings settings of each transaction; empty where the connection has them */
   constructor(sessionSettings: Settings) {
     this.#caller = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
     this.#anonymous = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)

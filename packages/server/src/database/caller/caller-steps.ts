@@ -13,9 +13,7 @@ export interface Step extends Call {
   readonly forFew?: AlternativeForFew
 }
 
-/**
- * Call with the same result, quicker for callers who see few rows of the first relation that the step reads.
- */
+/** Call with the same result, quicker for callers who see few rows of the step's first relation. */
 export interface AlternativeForFew {
   /** Maximum number of rows that the caller may be expected to see. */
   readonly rows: number
@@ -40,7 +38,7 @@ function become(role: string): Call {
 }
 
 export const becomeLogin = become('none')
-/** Calls that set the role, by the scopes that do not work as the login role. */
+/** Calls that set the role, by the scopes with a role other than the login role. */
 const becomeRole = { caller: become(callerRole), anonymous: become(anonymousRole) }
 
 /** Returns the call that sets the role; undefined for the login role. */
@@ -56,7 +54,7 @@ export interface StepMessage {
   readonly positions: readonly number[]
 }
 
-/** Placeholder that satisfies the compiler: every call of a message that succeeded has a result. */
+/** Placeholder for the compiler: every call of a successful message has a result. */
 const noAnswer: Answer = { rows: [], count: 0 }
 
 /** Returns the results of the steps from those of their message. */
@@ -87,7 +85,7 @@ export function buildMessage(
     isLogin = wantsLogin
     positions.push(calls.push(step) - 1)
   }
-  // Before PostgreSQL 18, triggers that wait for the commit run as the role that is current at that time.
+  // Before PostgreSQL 18, deferred triggers run as the role that is current at the commit.
   if (role !== undefined && isLogin) calls.push(role)
   return { calls, steps, positions }
 }

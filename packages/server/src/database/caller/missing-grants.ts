@@ -19,8 +19,8 @@ export interface ClosedTable {
   readonly owner: string
   readonly table: string
   /**
-   * Statement that enables row-level security where it is off, and then grants. Undefined where policies cannot
-   * guard the rows.
+   * Statement that enables row-level security if it is off, and then grants. Undefined if policies cannot guard
+   * the rows.
    */
   readonly statement: string | undefined
 }
@@ -36,8 +36,8 @@ export interface MissingGrants {
 }
 
 /**
- * Finds the tables of the exposed schemas that the login role cannot read, and those that callers cannot use.
- * Many tables stay closed to callers for good, so these are reported only when a start finds more of them.
+ * Finds the tables of the exposed schemas that the login role cannot read, or callers cannot use. Many tables
+ * stay closed to callers for good, so these are reported only when a start finds more of them.
  */
 export async function findMissingGrants(
   connection: Connection,

@@ -4,8 +4,8 @@ import type { MissingGrants } from './missing-grants.ts'
 const shownStatements = 12
 
 /**
- * Logs the grants that owners have to make: one statement for Basalt itself, and one for each table that
- * callers are to use.
+ * Writes the grants that owners have to make to the log: one statement for Basalt itself, and one for each
+ * table of callers.
  */
 export function reportMissingGrants(
   { toBasalt, toCallers }: MissingGrants,

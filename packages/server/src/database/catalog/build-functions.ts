@@ -7,7 +7,7 @@ import { versionOf } from './version-of.ts'
 export interface FunctionTypes {
   readonly rows: readonly TypeRow[]
   readonly typeOf: (oid: string) => ColumnType
-  /** Returns a text that changes with everything on which a prepared statement relies. */
+  /** Returns a text that changes with all dependencies of a prepared statement. */
   readonly describe: (oid: string) => string
 }
 

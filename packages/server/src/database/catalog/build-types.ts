@@ -47,8 +47,8 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
 }
 
 /**
- * Returns a function that describes a type with all its parts. The text changes with everything on which a
- * prepared statement relies.
+ * Returns a function that describes a type with all its parts. The text changes with all dependencies of a
+ * prepared statement.
  */
 export function createTypeDescriber(rows: readonly TypeRow[]): (oid: string) => string {
   const types = new Map(rows.map((row) => [row.oid, row]))

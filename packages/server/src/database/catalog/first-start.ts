@@ -16,7 +16,9 @@ async function atFirst(database: SystemDatabase, key: string, work: () => void):
   })
 }
 
-/** Logs, once per database, the relations that `database.require_rls` closes to callers with grants on them. */
+/**
+ * Reports once per database the relations that `database.require_rls` closes to callers with grants on them.
+ */
 export async function reportClosedRelations(
   database: SystemDatabase,
   catalog: Catalog,
@@ -34,7 +36,7 @@ export async function reportClosedRelations(
 }
 
 /**
- * Logs, once per database, the relation names with a new meaning. They now follow the order of columns rather
+ * Reports once per database the relation names with a new meaning. They now follow the order of columns rather
  * than the names of constraints.
  */
 export async function reportRenamedRelations(

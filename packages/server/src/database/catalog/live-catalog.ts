@@ -55,9 +55,7 @@ export class LiveCatalog {
   #sessionCode: SessionCode
   #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
-  /**
-   * Read that starts after {@link #refreshing} and the pause, for callers that arrived too late for that one.
-   */
+  /** Read after {@link #refreshing} and the pause, for callers that arrived too late for that one. */
   #refreshingNext: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
   readonly #timer: Timer

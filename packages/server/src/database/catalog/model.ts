@@ -35,7 +35,7 @@ export interface Relation {
   readonly rlsEnabled: boolean
   /** True if tables inherit from it: their rows are among its own, and its keys do not apply to them. */
   readonly hasDescendants: boolean
-  /** Collection of the partitioned table, where that is served; undefined for all other relations. */
+  /** Collection of a partition's table, if that is served; undefined for all other relations. */
   readonly partitionOf: string | undefined
   /** True if an extension created it, such as `spatial_ref_sys` of PostGIS. Callers can at most read it. */
   readonly isOfExtension: boolean
@@ -54,9 +54,7 @@ export interface Relation {
   readonly anonymous: Privileges
   /** True if requests without a token may read all columns, including the system columns. */
   readonly anonymousMayReadSystemColumns: boolean
-  /**
-   * Text that changes with the relation, and with the columns and types on which its prepared statements rely.
-   */
+  /** Text that changes with the relation, and with the columns and types in its prepared statements. */
   readonly version: string
   /** Columns in table order. */
   readonly columns: readonly Column[]
@@ -231,7 +229,7 @@ export interface DatabaseFunction {
   readonly returnType: TypeName
   readonly returnsSet: boolean
   readonly result: FunctionResult
-  /** Text that changes with the function, and with the types on which a prepared call relies. */
+  /** Text that changes with the function, and with the types in a prepared call. */
   readonly version: string
   readonly callersMayExecute: boolean
   /** True if requests without a token may execute it, by a grant of its own. */

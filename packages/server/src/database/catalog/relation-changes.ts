@@ -13,7 +13,7 @@ export interface RelationChange {
   readonly now: string | null
   /** Current name of the previous meaning; null when the key was dropped. */
   readonly newName: string | null
-  /** Statement that restores the previous meaning of the name; null where there is none. */
+  /** Statement that restores the previous meaning of the name; null if there is none. */
   readonly keep: string | null
 }
 
@@ -129,7 +129,7 @@ function printText(text: string): string {
   return `e'${quoted.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}'`
 }
 
-/** Returns the foreign keys behind the relations of a snapshot. */
+/** Returns the foreign keys of a snapshot's relations. */
 function edgesOf({ relations }: Catalog): ForeignKeyEdge[] {
   return [...relations.values()].flatMap((relation) =>
     [...relation.relationships.values()].flatMap(({ kind, constraint, comment, target, pairs }) => {

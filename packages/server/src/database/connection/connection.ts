@@ -145,7 +145,7 @@ export class Connection {
     this.#closeListeners.push(listener)
   }
 
-  /** Adds a listener for the channels that the session listens to (PostgreSQL, LISTEN). */
+  /** Adds a listener for notifications on the session's channels (PostgreSQL, LISTEN). */
   onNotification(
     listener: (notification: { readonly payload: string; readonly processId: number }) => void,
   ): void {

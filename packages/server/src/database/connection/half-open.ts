@@ -11,9 +11,9 @@ const answerTimeoutMs = 3000
 const transitSeconds = 2
 
 /**
- * Returns the connections that will stay silent, of those that have been silent for long. A firewall has
- * dropped them, or their machine has disappeared, which TCP alone notices after minutes. A new connection tells
- * that from a slow statement: either Postgres is unavailable, or its backends do not run our statements.
+ * Returns the dead connections among those that have been silent for long. A firewall has dropped them, or
+ * their machine has disappeared, which TCP alone notices after minutes. A new connection distinguishes that
+ * from a slow statement: either Postgres is unavailable, or its backends do not run our statements.
  *
  * @param silent connections in use
  * @param knowsBackends false behind a pooler, which invents the process ids

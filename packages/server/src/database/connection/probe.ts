@@ -84,7 +84,7 @@ export const preparedAtStart: Call = {
 
 /**
  * Finds how several statements form one transaction. The first one sets role and claims of a caller, which must
- * be in force for the last. Returns undefined where that is impossible.
+ * be in force for the last. Returns undefined if that is impossible.
  */
 export async function probeTransactions(connection: Connection): Promise<TransactionMode | undefined> {
   if (await keepsSetting(connection, [], [])) return 'message'

@@ -20,7 +20,7 @@ export interface Binaries {
   readonly pgCtl: string
 }
 
-/** Directory where root stores files that an unprivileged Postgres must be able to read. */
+/** Directory for files of root that an unprivileged Postgres must be able to read. */
 export const sharedDirectory = '/var/lib/basalt'
 
 /** Returns the PostgreSQL of this platform's package, at a path that the account for Postgres can read. */

@@ -41,7 +41,7 @@ export interface Cluster {
 export interface ClusterOptions {
   readonly settings?: ClusterSettings | undefined
   readonly tcpPort?: number | undefined
-  /** Signal that stops the creation, which then rejects and leaves nothing. */
+  /** Signal that stops the creation. It then rejects and leaves nothing. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -155,8 +155,8 @@ async function stopWhile(cluster: Cluster, starting: Promise<unknown>): Promise<
 }
 
 /**
- * Runs the work when the signal aborts. Returns a function that stops waiting for the signal, and awaits work
- * that has begun.
+ * Runs the work when the signal aborts. Returns a function that stops waiting for the signal, and awaits the
+ * work if it has begun.
  */
 function whenAborted(signal: AbortSignal | undefined, work: () => Promise<void>): () => Promise<void> {
   let begun: Promise<void> | undefined

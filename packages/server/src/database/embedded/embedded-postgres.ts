@@ -53,7 +53,7 @@ const watchIntervalMs = 500
 
 /**
  * Embedded Postgres as one process uses it. It outlives a killed process: the next one finds it running and
- * takes it over. The last process to close stops it. Processes determine that by session locks, which end with
+ * takes it over. The last process to close stops it. Processes determine that by session locks: these end with
  * their process.
  */
 export class EmbeddedPostgres {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { codeOf } from '../../lib/errors.ts'
 
 /**
- * Returns the path of `postmaster.pid`, in which Postgres records the process that serves a data directory. Its
- * first line is the process id. A killed Postgres leaves the file behind.
+ * Returns the path of `postmaster.pid`. Postgres records in it the process that serves a data directory. Its
+ * first line is the process id. A killed Postgres does not remove the file.
  */
 function lockFile(directory: string): string {
   return join(directory, 'postmaster.pid')

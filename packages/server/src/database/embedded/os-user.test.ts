@@ -19,27 +19,27 @@ test.each([
   [0o711, true],
   [0o700, false],
   [0o750, false],
-])('another OS user can enter a directory of mode %o: %s', (mode, passes) => {
+])('canReach › returns for another user and a directory of mode %o: %s', (mode, passes) => {
   chmodSync(directory, mode)
   expect(canReach(stranger, join(directory, 'inner', 'file'))).toBe(passes)
 })
 
-test("the owner can enter a directory by the owner's permissions", () => {
+test("canReach › checks the owner's permissions for the owner", () => {
   chmodSync(directory, 0o700)
   const owner = { name: 'owner', uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   expect(canReach(owner, join(directory, 'inner', 'file'))).toBe(true)
 })
 
-test('Postgres › runs as the current account, unless that is root', () => {
+test('Postgres account › is the current one, unless that is root', () => {
   expect(findUnprivilegedUser(directory) === undefined).toBe(!isRoot)
 })
 
-describe.runIf(isRoot)('Postgres under root', () => {
-  test('runs as an account that is created for it', () => {
+describe.runIf(isRoot)('Postgres account under root', () => {
+  test('is one that was created for it', () => {
     expect(['basalt', 'postgres', 'nobody']).toContain(findUnprivilegedUser(directory)?.name)
   })
 
-  test('runs as the owner of the directory, when that is an account', () => {
+  test('is the owner of the directory, when that is an account', () => {
     chownSync(directory, 65_534, 65_534)
     expect(findUnprivilegedUser(directory)).toMatchObject({ name: 'nobody', uid: 65_534 })
     chownSync(directory, stranger.uid, stranger.gid)

@@ -243,7 +243,7 @@ function install(
   }
   writeJournal(dataDirectory, { asides, placements })
   try {
-    // A server that started before the journal existed is visible now; one that starts later executes it.
+    // A server that started before the journal existed is visible now. A later one executes the journal.
     requireStopped(paths, findServer)
   } catch (error) {
     removeJournal(dataDirectory)

@@ -25,7 +25,7 @@ export function loopbackAddresses(): [string, ...string[]] {
 }
 
 /**
- * Access rules (PostgreSQL, The pg_hba.conf File) that replace initdb's file, which trusts every connection
+ * Access rules (PostgreSQL, The pg_hba.conf File). They replace initdb's file, which trusts every connection
  * over TCP. The socket directory excludes other accounts, and base backups use the socket.
  */
 export const hostBasedAuthentication = `# Written by Basalt at every start.

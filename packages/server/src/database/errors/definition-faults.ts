@@ -43,13 +43,13 @@ const parameterContext = /^(?:unnamed portal|portal ")/m
 const states = /^(?:08|26|40|53|57|58|25006|55P03)/
 
 /**
- * SQLSTATEs of policies that refer to each other, a subquery with several rows, a trigger that changes its row
- * by a statement of its own, and foreign tables. A foreign table may not fit its wrapper. Callers may have no
- * user mapping for its server, or none with a password.
+ * SQLSTATEs of mutually recursive policies, a subquery with several rows, a trigger that changes its row by a
+ * statement of its own, and foreign tables. A foreign table may not fit its wrapper. Callers may have no user
+ * mapping for its server, or none with a password.
  */
 const definitionCodes = /^(?:42P17|21000|27000|2F003|HV)/
 
-/** Routines that report a plan that has expired, or a materialized view that was never filled. */
+/** Routines that report an expired plan, or a materialized view without data. */
 const stateRoutines = new Set(['RevalidateCachedQuery', 'ExecOpenScanRelation'])
 
 /** Returns the origin of a failure, as far as the error itself shows it. */
@@ -91,8 +91,7 @@ export function isMissingPrivilege({ code, routine }: pg.DatabaseError): boolean
  * Returns the error for a fault in a definition of the operator.
  *
  * @param relation the one whose definitions were evaluated
- * @param showsText whether the caller may see PostgreSQL's text, which can quote rows that are hidden from
- * callers
+ * @param showsText whether the caller may see PostgreSQL's text, which can quote hidden rows
  */
 export function definitionError(error: pg.DatabaseError, relation: string, showsText: boolean): AppError {
   const { code = '', message } = error
@@ -129,8 +128,8 @@ const functionLine = /^(?:SQL|PL\/\w+) function .*$/gm
 
 /**
  * Formats PostgreSQL's message in one line for a log, without the values of rows, which can be secrets. Names
- * are kept where they belong to a statement in a function, which PostgreSQL marks by a position. In a statement
- * made at run time even names can be values.
+ * of a statement in a function are kept; PostgreSQL marks it by a position. In a statement made at run time
+ * even names can be values.
  */
 export function describeWithoutValues(error: pg.DatabaseError): string {
   const { code = '', message, where = '', internalPosition } = error

@@ -38,8 +38,8 @@ export function denialOf({ code, message }: pg.DatabaseError): Denial | undefine
 }
 
 /**
- * Builds a query for the statement that gives the session's role the missing privilege, as `statement`, and for
- * the role that may run it, as `runner`. It returns no row when the object is not found.
+ * Builds a query for the statement that gives the session's role the missing privilege, as `statement`.
+ * `runner` is the role with the right to run it. It returns no row when the object is not found.
  */
 export function remedyQuery({ lacks, kind, name }: Denial): Sql {
   if (kind === 'database') {

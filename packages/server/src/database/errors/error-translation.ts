@@ -109,8 +109,8 @@ const invalidGeometry = outsideFunctions((error) =>
 )
 
 /**
- * Translation of an invalid name in a value, such as a `regclass`: it is malformed, ambiguous or unknown.
- * Postgres reports a position for a name in a statement.
+ * Translates an invalid name in a value, such as a `regclass`: it is malformed, ambiguous or unknown. Postgres
+ * reports a position for a name in a statement.
  */
 const nameAsValue: Translation = (error) => {
   const isValue = error.where === undefined ? error.position === undefined : valueContext.test(error.where)

@@ -7,7 +7,7 @@ import { attempt } from './attempt.ts'
 import { administratorRole, gatewayRole, readerRole } from './roles.ts'
 
 /**
- * Creates the roles that requests log in as, and grants their missing privileges, where the login role may.
+ * Creates the roles that requests log in as, and grants their missing privileges, if the login role may.
  * Otherwise it does nothing. Their logins are tried afterwards.
  *
  * @throws OperatorError where a role has more privileges than it needs
@@ -69,7 +69,7 @@ async function grantMembership(transaction: Queryable, name: string): Promise<vo
 /**
  * Rejects an unsafe role.
  *
- * @throws OperatorError where the role is more than a login that becomes one of the roles
+ * @throws OperatorError if the role can do more than log in and become one of the roles
  */
 async function requireBounded(transaction: Queryable, name: string, roles: readonly string[]): Promise<void> {
   const bypasses = sql.literal(name === gatewayRole ? ' nobypassrls' : '')
@@ -98,7 +98,7 @@ async function grantConnect(transaction: Queryable, role: string): Promise<void>
   await attempt(transaction, sql`grant connect on database ${sql.id(lacking.database)} to ${sql.id(role)}`)
 }
 
-/** Grants the missing steps only, because a grant changes the catalog. */
+/** Adds the missing grants only, because a grant changes the catalog. */
 async function grantSteps(transaction: Queryable, role: string): Promise<void> {
   const lacking = await transaction.many<{ grant: string }>(sql`
     select format('grant execute on function %s to %I', step, rolname) as grant
@@ -108,7 +108,7 @@ async function grantSteps(transaction: Queryable, role: string): Promise<void> {
 }
 
 /**
- * Returns the statements that an administrator has to run where the login role may not.
+ * Returns the statements that an administrator has to run if the login role may not.
  *
  * @param verifier of the password, which it does not disclose
  */

@@ -74,11 +74,11 @@ const lackingOfAdministrator = sql`
 
 export const grantToReader = (transaction: Queryable) => grant(transaction, lackingOfReader)
 
-/** Grants missing privileges to administrators. @returns true if any was missing */
+/** Adds missing grants to administrators. @returns true if any was missing */
 export const grantToAdministrator = (transaction: Queryable) => grant(transaction, lackingOfAdministrator)
 
 /**
- * Grants the missing privileges, one session at a time. The second of two concurrent grants on one table fails
+ * Makes the missing grants, one session at a time. The second of two concurrent grants on one table fails
  * ("tuple concurrently updated"). So would a statement of the operator that changes the table, unless it waits
  * for the grant, because GRANT locks no table. A failed grant does not affect the others.
  */

@@ -12,7 +12,7 @@ import { administratorRole, gatewayRole } from './roles.ts'
 export interface RequestLogin {
   /** Opens a connection. @throws ConnectionLost */
   readonly open: () => Promise<Connection>
-  /** Settings that each transaction sets for itself; empty where the connections have them. */
+  /** Settings of each transaction; empty where the connections have them. */
   readonly transactionSettings: Readonly<Record<string, string>>
   readonly isPooled: boolean
   readonly transactions: TransactionMode

@@ -29,7 +29,7 @@ const pollAgainMs = 10
 
 export interface NotificationsOptions {
   readonly database: Pick<Queryable, 'one'>
-  /** Opens a connection that no pooler shares; undefined where there is none. */
+  /** Opens a connection that no pooler shares; undefined if there is none. */
   readonly openListener: (() => Promise<Connection>) | undefined
   /** Clock that each poll adjusts. */
   readonly clock?: DatabaseClock | undefined

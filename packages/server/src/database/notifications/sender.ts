@@ -29,7 +29,7 @@ export class NotificationSender {
     this.#sendNext()
   }
 
-  /** Stops after the work in flight. */
+  /** Ends after the work in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#sending

@@ -104,7 +104,7 @@ export class WatchedTopic {
       })
   }
 
-  /** Logs a failure, once until a success. */
+  /** Writes a failure to the log, once until a success. */
   warn(error: unknown): void {
     if (!this.#hasFailed) {
       const detail = { topic: this.watch.topic, reason: messageOf(error) }

@@ -19,7 +19,7 @@ interface ChosenClass {
 /** Steps of a run with the statements whose plans fit its caller. */
 export interface PlannedSteps {
   readonly steps: readonly Step[]
-  /** Check before the steps, which fails where a cached plan was made for another size. */
+  /** Check before the steps, which fails if a cached plan was made for another size. */
   readonly check: SizeCheck | undefined
   /** Calls after the steps, whose results {@link PlanCache.learn} stores. */
   readonly classQueries: readonly { readonly relation: RelationClasses; readonly call: Call }[]

@@ -15,7 +15,7 @@ export async function inBackground<Result>(work: () => Promise<Result>): Promise
   try {
     return await marks.run(mark, work)
   } finally {
-    // Timers that the work has set for loops which outlive it are not part of it.
+    // Timers of loops that outlive the work are not part of it.
     mark.isActive = false
   }
 }

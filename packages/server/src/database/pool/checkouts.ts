@@ -5,9 +5,7 @@ export interface CheckoutOptions {
   readonly workTimeoutMs: number
   /** Cancels the statement on a connection whose caller has disconnected; never rejects. */
   readonly cancel: (connection: Connection) => Promise<void>
-  /**
-   * Returns the connections that will never respond, of those that have been silent for seconds; never rejects.
-   */
+  /** Returns the dead connections among those that have been silent for seconds; never rejects. */
   readonly findDead: (silent: readonly Connection[]) => Promise<readonly Connection[]>
 }
 

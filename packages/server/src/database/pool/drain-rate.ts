@@ -10,8 +10,8 @@ const sampleLimit = 8
 const fewestSamples = 4
 
 /**
- * Rate at which a queue that is never empty is served. It is unknown before the first samples, so a queue that
- * waits for a lock rejects no entry.
+ * Service rate of a queue that is never empty. It is unknown before the first samples, so a queue that waits
+ * for a lock rejects no entry.
  */
 export class DrainRate {
   readonly #samples: number[] = []

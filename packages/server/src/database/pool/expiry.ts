@@ -7,8 +7,8 @@ const checksPerTimeout = 10
 const longestPauseMs = 500
 
 /**
- * Expiry of queue entries. It fails entries that have waited for the acquire timeout, and those that would. One
- * timer serves all of them: its walk over the queue costs less than a timer per entry.
+ * Expiry of queue entries. It fails entries that have waited for the acquire timeout, or would. One timer
+ * serves all of them: its walk over the queue costs less than a timer per entry.
  */
 export class Expiry<Entry extends WaitingEntry> {
   readonly #queue: SubjectQueue<Entry>

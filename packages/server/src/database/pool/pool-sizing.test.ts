@@ -44,14 +44,11 @@ describe('pool size', () => {
     { what: 'on this machine', cores: 2, roundTrips: [0.9, 0.3], networkMs: 0 },
     { what: 'through a proxy on this machine', cores: 2, roundTrips: [9, 2.2], networkMs: 2.2 },
     { what: 'elsewhere', cores: undefined, roundTrips: [0.3, 0.4], networkMs: 0.3 },
-  ])(
-    'measures that a database $what takes $networkMs ms of network time',
-    ({ cores, roundTrips, networkMs }) => {
-      const meter = new PoolMeter(100, cores)
-      for (const ms of roundTrips) meter.addRoundTrip(ms)
-      expect(meter.networkMs).toBe(networkMs)
-    },
-  )
+  ])('measures for a database $what a network time of $networkMs ms', ({ cores, roundTrips, networkMs }) => {
+    const meter = new PoolMeter(100, cores)
+    for (const ms of roundTrips) meter.addRoundTrip(ms)
+    expect(meter.networkMs).toBe(networkMs)
+  })
 
   test('is not misled by work that waits for a lock', () => {
     const meter = new PoolMeter(100, 2)

@@ -42,7 +42,7 @@ const openAgainMs = 100
 
 /**
  * Bounded pool of connections. Unlike a general pool it fails fast. Waiting is bounded in number and time, an
- * unavailable database fails all callers at once, and a caller that disconnects gives its slot back.
+ * unavailable database fails all callers at once, and a caller that disconnects releases its slot.
  */
 export class Pool implements SharingPool {
   readonly #options: PoolOptions

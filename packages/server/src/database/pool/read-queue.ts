@@ -28,8 +28,8 @@ const quickMs = 2
 /** Weight of the newest group in the average. */
 const averageWeight = 0.1
 /**
- * Time behind a slow read, without the network, after which the rest of a group is sent again on another
- * connection.
+ * Time after which the rest of a group is sent again on another connection, without the network. The group then
+ * waits for a slow read.
  */
 const overdueMs = 20
 
@@ -38,8 +38,8 @@ const overdueMs = 20
  * into one packet. Postgres and Node then wake up once per group instead of once per read, which on a loaded
  * machine is most of the work of a short read.
  *
- * A read never waits for long behind another one. Groups form only while reads are quick. When a group is stuck
- * behind a slow read, the rest of it is sent again on another connection, which is harmless for reads.
+ * A read never waits for long for another one. Groups form only while reads are quick. When a group waits for a
+ * slow read, the rest of it is sent again on another connection, which is harmless for reads.
  */
 export class ReadQueue {
   readonly #pool: Pool

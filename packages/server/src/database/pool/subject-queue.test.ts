@@ -120,9 +120,9 @@ describe('subject queue', () => {
     expect(queue.expectedWaitMs('a')).toBeGreaterThan(90_000)
   })
 
-  test('removes the entries that have waited too long, and those that would', () => {
+  test('removes the entries that have waited too long, or would', () => {
     const { queue, now } = serve(measured, ...times(1000, 2))
-    // Of 1000 that have waited for two seconds, half would be served within the next one.
+    // All 1000 have waited for two seconds, and half of them would be served within the next one.
     expect(queue.removeOverdue(now, 3000)).toHaveLength(500)
     expect(queue.removeOverdue(now + 1000, 3000)).toHaveLength(500)
     expect(queue.length).toBe(0)

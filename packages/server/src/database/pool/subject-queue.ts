@@ -144,8 +144,8 @@ export class SubjectQueue<Entry extends WaitingEntry> {
   }
 
   /**
-   * Removes the entries that have waited for the timeout, and those that would before they are served. It walks
-   * over all entries.
+   * Removes the entries that have waited for the timeout, or would before they are served. It walks over all
+   * entries.
    */
   removeOverdue(now: number, timeoutMs: number): Entry[] {
     return this.#removeEach((rate) => {

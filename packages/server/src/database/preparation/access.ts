@@ -105,7 +105,7 @@ async function ensureRole(transaction: Queryable, name: string): Promise<boolean
 }
 
 /**
- * Grants the functions of searches, where a grant is missing, because a grant changes the catalog. Requests
+ * Adds missing grants of the search functions, and no others, because a grant changes the catalog. Requests
  * without a token must not read an index past the policies.
  */
 async function grantSearch(transaction: Queryable): Promise<void> {
@@ -129,7 +129,7 @@ async function grantSearch(transaction: Queryable): Promise<void> {
     to ${sql.id(callerRole)}`)
 }
 
-/** Grants access to the columns of storage objects that callers may see, as far as policies allow it. */
+/** Gives callers access to their columns of storage objects, as far as policies allow it. */
 async function grantStorage(transaction: Queryable): Promise<void> {
   const { granted } = await transaction.one<{ granted: boolean }>(
     sql`select has_column_privilege(${callerRole}, 'basalt.objects', 'name', 'select') as granted`,

@@ -183,7 +183,7 @@ export class SessionGuard {
     await connection.send(calls).catch(() => connection.destroy())
   }
 
-  /** Resets the session. A connection on which that fails is closed. */
+  /** Resets the session. The connection is closed if that fails. */
   async #reset(connection: Connection): Promise<void> {
     await connection.send(this.#resets).catch(() => connection.destroy())
   }

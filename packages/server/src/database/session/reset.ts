@@ -51,10 +51,7 @@ export function resetCalls(options: ResetOptions): readonly Call[] {
   return options.mayPrepare && !options.isPooled ? [preparedAtStart, ...calls] : calls
 }
 
-/**
- * Reset of `currval` and `lastval`. The operator's code that follows must not see values that others have
- * drawn.
- */
+/** Reset of `currval` and `lastval`. The operator's code must not see values that other requests have drawn. */
 export const discardSequences: Call = call('discard sequences')
 /** Check of deferred constraints, which runs before the reset. */
 export const checkConstraints: Call = call('set constraints all immediate')

@@ -277,8 +277,8 @@ const byType: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the words of statements, and of the functions and views in them, which show the tables that they can
- * read.
+ * Returns the words of statements, and of the functions and views in them. They include the tables that the
+ * statements can read.
  */
 async function namesIn(statements: readonly RenderedSql[]): Promise<ReadonlySet<string>> {
   const { rows: definitions } = await client.query<{ name: string; text: string }>(`

@@ -248,7 +248,7 @@ describe('gateway › text that reaches execute in a function of the operator', 
   })
 })
 
-test("gateway › limits the work of the server's functions, whoever calls them", async () => {
+test("gateway › limits the work of the server's functions for every caller", async () => {
   const [{ owner, key } = { owner: '', key: '' }] = [{ owner: `user ${bob}`, key: 'of bob' }]
   await app.sql(
     `insert into basalt.idempotency_keys (owner, key, fingerprint, result) values ($1, $2, '\\x00', '{"result":1}')`,

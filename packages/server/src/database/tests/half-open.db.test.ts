@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-test('dead connections › are those whose backends idle or have ended, and not those whose backends work', async () => {
+test('dead connections › are those whose backends idle or have ended, and not those with a working one', async () => {
   const [working, resting, gone] = [
     await connectTo(database),
     await connectTo(database),

@@ -221,7 +221,7 @@ describe('read-only run', () => {
     await database.sql('drop owned by basalt_reader; drop role basalt_reader')
   })
 
-  test('bypasses a pooler by database.listen_url, and names that key where it is not set', async () => {
+  test('bypasses a pooler by database.listen_url, and names that key if it is not set', async () => {
     await using database = await createDatabase('pooled', 'postgres')
     await using pooler = await startTransactionPooler({
       target: cluster.port,

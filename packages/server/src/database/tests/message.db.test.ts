@@ -175,7 +175,7 @@ describe('pipelined messages', () => {
               : `${index} ${message[failing]?.code} at ${failing}`
           })
           const ends = await sendEach(messages.map((message) => message.map((each) => each.call)))
-          // A statement that one message failed to prepare is missing in the next ones, whose sender repeats
+          // A statement that one message failed to prepare is missing in the next ones. Their sender repeats
           // them.
           expect(ends.map((end, index) => (/ 26000 at /.test(end) ? expected[index] : end))).toEqual(expected)
         },

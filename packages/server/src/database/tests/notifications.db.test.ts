@@ -33,7 +33,7 @@ const set = (name: string, value: string) =>
     value,
   ])
 const versionOf = (name: string) => sql`select value from setting where name = ${name}`
-/** Interval so long that only an announcement makes a node poll. */
+/** Returns an interval so long that only an announcement makes a node poll. */
 const never = () => 3_600_000
 
 interface NodeOptions {

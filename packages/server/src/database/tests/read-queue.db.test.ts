@@ -43,7 +43,7 @@ async function read(reads: ReadQueue, text: string, ...values: string[]): Promis
   return answer?.rows[0]?.[0]
 }
 
-/** Reads until the reads are known to be quick and form groups. */
+/** Sends reads until they are known to be quick and form groups. */
 async function warmUp(reads: ReadQueue): Promise<void> {
   for (let turn = 0; turn < 40; turn += 1) await read(reads, 'select 1')
 }
@@ -111,7 +111,7 @@ test('read queue › keeps the roles and claims of several callers in one packet
   )
 })
 
-test('read queue › answers reads behind a slow one on another connection', async () => {
+test('read queue › runs reads after a slow one on another connection', async () => {
   await using queue = createQueue({ size: 2 })
   await warmUp(queue.reads)
   const order: string[] = []
@@ -123,7 +123,7 @@ test('read queue › answers reads behind a slow one on another connection', asy
   expect(order).toEqual(['quick', 'slow'])
 })
 
-test('read queue › answers every read when reads become slow while many wait', async () => {
+test('read queue › completes every read when reads become slow while many wait', async () => {
   await using queue = createQueue({ size: 1, acquireTimeoutMs: 100_000 })
   await warmUp(queue.reads)
   const slow = read(queue.reads, 'select pg_sleep(0.2)')
@@ -163,7 +163,7 @@ test('read queue › rejects a read beyond the waiting limit at once', async () 
   expect(await Promise.all(waiting)).toEqual(['1', '1', '1', '1', '1'])
 })
 
-test('read queue › fails waiting reads when the database is unavailable, and answers later ones', async () => {
+test('read queue › fails waiting reads when the database is unavailable, and completes later ones', async () => {
   let isAway = true
   await using queue = createQueue({
     open: () => (isAway ? Promise.reject(new ConnectionLost('away')) : connectTo(database)),
@@ -222,7 +222,7 @@ test('read queue › resumes the reads of a table when a write releases its quot
   await Promise.all(writes)
 })
 
-test('read queue › rejects at once the reads that a slow table would not answer in time, and no others', async () => {
+test('read queue › rejects at once the reads that a slow table would not complete in time, and no others', async () => {
   await using queue = createQueue({ size: 4, acquireTimeoutMs: 2000 })
   const text = 'select pg_sleep(0.02)::text from "public"."slow"'
   const waiting: Promise<unknown>[] = []

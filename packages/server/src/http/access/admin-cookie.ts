@@ -64,7 +64,7 @@ function isSecure({ headers, hostname, protocol }: FastifyRequest): boolean {
  * show that a page of this server sent it. It shows that by the header, or by loading a part of the page, such
  * as a picture or a download.
  *
- * @returns the error with which a request that uses the cookie wrongly is rejected
+ * @returns the error for a request that uses the cookie wrongly
  */
 export function judgeCookieUse(request: FastifyRequest, origins: Origins): boolean | AppError {
   const { headers } = request
@@ -94,7 +94,7 @@ export function requireOwnPage(request: FastifyRequest, origins: Origins): void 
 
 /**
  * Returns true if the browser itself loads a part of the page. Scripts can and must send the header: an
- * application behind the same address is not the dashboard.
+ * application at the same address is not the dashboard.
  */
 function isPartOfPage(request: FastifyRequest): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers

@@ -140,7 +140,7 @@ function createGuard(
     const enterWith = (token: string, isInCookie: boolean) => {
       const verdict = verifyToken(verifiers, token)
       request.token = token
-      // Most tokens are verified synchronously; a promise would cost every request a turn of the event loop.
+      // Most tokens are verified synchronously; a promise would delay every request until the next microtask.
       if (verdict instanceof Promise) verdict.then((known) => settle(known, isInCookie), done)
       else settle(verdict, isInCookie)
     }

@@ -73,8 +73,8 @@ export function addProtocolErrors(
 }
 
 /**
- * Returns false for an invalid `Host`, for two, and for none in HTTP/1.1 (RFC 9112 §3.2). Of two, a proxy may
- * have read the other one. Node must run with `requireHostHeader: false`.
+ * Returns false for an invalid `Host`, for two, and for none in HTTP/1.1 (RFC 9112 §3.2). A proxy may have read
+ * the other one of two. Node must run with `requireHostHeader: false`.
  */
 function hasOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
   const hosts = countHosts(rawHeaders)

@@ -121,7 +121,7 @@ export class Metrics {
   }
 }
 
-/** Counts and times every response under its operation's name. */
+/** Measures every response under its operation's name: its count and its duration. */
 export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { operation = 'unknown' } = request.routeOptions.config

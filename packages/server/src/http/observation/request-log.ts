@@ -4,7 +4,7 @@ import type { LoggingConfig } from '../../config/logging.ts'
 import { pathOf } from './request-observer.ts'
 
 /**
- * Logs one line per request. It never contains the query string or a header, because both can carry secrets.
+ * Writes one line per request. It never contains the query string or a header, because both can carry secrets.
  */
 export function addRequestLog(
   app: FastifyInstance,

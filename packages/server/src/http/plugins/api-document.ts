@@ -89,7 +89,7 @@ function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySche
   return { schema: { ...schema, params: named }, url: url.replace(/\*$/, ':name') }
 }
 
-/** Documents the members that clients send, including those that handlers check. */
+/** Documents the members that clients send, including those checked by handlers. */
 function describeRequest(schema: FastifySchema): FastifySchema {
   const parts = ['params', 'querystring', 'headers', 'body'] as const
   const described = parts.flatMap((part) =>

@@ -64,8 +64,8 @@ function mergeNull(part: Part): Part {
 }
 
 /**
- * Adds the keywords that tools do not derive from others: the type of a choice of texts, and the members that a
- * rule requires.
+ * Adds the keywords that tools do not derive from others: the type of a choice of texts, and the members of a
+ * rule's `required`.
  */
 function completeKeywords(part: Part): Part {
   const { enum: values, type, required, properties } = part

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { type TSchema, Type } from '../../lib/type.ts'
 import { bodyOf, type DocumentedBody, type DocumentedVariant } from '../schemas.ts'
 
-/** Members of a route's schema that describe it beyond what the swagger plugin reads. */
+/** Members of a route's schema in addition to those of the swagger plugin. */
 export interface OperationSchema {
   readonly body?: unknown
   readonly documentedBody?: DocumentedBody
@@ -23,8 +23,8 @@ type Path = Record<string, DocumentedOperation>
 
 /**
  * Completes the document where the swagger plugin leaves gaps. It marks optional bodies, adds bodies that a
- * route itself reads, and separates operations that share a route. Operations without a token get no security,
- * and client errors have the envelope, too (some tools read `4XX` and not `default`).
+ * route itself reads, and separates operations on one route. Operations without a token get no security, and
+ * client errors have the envelope, too (some tools read `4XX` and not `default`).
  *
  * @param schemas by operation
  */

@@ -16,8 +16,8 @@ export interface SlowBody {
   /** Returns the error of the reader when the time is up. */
   readonly timedOut: () => AppError
   /**
-   * Idle time in milliseconds after which the body ends, for a reader that keeps the received part. A
-   * disconnect and the time limit then end the body, too, instead of failing it.
+   * Idle time in milliseconds before the body ends, for a reader that keeps the received part. A disconnect and
+   * the time limit then end the body, too, instead of failing it.
    */
   readonly endsAfterIdleMs?: number
 }

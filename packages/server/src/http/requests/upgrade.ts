@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noteStream } from '../observation/request-observer.ts'
 
-/** Connection of a request that asks for another protocol. */
+/** Connection of a request for another protocol. */
 export interface UpgradeOffer {
   readonly socket: Socket
   /** Bytes that have already arrived after the request. */
@@ -41,7 +41,7 @@ export class Upgrades {
     app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       // Node no longer listens. A client error on its connection must not end the process.
       socket.on('error', () => undefined)
-      // The request was pipelined behind another one whose response is still pending.
+      // The request was pipelined after another one whose response is still pending.
       if (isAnswering(socket)) {
         socket.destroy()
         return

@@ -3,18 +3,19 @@ import type { AppError } from '../../lib/errors.ts'
 import { formatClose, reconnectAfter } from './sse.ts'
 
 /**
- * Longest delay before a stream reconnects by itself. A longer one is shown to a person, who should not watch a
- * page that seems to connect.
+ * Longest delay before a stream reconnects by itself. A longer one is shown to a person. A page must not seem
+ * to connect for minutes.
  */
 const longestWaitSeconds = 60
 /** Delay after a failure that names none. */
 const usualWaitSeconds = 3
 
 /**
- * Answers a request for an event stream that is temporarily unavailable with a stream that ends at once and
- * says when to reconnect. A browser's `EventSource` never reconnects after any status but 200 (HTML Standard
- * §9.2.3). A restart, a full pool or a limit on connections would end it for good. Permanent errors keep their
- * status: the request is wrong (400), or the token is missing, has expired or lacks permission (401, 403).
+ * Responds to a request for a temporarily unavailable event stream. The response is a stream that ends at once
+ * and says when to reconnect. A browser's `EventSource` never reconnects after any status but 200 (HTML
+ * Standard §9.2.3). A restart, a full pool or a limit on connections would end it for good. Permanent errors
+ * keep their status: the request is wrong (400), or the token is missing, has expired or lacks permission (401,
+ * 403).
  *
  * @returns true if the response was sent
  */

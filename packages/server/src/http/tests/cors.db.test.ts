@@ -156,7 +156,7 @@ describe('CORS with server.cors_allowed_origins', () => {
     expect(corsHeaders(malformed)).toEqual({ vary: 'Origin' })
   })
 
-  test('serves a request that comes from no page, with a response that caches keep apart', async () => {
+  test('serves a request that comes from no page, and separates its response in caches', async () => {
     expect(corsHeaders(await strict.request('GET', '/health'))).toEqual({ vary: 'Origin' })
   })
 })

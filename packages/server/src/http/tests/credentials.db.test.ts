@@ -497,7 +497,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** Each request gets a new user, because some requests end their accounts. */
+/** Creates a user for each request, because some requests end their accounts. */
 async function newUser(): Promise<string> {
   const [user] = await app.sql<{ id: string }>('insert into basalt.users default values returning id')
   if (user === undefined) throw new Error('no user was made')

@@ -4,7 +4,7 @@ import { sendRequest } from '../../../test/send-request.ts'
 import { createTestApp, userToken } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 
-test('a disconnected client › has its request cancelled, without a failure in the log', async () => {
+test('disconnected client › has its request cancelled, without a failure in the log', async () => {
   await using app = await createTestApp({
     setup: `create view long_nap as select 'rested' as state from pg_sleep(60)`,
     config: { 'database.max_conns': '4' },

@@ -103,7 +103,7 @@ const publicRoutes = new Set([
 
 /** Routes that complete a sign-in. Only a token whose second factor is due opens them. */
 const secondFactorRoutes = /^\/api\/auth\/mfa\/(\w+\/(challenge|verify))$/
-/** Routes that are open to a user and to a token whose second factor is due. */
+/** Routes for a user and for a token whose second factor is due. */
 const eitherRoutes = /^\/api\/auth\/mfa\/factors$/
 
 /** Routes that return more to signed-in callers. An invalid token is rejected. */
@@ -219,7 +219,7 @@ describe('public route', () => {
   })
 })
 
-/** Routes for data and accounts. They are guarded against the same callers. */
+/** Lists the routes for data and accounts, which are guarded against the same callers. */
 const guardedForUsers = () => [...guarded('data'), ...guarded('account')]
 
 describe('route for callers', () => {

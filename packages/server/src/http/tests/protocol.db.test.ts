@@ -106,7 +106,7 @@ describe('method without a handler', () => {
   })
 })
 
-describe('valid HTTP/1.1 is understood', () => {
+describe('valid HTTP/1.1', () => {
   test.each([
     ['HTTP/1.0', 'GET /health HTTP/1.0\r\n\r\n'],
     ['a host without a name', 'GET /health HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
@@ -121,12 +121,12 @@ describe('valid HTTP/1.1 is understood', () => {
       'an upgrade that is not offered',
       'GET /health HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n',
     ],
-  ])('%s', async (_what, text) => {
+  ])('accepts %s', async (_what, text) => {
     const response = await exchangeRaw(app.url, text)
     expect([response.status, response.body]).toEqual([200, '{"status":"ok","database":"ok"}'])
   })
 
-  test('a body announced by 100-continue', async () => {
+  test('accepts a body announced by 100-continue', async () => {
     const { socket, write, ended } = openRaw(app.url)
     const body = '{"password":"wrong"}'
     write(
@@ -154,7 +154,7 @@ describe('valid HTTP/1.1 is understood', () => {
       413,
     ],
     ['for no route', '/api/nothing', 20, '', 404],
-  ])('a body announced by 100-continue %s gets no 100', async (_what, path, length, header, status) => {
+  ])('sends no 100 for an announced body %s', async (_what, path, length, header, status) => {
     const { write, ended } = openRaw(app.url)
     write(announce(path, length, typeof header === 'string' ? header : header()))
     const { text } = await ended
@@ -162,7 +162,7 @@ describe('valid HTTP/1.1 is understood', () => {
     expect(text).toMatch(/\r\nconnection: close\r\n/i)
   })
 
-  test('a body announced by 100-continue gets one 100, and the connection stays open', async () => {
+  test('sends one 100 for an announced body, and keeps the connection open', async () => {
     const { socket, write, ended } = openRaw(app.url)
     const body = '{"body":"announced"}'
     write(announce('/api/collections/note', body.length, `Authorization: Bearer ${token}\r\n`))
@@ -174,7 +174,7 @@ describe('valid HTTP/1.1 is understood', () => {
     expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201', 'HTTP/1.1 200'])
   })
 
-  test('a body in chunks', async () => {
+  test('accepts a body in chunks', async () => {
     const response = await exchangeRaw(
       app.url,
       `POST /api/collections/note HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
@@ -184,7 +184,7 @@ describe('valid HTTP/1.1 is understood', () => {
     expect([response.status, JSON.parse(response.body).body]).toEqual([201, 'töx'])
   })
 
-  test('pipelined requests, with responses in order', async () => {
+  test('accepts pipelined requests, and responds in order', async () => {
     const { write, ended } = openRaw(app.url)
     write(
       'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',

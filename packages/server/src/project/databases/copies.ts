@@ -120,8 +120,8 @@ export class DatabaseInUse extends OperatorError {
 
 /**
  * Ends sessions for as long as the copy waits for them. Sessions that begin meanwhile wait for its lock on the
- * database; one that was quicker than the lock is ended in the next round. It runs in another database, because
- * its own session would block the copy.
+ * database; an earlier one is ended in the next round. It runs in another database, because its own session
+ * would block the copy.
  */
 async function endSessions(
   config: ProjectSections,

@@ -22,7 +22,7 @@ const fileName = /^\d{14}_[a-z0-9][a-z0-9_-]*\.sql$/
 /**
  * Reads the migrations.
  *
- * @throws OperatorError that names a file with an invalid name, or one that cannot run as it declares
+ * @throws OperatorError that names a file with an invalid name or unsuitable directives
  */
 export function readMigrationFiles(folder: string): MigrationFile[] {
   return listNames(folder).map((name) => {

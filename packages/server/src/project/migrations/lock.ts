@@ -7,12 +7,12 @@ import { inTransaction, type Queryable, queryableOn } from '../../database/syste
 const migrationLock = String(0x6261_736c_0002n) // "basl", 2
 
 /**
- * Poll interval of the lock. A transaction that waited inside PostgreSQL would hold a snapshot, on which
- * `create index concurrently` of the migrating node would wait in turn.
+ * Poll interval of the lock. A transaction that waited inside PostgreSQL would hold a snapshot. `create index
+ * concurrently` of the migrating node would wait for it in turn.
  */
 const pollMs = 100
 
-/** Runs the work in a transaction that holds the lock, which works behind a transaction pooler, too. */
+/** Runs the work in a transaction that holds the lock. That works behind a transaction pooler, too. */
 export async function inMigrationTransaction<Result>(
   connection: Connection,
   work: (transaction: Queryable) => Promise<Result>,
@@ -29,7 +29,7 @@ export async function inMigrationTransaction<Result>(
   }
 }
 
-/** Runs the work on a session that holds the lock, for statements that cannot be in a transaction. */
+/** Runs the work on a session with the lock, for statements that cannot be in a transaction. */
 export async function withMigrationLock<Result>(
   connection: Connection,
   work: (session: Queryable) => Promise<Result>,

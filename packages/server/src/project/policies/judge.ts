@@ -42,7 +42,7 @@ function itemsOf(body: unknown): readonly unknown[] | undefined {
 }
 
 /**
- * Pairs each expected row with an actual one that contains its fields. Unpaired rows on either side are
+ * Finds an actual row for each expected one, which contains its fields. Unpaired rows on either side are
  * differences.
  */
 function compareRows(expected: readonly unknown[], actual: readonly unknown[]) {

@@ -8,7 +8,7 @@ const ownIndexes = sql.literal('idx\\_basalt\\_%')
 const isMember = (catalog: string, oid: Sql): Sql =>
   sql`exists (select from member where classid = ${sql.literal(catalog)}::regclass and objid = ${oid})`
 
-/** Relations of the operator's schemas: `c`, with its name as `relation`. */
+/** Builds the relations of the operator's schemas: `c`, with its name as `relation`. */
 const relations = (kinds: Sql): Sql => sql`
   (select c.*, format('%I.%I', n.nspname, c.relname) as relation
    from pg_class c join own_schema n on n.oid = c.relnamespace

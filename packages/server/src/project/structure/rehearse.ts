@@ -122,7 +122,7 @@ export async function rehearseHere(
 /**
  * Reads the result of the script.
  *
- * @throws AppError where it has removed objects that the server itself needs
+ * @throws AppError if it has removed objects that the server itself needs
  */
 async function readResult(transaction: Queryable, scope: CatalogScope) {
   try {

@@ -108,8 +108,8 @@ function describeOpening(
 const relationKinds: readonly string[] = ['table', 'view', 'materialized view']
 
 /**
- * Lists removed objects. It omits parts of relations that are removed as a whole, and grants and comments,
- * which are removed with their object.
+ * Lists removed objects. It omits parts of removed relations, and grants and comments, which are removed with
+ * their object.
  */
 function listRemovals(changes: readonly SchemaChange[]): Warning[] {
   const removed = changes.filter(

@@ -182,7 +182,7 @@ alter table a rename to z;`,
     expect((await basalt('migrate', 'check', '--interrupt')).stdout).toContain('line 2 drops a,')
   })
 
-  test('names every relation whose meaning changes, and the comment that keeps it', async () => {
+  test('names every relation whose meaning changes, and the comment to keep it', async () => {
     await database.sql(`
       create table person (id int primary key);
       create table book (id int primary key, writer int, author int references person, owner_id int references person);
@@ -326,7 +326,7 @@ describe('basalt db diff', () => {
     })
   })
 
-  test('names every object that differs, and fails on kinds that it does not compare', async () => {
+  test('names every different object, and fails on kinds that it does not compare', async () => {
     await database.sql(`
       create type colour as enum ('red', 'blue');
       create table c (id int generated always as identity, hue colour default 'red', unique (hue));
@@ -387,7 +387,7 @@ describe('basalt db dump', () => {
 describe('basalt db seed and reset', () => {
   const marked = ['--project-development', 'true']
 
-  test('reject a database that is not marked for development, and an address that other machines reach', async () => {
+  test('reject a database without the mark for development, and an address that other machines reach', async () => {
     for (const command of ['seed', 'reset']) {
       for (const flags of [[], [...marked, '--server-public-base-url', 'https://app.example']]) {
         expect(await basalt('db', command, ...flags)).toEqual({

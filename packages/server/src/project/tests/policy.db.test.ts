@@ -264,7 +264,7 @@ describe('basalt policy test', () => {
 })
 
 describe('basalt policy scaffold', () => {
-  test('writes cases that pass for a table whose rows have an owner, once', async () => {
+  test('writes passing cases for a table whose rows have an owner, once', async () => {
     await basalt('migrate', 'up')
     await database.sql(`create policy gone on note for delete using (owner_id = basalt.user_id());
       create table "odd name" (id uuid primary key, kind text not null, at date not null, more jsonb not null)`)

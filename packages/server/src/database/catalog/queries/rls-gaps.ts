@@ -8,9 +8,9 @@ const isInvokers = sql`exists (
 )`
 
 /**
- * Builds the query that finds, for each relation, the first one without row-level security through which its
- * rows are read. That is the relation itself, or one that a view with the rights of its caller reads. A view
- * with the rights of its owner is one itself.
+ * Builds the query of the first relation without row-level security among the sources of each relation's rows.
+ * That is the relation itself, or one that a view with the rights of its caller reads. A view with the rights
+ * of its owner is one itself.
  */
 export function rlsGapsQuery(schemas: readonly string[]): Sql {
   return sql`

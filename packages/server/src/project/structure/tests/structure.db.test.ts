@@ -341,7 +341,7 @@ describe('structure › plan', () => {
     expect(await exists('note')).toBe(false)
   })
 
-  test('warns of a table that is open to callers, and of a view that bypasses policies', async () => {
+  test('warns of a table without policies, and of a view that bypasses policies', async () => {
     await app.sql('alter default privileges grant select on tables to basalt_authenticated')
     const columns = [{ name: 'id', type: 'int', isPrimaryKey: true }]
     expect(
@@ -393,7 +393,7 @@ describe('structure › plan', () => {
     await strict.sql('alter default privileges revoke select on tables from basalt_authenticated')
   })
 
-  test('warns of rows that row-level security hides, and of rows that a policy admits', async () => {
+  test('warns of rows that row-level security hides, or a policy admits', async () => {
     await app.sql('grant select on step to basalt_authenticated')
     expect(
       messages(await planChange({ kind: 'set_row_level_security', name: 'step', isEnabled: true })),
@@ -435,7 +435,7 @@ describe('structure › plan', () => {
     expect(await exists('open_todo')).toBe(true)
   })
 
-  test('rejects a script that hides statements behind a setting, and runs none of it', async () => {
+  test('rejects a script that hides statements by a setting, and runs none of it', async () => {
     const hidden = `set standard_conforming_strings = off; select 'x\\''; commit; create table escaped (a int); --'`
     const planned = await plan({ sql: hidden })
     expect([planned.status, planned.json.isRehearsed]).toEqual([200, false])
@@ -459,7 +459,7 @@ describe('structure › plan', () => {
     ])
   })
 
-  test('rejects a script that removes objects that the server needs', async () => {
+  test('rejects a script that removes objects of the server', async () => {
     const answer = await plan({ sql: 'drop schema basalt cascade' })
     expect([answer.status, envelope(answer)]).toEqual([
       400,
