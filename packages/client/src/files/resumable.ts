@@ -41,7 +41,7 @@ export interface ResumableOptions {
   readonly fingerprint?: string | undefined
 }
 
-/** Size of the first part. PartUpload start small, so that progress is visible, and double while one takes less than a second. */
+/** Size of the first part. Parts start small, so that progress is visible, and double while one takes less than a second. */
 const minPartBytes = 256 * 1024
 const maxPartBytes = 8 * 1024 * 1024
 /** Time limit of the last part, after which the server creates the object. */

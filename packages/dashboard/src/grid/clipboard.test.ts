@@ -11,7 +11,7 @@ const cells = [
   ['3', `it's "q"\nand \\ more`],
 ]
 
-describe('grid › clipboard', () => {
+describe('dashboard › grid › clipboard', () => {
   test('reads back the cells that it writes', () => {
     const shown = cells.map((row) => row.map((cell) => cell ?? ''))
     expect(parseTabs(formatTabs(cells))).toEqual(shown)

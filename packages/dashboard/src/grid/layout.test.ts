@@ -9,7 +9,7 @@ const pinned = pinnedOffsets(columns)
 const starts = columnStarts(columns, pinned)
 const view = { top: 0, left: 0, height: 560, width: 1000 }
 
-describe('grid › layout', () => {
+describe('dashboard › grid › layout', () => {
   it('places columns after the pinned ones', () => {
     expect(pinned).toEqual({ offsets: [gutterWidth, gutterWidth + 100], width: gutterWidth + 200 })
     expect([starts[0], starts[1], starts.at(-1)]).toEqual([264, 364, 264 + 1998 * 100])

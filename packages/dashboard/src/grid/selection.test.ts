@@ -5,7 +5,7 @@ const extent = { rows: 100, columns: 5, page: 20 }
 const press = (key: string, { shift = false, mod = false } = {}) => ({ key, shift, mod })
 const at = (row: number, column: number) => selectCell({ row, column })
 
-describe('grid › selection', () => {
+describe('dashboard › grid › selection', () => {
   test.each([
     ['ArrowDown', {}, [11, 2]],
     ['ArrowUp', {}, [9, 2]],

@@ -7,7 +7,7 @@ insert into "50%41/a&b" values ('x%2F1/y', 'A'), ('other', '%41 & more');
 `
 const table = encodeURIComponent('50%41/a&b')
 
-journeys('addresses', () => {
+journeys('dashboard › URLs', () => {
   let dashboard: Dashboard
   beforeAll(async () => {
     dashboard = await openDashboard({ setup })

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Dashboard, journeys, openDashboard } from '../tests/journey.ts'
 
-journeys('dashboard frame', () => {
+journeys('dashboard › frame', () => {
   let dashboard: Dashboard
   beforeAll(async () => {
     dashboard = await openDashboard()

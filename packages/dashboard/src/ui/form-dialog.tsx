@@ -36,7 +36,7 @@ export function FormDialog({
 }: FormDialogProps) {
   const form = useId()
   const [isChanged, setChanged] = useState(false)
-  const { close, question } = useDiscardConfirmation(isChanged, onClose)
+  const { close, confirmation } = useDiscardConfirmation(isChanged, onClose)
   return (
     <>
       <Dialog
@@ -58,7 +58,7 @@ export function FormDialog({
           {error !== null && <Failure error={error} />}
         </Form>
       </Dialog>
-      {question}
+      {confirmation}
     </>
   )
 }

@@ -5,11 +5,11 @@ import { ConfirmDialog } from './confirm-dialog.tsx'
 export function useDiscardConfirmation(
   isChanged: boolean,
   onClose: () => void,
-): { readonly close: () => void; readonly question: ReactNode } {
+): { readonly close: () => void; readonly confirmation: ReactNode } {
   const [isLeaving, setLeaving] = useState(false)
   return {
     close: () => (isChanged ? setLeaving(true) : onClose()),
-    question: isLeaving && (
+    confirmation: isLeaving && (
       <ConfirmDialog
         title="Discard your input?"
         action="Discard"

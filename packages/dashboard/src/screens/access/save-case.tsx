@@ -28,7 +28,7 @@ export function SaveCase({ request, explanation: { table, action, rows } }: Prop
   return (
     <>
       <p>
-        The case has the row, what it refers to and what the policies read of the caller.{' '}
+        The test contains the row, its referenced rows, and the rows that the policies read for the caller.{' '}
         <code>basalt policy test</code> runs the test on an empty database with the migrations of the project.
         The file contains the values of the row, so review it before you commit it.
       </p>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compareValues } from './diff.ts'
 
-describe('audit › values of a row', () => {
+describe('dashboard › audit › values of a row', () => {
   test('compares JSON values, changed columns first', () => {
     const old_values = { id: 1, tags: ['a'], title: 'x', note: null }
     expect(compareValues({ old_values, new_values: { ...old_values, title: 'y', note: 'null' } })).toEqual([

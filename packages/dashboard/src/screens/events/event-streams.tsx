@@ -25,7 +25,7 @@ export function Streams({ event: { streams, table, userId } }: { readonly event:
       <p>
         <Link href={previewLink({ tables: table, as: userId ?? 'admin' })}>Preview</Link> evaluates again what
         a subscriber would receive.
-        {nodes.length > 0 && <> {countOf(totalOf(nodes), 'stream')} of the table open now.</>}
+        {nodes.length > 0 && <> Open streams of the table: {totalOf(nodes)}.</>}
       </p>
     </>
   )

@@ -24,7 +24,7 @@ export function HomeScreen() {
             {!isAuthRequired && (
               <Notice tone="danger">
                 Authentication is off, so every client can do everything. Set <code>auth.enabled</code> to
-                enable it on.
+                enable it.
               </Notice>
             )}
             <Section title="Server">

@@ -66,7 +66,7 @@ export function JobsScreen() {
         />
         <FilterField label="Type" value={type} onChange={(text) => set({ type: text })} />
         {stats.data !== undefined && stats.data.oldestQueuedAgeSec > 0 && (
-          <span>Due for {formatDuration(stats.data.oldestQueuedAgeSec * 1000)} at most</span>
+          <span>Oldest due job: {formatDuration(stats.data.oldestQueuedAgeSec * 1000)}</span>
         )}
       </Toolbar>
       <LoadedRows list={list}>

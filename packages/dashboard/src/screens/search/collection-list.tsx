@@ -57,7 +57,7 @@ export function CollectionList() {
             />
             {count > items.length && (
               <p>
-                {formatNumber(items.length)} of {formatNumber(count)}: search for the others.
+                Showing {formatNumber(items.length)} of {formatNumber(count)}. Search to find the others.
               </p>
             )}
           </>

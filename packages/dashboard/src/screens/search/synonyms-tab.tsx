@@ -91,7 +91,7 @@ export function SynonymsTab({ table, groups }: SynonymsTabProps) {
           action="Delete group"
           onConfirm={() => change.run({ table, before: dialog.group, after: undefined })}
         >
-          {dialog.group.terms.join(', ')} no longer find each other.
+          A search for one of {dialog.group.terms.join(', ')} no longer finds the others.
         </ConfirmDialog>
       )}
     </>

@@ -15,13 +15,13 @@ const result = {
   ],
 }
 
-test('SQL export › CSV › quotes values that need it, and distinguishes an empty text from NULL', () => {
+test('dashboard › SQL › export › CSV › quotes values that need it, and distinguishes an empty text from NULL', () => {
   expect(exportCsv(result, false)).toBe(
     'id,"a ""b""",id,on\r\n9007199254740993,=1+1,"{""x"":1.10}",t\r\n-1,"line\nbreak, ""quoted""","{""cut",\r\n,"",NaN,f\r\n',
   )
 })
 
-test('SQL export › CSV for spreadsheets › escapes formulas and keeps numbers', () => {
+test('dashboard › SQL › export › CSV for spreadsheets › escapes formulas and keeps numbers', () => {
   const csv = exportCsv(result, true)
   expect(csv).toContain("9007199254740993,'=1+1,")
   expect(csv).toContain('\r\n-1,')
@@ -35,7 +35,7 @@ test('SQL export › CSV for spreadsheets › escapes formulas and keeps numbers
   )
 })
 
-test('SQL export › JSON › keeps all digits, and columns with equal names', () => {
+test('dashboard › SQL › export › JSON › keeps all digits, and columns with equal names', () => {
   expect(exportJson(result)).toBe(`[
   {"id": 9007199254740993, "a \\"b\\"": "=1+1", "id 2": {"x":1.10}, "on": true},
   {"id": -1, "a \\"b\\"": "line\\nbreak, \\"quoted\\"", "id 2": "{\\"cut", "on": null},

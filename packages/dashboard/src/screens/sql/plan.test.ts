@@ -14,7 +14,7 @@ const scan = {
   Filter: '(a = 1)',
 }
 
-test('readPlan › reads time per node, rows of all loops, and warnings', () => {
+test('dashboard › SQL › readPlan › reads time per node, rows of all loops, and warnings', () => {
   const sort = {
     'Node Type': 'Sort',
     'Total Cost': 100,
@@ -58,7 +58,7 @@ test('readPlan › reads time per node, rows of all loops, and warnings', () => 
   })
 })
 
-test('readPlan › uses shares of the cost if the plan was not run', () => {
+test('dashboard › SQL › readPlan › uses shares of the cost if the plan was not run', () => {
   const { 'Actual Rows': _rows, 'Actual Total Time': _time, ...estimated } = scan
   const plan = readPlan([{ Plan: { 'Node Type': 'Limit', 'Total Cost': 100, Plans: [estimated] } }])
   expect(plan).toMatchObject({

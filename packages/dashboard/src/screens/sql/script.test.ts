@@ -6,6 +6,6 @@ test.each([
   ['select $2, $1', 2],
   ['select \'$3\', "$4", a$5, $q$ $6 $q$ -- $7\n/* $8 */', 0],
   ["select 'it''s $9' || $1", 1],
-])('lastParameter › of %s is %s', (text, last) => {
+])('dashboard › SQL › lastParameter › of %s is %s', (text, last) => {
   expect(lastParameter(text)).toBe(last)
 })

@@ -131,7 +131,7 @@ export function SqlScreen() {
           <Options settings={settings} />
         </div>
         <p className={styles.muted}>
-          Run takes the selection, or the statement at the cursor (Ctrl or ⌘ and Enter).
+          Run executes the selection, or the statement at the cursor (Ctrl or ⌘ and Enter).
         </p>
         {shown === 'results' && isRunning && <Spinner label="Running" />}
         {shown === 'results' && run !== undefined && (

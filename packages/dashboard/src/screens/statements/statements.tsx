@@ -160,7 +160,7 @@ function Unavailable() {
   return (
     <>
       <Notice tone="warning">
-        PostgreSQL does not count statements: the extension pg_stat_statements is not installed.
+        Statement statistics are unavailable: the extension pg_stat_statements is not installed.
       </Notice>
       <p>As superuser:</p>
       <Code label="installation statements">{setUp}</Code>

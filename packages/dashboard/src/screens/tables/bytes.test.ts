@@ -3,7 +3,7 @@ import { decodeText, formatHex, isMarkup, parseHex, sniffPicture } from './bytes
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
 
-test('bytes › round-trip through their text', () => {
+test('dashboard › tables › bytes › round-trip through their text', () => {
   const bytes = new Uint8Array([0, 1, 127, 128, 255])
   expect([formatHex(bytes), parseHex('\\x00017f80ff')]).toEqual(['\\x00017f80ff', bytes])
 })
@@ -16,11 +16,11 @@ test.each([
   ['\\x0000001c6674797061766966', 'image/avif'],
   ['\\x00', undefined],
   [formatHex(new TextEncoder().encode(svg)), undefined],
-])('bytes › shows %s as %s', (hex, type) => {
+])('dashboard › tables › bytes › shows %s as %s', (hex, type) => {
   expect(sniffPicture(parseHex(hex))).toBe(type)
 })
 
-test('bytes › recognizes markup, which is shown without running it', () => {
+test('dashboard › tables › bytes › recognizes markup, which is shown without running it', () => {
   expect([isMarkup(svg), isMarkup(' <!DOCTYPE html>'), isMarkup('plain')]).toEqual([true, true, false])
   expect([
     decodeText(new TextEncoder().encode('ü')),

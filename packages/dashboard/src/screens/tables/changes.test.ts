@@ -16,7 +16,7 @@ const types = new Map([
 ])
 const row = (id: string) => ({ key: [id], version: '7', cells: [] })
 
-describe('staged changes', () => {
+describe('dashboard › tables › staged changes', () => {
   test('become operations, deletes first, with the version that was read', () => {
     let changes = changeCell(noChanges, row('1'), 'title', 'new', 'old')
     changes = changeCell(changes, row('1'), 'doc', '{"n": 12345678901234567890}', null)

@@ -82,7 +82,7 @@ export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialo
       </ul>
       {found.length > listed && (
         <p className={styles.hint}>
-          {formatNumber(listed)} of {formatNumber(found.length)}: search for the others.
+          Showing {formatNumber(listed)} of {formatNumber(found.length)}. Search to find the others.
         </p>
       )}
     </Dialog>

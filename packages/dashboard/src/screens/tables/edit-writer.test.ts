@@ -73,7 +73,7 @@ beforeEach(() => {
   present = new Map()
 })
 
-describe('edit writer', () => {
+describe('dashboard › tables › edit writer', () => {
   test('sends nothing without staged changes', async () => {
     await writer.apply()
     expect([requests, writes]).toEqual([[], 0])

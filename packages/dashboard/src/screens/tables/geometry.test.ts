@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { frameOf, shapesOf } from './geometry.ts'
 
-test('shapesOf › returns dots, lines and rings of GeoJSON', () => {
+test('dashboard › tables › shapesOf › returns dots, lines and rings of GeoJSON', () => {
   const collection = {
     type: 'GeometryCollection',
     geometries: [
@@ -43,11 +43,11 @@ test('shapesOf › returns dots, lines and rings of GeoJSON', () => {
 })
 
 test.each(['', '{', '1', '{"type":"Point"}', '{"type":"Point","coordinates":["a","b"]}', '{"type":"x"}'])(
-  'shapesOf › returns undefined for invalid GeoJSON: %s',
+  'dashboard › tables › shapesOf › returns undefined for invalid GeoJSON: %s',
   (text) => expect(shapesOf(text)).toBeUndefined(),
 )
 
-test('frameOf › returns a frame for no points and for one point', () => {
+test('dashboard › tables › frameOf › returns a frame for no points and for one point', () => {
   expect(frameOf([])).toEqual({ left: -180, bottom: -90, width: 360, height: 180 })
   expect(frameOf([{ kind: 'dot', points: [[5, 5]] }])).toEqual({
     left: 4.5,

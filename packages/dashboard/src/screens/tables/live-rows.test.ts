@@ -31,7 +31,7 @@ const readerOf = (table: readonly number[]) => (pageRequest: PageRequest) => {
 }
 const idsOf = (page: RowPage | undefined) => page?.rows.map(({ key }) => Number(key?.[0]))
 
-describe('live rows', () => {
+describe('dashboard › tables › live rows', () => {
   const pages = [pageOf([10, 20, 30], '30'), pageOf([40, 50, 60], '60')]
 
   test.each([

@@ -11,7 +11,7 @@ import {
   toggleSort,
 } from './names.ts'
 
-describe('column names in parameters', () => {
+describe('dashboard › tables › column names in parameters', () => {
   test.each([
     ['id', 'id'],
     ['A B', '"A B"'],
@@ -52,7 +52,7 @@ describe('column names in parameters', () => {
   })
 })
 
-describe('filters', () => {
+describe('dashboard › tables › filters', () => {
   test('quote values, and special characters of a pattern', () => {
     expect(formatCondition('a', '=', `it's \\`)).toBe(`a = 'it''s \\\\'`)
     expect(formatCondition('a', 'contains', '50%_')).toBe(`a ~* '%50\\\\%\\\\_%'`)
@@ -72,7 +72,7 @@ describe('filters', () => {
   })
 })
 
-test('idText › shows a composite id without its escapes, and a single value unchanged', () => {
+test('dashboard › tables › idText › shows a composite id without its escapes, and a single value unchanged', () => {
   const key = ['a/b', 'c,d', '5%']
   expect(idText(idOf(key), ['x', 'y', 'z'])).toBe('a/b, c,d, 5%')
   expect(idText(idOf(['5%25']), ['x'])).toBe('5%25')

@@ -5,7 +5,7 @@ import { remainderOf, withoutSent } from './remainder.ts'
 const columns = ['id', 'a', 'b']
 const row = (id: string, a = 'a', version = '1') => ({ key: [id], version, cells: [id, a, 'b'] })
 
-describe('changes staged during a write', () => {
+describe('dashboard › tables › changes staged during a write', () => {
   test('include everything that was not sent', () => {
     const sent = changeCell(noChanges, row('1'), 'a', 'x', 'a')
     const later = addRow(changeCell(sent, row('2'), 'b', 'y', 'b'), { a: 'new' })

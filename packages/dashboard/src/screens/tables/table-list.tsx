@@ -50,7 +50,8 @@ export function TableList({ current }: { readonly current: string | undefined })
             )}
             {(tables.data?.count ?? 0) > rows.length && (
               <p className={styles.hint}>
-                {formatNumber(rows.length)} of {formatNumber(tables.data?.count ?? 0)}: search for the others.
+                Showing {formatNumber(rows.length)} of {formatNumber(tables.data?.count ?? 0)}. Search to find
+                the others.
               </p>
             )}
           </>

@@ -5,7 +5,7 @@ const names = Array.from({ length: 1600 }, (_, index) => `column_${index}`)
 const write = (change: Parameters<typeof writeView>[1], search = new URLSearchParams()) =>
   writeView(search, change, names)
 
-describe('tables › view in the URL', () => {
+describe('dashboard › tables › view in the URL', () => {
   it.each([
     ['some', names.slice(0, 3)],
     ['all but one', names.slice(1)],

@@ -70,7 +70,7 @@ function OpenValue({
   // The length of the text as it was read decides. Another editor would lose the cursor position.
   const [isLong] = useState(text.length > textAreaCharacters)
   const [isChanged, setChanged] = useState(false)
-  const { close, question } = useDiscardConfirmation(isChanged, onClose)
+  const { close, confirmation } = useDiscardConfirmation(isChanged, onClose)
   const fault = isChanged ? faultOf(column, text) : undefined
   const change = (next: string) => {
     setText(next)
@@ -126,7 +126,7 @@ function OpenValue({
           {fault !== undefined && <p role="alert">{fault}</p>}
         </>
       )}
-      {question}
+      {confirmation}
     </Dialog>
   )
 }

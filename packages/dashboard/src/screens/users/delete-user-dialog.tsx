@@ -53,7 +53,7 @@ function Consequences({ preview }: { readonly preview: DeletionPreview }) {
     <>
       {blockedBy.length > 0 && (
         <Notice tone="danger">
-          Rows of {blockedBy.join(', ')} keep the user: remove them first, or change the foreign key.
+          Rows of {blockedBy.join(', ')} prevent the deletion. Remove them first, or change the foreign key.
         </Notice>
       )}
       <p>This cannot be undone. These rows are deleted or changed as well:</p>

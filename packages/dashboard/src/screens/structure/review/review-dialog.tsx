@@ -50,7 +50,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
     else void plan.refetch()
   }
   const isBusy = plan.isFetching || apply.isPending
-  const { close, question } = useDiscardConfirmation(edited !== undefined, onClose)
+  const { close, confirmation } = useDiscardConfirmation(edited !== undefined, onClose)
   return (
     <Dialog
       title={request.title}
@@ -103,7 +103,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
           isCode
         />
       )}
-      {question}
+      {confirmation}
     </Dialog>
   )
 }

@@ -102,7 +102,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
         >
           <p>
             Signed-in users: {relation.callers.authenticated.join(', ') || 'none'}. Without a token:{' '}
-            {relation.callers.anonymous.join(', ') || 'none'}. Policies decide about the rows.
+            {relation.callers.anonymous.join(', ') || 'none'}. Policies control access to rows.
           </p>
         </Section>
       </div>
