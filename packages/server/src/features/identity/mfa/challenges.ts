@@ -85,7 +85,7 @@ export async function findLatestChallenge(
     limit 1`)
 }
 
-/** Consumes the challenge. Of several concurrent calls one succeeds. */
+/** Consumes the challenge. One of several concurrent calls succeeds. */
 export async function consumeChallenge(database: Queryable, id: string): Promise<boolean> {
   const used = await database.count(sql`
     update basalt.mfa_challenges set used_at = now() where id = ${id} and used_at is null and expires_at > now()`)
@@ -111,7 +111,7 @@ export async function setCode(database: Queryable, id: string, codeHash: Buffer)
   return set > 0
 }
 
-/** Consumes the challenge by its code. Of several concurrent calls one succeeds. */
+/** Consumes the challenge by its code. One of several concurrent calls succeeds. */
 export async function consumeCode(
   database: Queryable,
   id: string,

@@ -57,7 +57,7 @@ export async function isEnrollmentWaiting(
   return found > 0
 }
 
-/** Consumes the enrolment that has this challenge. Of several concurrent calls one succeeds. */
+/** Consumes the enrolment that has this challenge. One of several concurrent calls succeeds. */
 export async function consumeEnrollment(
   database: Queryable,
   userId: string,
@@ -111,7 +111,7 @@ export async function findChallengeState(
   return row.is_used ? 'used' : 'live'
 }
 
-/** Consumes the challenge. Of several concurrent calls one succeeds. */
+/** Consumes the challenge. One of several concurrent calls succeeds. */
 export async function consumeChallenge(
   database: Queryable,
   use: ChallengeUse,

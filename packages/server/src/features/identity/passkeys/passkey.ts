@@ -86,7 +86,7 @@ export async function lockPasskey(
     for update of p`)
 }
 
-/** Adds a passkey. Returns undefined when any user has its credential id. Of several concurrent calls one succeeds. */
+/** Adds a passkey. Returns undefined when any user has its credential id. One of several concurrent calls succeeds. */
 export async function insertPasskey(
   database: Queryable,
   userId: string,

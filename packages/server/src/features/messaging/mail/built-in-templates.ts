@@ -1,6 +1,6 @@
 import type { TemplateSource } from './parse-template.ts'
 
-/** A template of Basalt itself; a custom one of the same key takes its place. */
+/** Built-in template. A custom one of the same key replaces it. */
 export interface BuiltInTemplate extends TemplateSource {
   readonly variables: readonly string[]
 }
@@ -9,7 +9,7 @@ interface Wording {
   readonly subject: string
   readonly title: string
   readonly lead: string
-  /** Words of the button, or a code. */
+  /** Label of the button, or a code. */
   readonly action: { readonly button: string } | 'code'
   readonly note: string
 }

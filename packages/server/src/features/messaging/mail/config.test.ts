@@ -15,7 +15,7 @@ test.each<[Record<string, string>]>([
   [{ ...smtp, 'email.smtp.username': 'shop', 'email.smtp.password': 'secret' }],
   [{ 'email.backend': 'smtp', 'email.smtp.host': 'localhost' }],
   [{ 'email.backend': 'webhook', 'email.webhook.url': 'https://mail.example.com/send' }],
-])('mail can be sent with %j', (settings) => {
+])('mail configuration › accepts %j', (settings) => {
   expect(testConfig(settings).email).toBeDefined()
 })
 
@@ -37,6 +37,6 @@ test.each<[Record<string, string>, string]>([
     { ...smtp, 'email.from': 'Shop <shop@intranet>' },
     'email.from (flag --email-from): "shop@intranet" is no address mail can come from; with email.backend = "smtp" it must be one, such as Shop <no-reply@example.com>',
   ],
-])('mail cannot be sent with %j', (settings, fault) => {
+])('mail configuration › rejects %j', (settings, fault) => {
   expect(() => testConfig(settings)).toThrow(fault)
 })

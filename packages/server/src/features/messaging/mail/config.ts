@@ -14,9 +14,9 @@ import { isEmailAddress } from '../../../lib/email-address.ts'
 import { parseSender } from '../../../lib/mail-sender.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** `email`: what sends mail. */
+/** Keys of `email`, for sending mail. */
 export const emailConfig = Type.Object({
-  backend: choice('log', ['log', 'smtp', 'webhook'], 'What sends mail.'),
+  backend: choice('log', ['log', 'smtp', 'webhook'], 'Backend that sends mail.'),
   from: text('Basalt <no-reply@localhost>', 'Sender of mail.', {
     pattern: '^[^\\r\\n]*[^\\s@]+@[^\\s@]+$',
     expects: 'an address such as Shop <no-reply@example.com>',
@@ -25,41 +25,41 @@ export const emailConfig = Type.Object({
   webhook: Type.Object({
     url: webAddress('Address that the webhook backend posts mail to.'),
     secret: signingSecret(
-      'Key that signs what the webhook backend posts, as Standard Webhooks do: any text, or whsec_ and base64.',
+      "Key that signs the webhook backend's requests, as in Standard Webhooks: any text, or whsec_ and base64.",
     ),
-    timeout: integer(10, 'Seconds the webhook has to answer.', 1, 120),
+    timeout: integer(10, 'Seconds within which the webhook must respond.', 1, 120),
   }),
   smtp: Type.Object({
     host: plain('Mail server.'),
     port: integer(587, 'Port of the mail server.', 1, 65_535),
-    username: plain('User name at the mail server. Empty: no sign-in.'),
+    username: plain('User name at the mail server. Empty means no sign-in.'),
     password: secret('Password at the mail server.'),
     security: choice(
       'starttls',
       ['starttls', 'tls', 'none'],
-      'starttls: refuse servers without it; tls: from the first byte (port 465); none: only for a server nearby.',
+      'starttls rejects servers without it. tls encrypts from the first byte (port 465). none is only for a server nearby.',
     ),
-    max_connections: integer(5, 'Connections to the mail server, per node.', 1, 100),
+    max_connections: integer(5, 'Maximum number of connections to the mail server, per node.', 1, 100),
   }),
   policy: Type.Object({
     senders: choice(
       'users',
       ['users', 'keys', 'none'],
-      'Who may send mail by `/api/email/send`: signed-in users and programs; API keys alone; or none. Programs need the action `email:send`, which only an administrator grants.',
+      'Senders allowed by `/api/email/send`: signed-in users and programs, API keys only, or none. Programs need the action `email:send`, which only an administrator grants.',
     ),
-    allowed_from_addresses: list([], 'Senders that `from` may name beside that of `email.from`.', {
+    allowed_from_addresses: list([], 'Senders that `from` may name in addition to that of `email.from`.', {
       pattern: '^[^\\s@<>]+@[^\\s@<>]+$',
       expects: 'a list of addresses such as orders@example.com',
     }),
-    max_recipients_per_request: integer(50, 'Recipients of one request.', 1, 1000),
+    max_recipients_per_request: integer(50, 'Maximum number of recipients of one request.', 1, 1000),
     send_rate_limit_per_key: integer(
       100,
-      'Mails of one user in the window, by all sessions, API keys and tokens together; of programs that act for no user, by app.',
+      'Mails of one user in the window, over all sessions, API keys and tokens. Programs that act for no user are counted by app.',
       1,
       10_000_000,
     ),
-    send_rate_limit_window: integer(3600, 'Seconds of the window.', 1, 31_536_000),
-    retention_days: integer(30, 'Days that the log of these mails is kept.', 1, 3650),
+    send_rate_limit_window: integer(3600, 'Length of the window in seconds.', 1, 31_536_000),
+    retention_days: integer(30, 'Days for which the log of these mails is kept.', 1, 3650),
   }),
 })
 
@@ -87,7 +87,10 @@ function emailBackendNeedsItsKeys({ email }: Sections): RuleViolation[] {
   ]
 }
 
-/** Mail from nowhere is refused or taken for spam; a server on this machine is there to try things out. */
+/**
+ * Requires a real sender address with SMTP, because mail from an invalid one is refused or treated as spam. A
+ * server on a loopback address is exempt, since it is for experiments.
+ */
 function emailNeedsSender({ email }: Sections): RuleViolation | undefined {
   const { address } = parseSender(email.from)
   if (email.backend !== 'smtp' || isLoopback(email.smtp.host) || isEmailAddress(address)) return undefined

@@ -17,7 +17,7 @@ export interface MailBackendDeps {
   readonly clock: Clock
 }
 
-/** The backend that `email.backend` names. */
+/** Creates the backend that `email.backend` names. */
 export function createMailBackend(deps: MailBackendDeps): MailBackend {
   const backend = backends[deps.config.backend](deps)
   const inFlight = new WorkInFlight()

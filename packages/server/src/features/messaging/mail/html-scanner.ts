@@ -1,19 +1,22 @@
-/** Position of a placeholder in HTML, which decides how its value is written. */
-export interface HtmlPlace {
-  /** `markup`: inside a tag but no value, or in a script or style sheet, where no escaping makes a value safe. */
+/** Position of a placeholder in HTML, which decides how its value is escaped. */
+export interface HtmlPosition {
+  /**
+   * Kind of position. `markup` is inside a tag but not in a value, or in a script or style sheet, where no
+   * escaping makes a value safe.
+   */
   readonly kind: 'text' | 'quoted' | 'unquoted' | 'markup'
-  /** Name of the attribute in lower case; empty outside a value. */
+  /** Name of the attribute in lower case. Empty outside a value. */
   readonly attribute: string
-  /** True if only blanks and other placeholders come before it in the value. */
+  /** True if only blanks and other placeholders precede it in the value. */
   readonly isStart: boolean
 }
 
-/** Follows HTML through pieces of text with placeholders between them. */
+/** Scanner of HTML in pieces of text with placeholders between them. */
 export interface HtmlScanner {
   read(text: string): void
-  /** Returns the position of a placeholder that follows the text read so far; reading continues behind it. */
-  place(): HtmlPlace
-  /** Start and end tags so far. */
+  /** Returns the position of a placeholder that follows the text read so far. Reading continues after it. */
+  position(): HtmlPosition
+  /** Number of start and end tags so far. */
   readonly tags: number
 }
 
@@ -36,14 +39,17 @@ type State =
 const blank = /[\t\n\f\r ]/
 const letter = /[a-zA-Z]/
 
-/** The tokenizer of HTML §13.2.5, as far as it matters for where a value may stand. One step per character. */
+/**
+ * Creates a scanner with the states of the tokenizer of HTML §13.2.5 that decide where a value may occur. It
+ * makes one step per character.
+ */
 export function createHtmlScanner(): HtmlScanner {
   let state: State = 'text'
   let tags = 0
-  /** The last start tag, whose content may be raw. */
+  /** Name of the last start tag, whose content may be raw. */
   let tag = ''
   let attribute = ''
-  /** The last few characters of a comment or of raw text, in which its end is looked for. */
+  /** Last characters of a comment or of raw text, which are compared with its end. */
   let tail = ''
 
   function openTag(name: string): State {
@@ -71,13 +77,13 @@ export function createHtmlScanner(): HtmlScanner {
       tail = '/'
       return c === '>' ? 'text' : 'declaration'
     },
-    // Only what follows `<!` can be a comment: the tail holds the first two characters.
+    // Only the characters right after `<!` can start a comment. The tail holds the first two.
     declaration(c) {
       tail = (tail + c).slice(0, 2)
       if (tail === '--') return 'comment'
       return c === '>' ? 'text' : 'declaration'
     },
-    // `<!-->` and `<!--->` are whole comments, which the two dashes left in the tail see to.
+    // `<!-->` and `<!--->` are whole comments, because two dashes stay in the tail.
     comment(c) {
       tail = (tail + c).slice(-4)
       return tail.endsWith('-->') || tail.endsWith('--!>') ? 'text' : 'comment'
@@ -138,9 +144,9 @@ export function createHtmlScanner(): HtmlScanner {
         isStart = isOpened || (isStart && state === before && blank.test(character))
       }
     },
-    place() {
+    position() {
       if (state === 'before-value') {
-        // What follows without quotes is the rest of the same value.
+        // Characters without quotes after it belong to the same value.
         state = 'unquoted'
         isStart = true
       }

@@ -31,7 +31,7 @@ export interface MailDeps {
   readonly log: Logger
 }
 
-/** Mail: its templates, backends and administration, and mail of users. */
+/** Makes the feature of mail: its templates, backends and administration, and mail of users. */
 export function mail(deps: MailDeps): Feature {
   const { config, database, queue, backend } = deps
   queue.define(
@@ -44,7 +44,7 @@ export function mail(deps: MailDeps): Feature {
     name: 'mail',
     routes(app) {
       void app.register(async (scope: HttpServer) => {
-        // Too large is a 400 here, unlike elsewhere.
+        // A body that is too large gets 400 here, unlike elsewhere.
         scope.setErrorHandler((error, _request, reply) => {
           const isTooLarge = codeOf(error) === 'FST_ERR_CTP_BODY_TOO_LARGE'
           return reply.send(

@@ -20,7 +20,7 @@ const message: MailMessage = {
   text: 'Go https://shop.example/auth/verify?token=t0ken\n123456',
 }
 
-test('in development the log shows the mail with its links and codes', async () => {
+test('mail log backend › logs the mail with its links and codes in development', async () => {
   expect(JSON.parse(await logged(message, true))).toEqual({
     level: 30,
     msg: `mail, not sent: email.backend is log\n\n${message.text}\n`,
@@ -29,7 +29,7 @@ test('in development the log shows the mail with its links and codes', async () 
   })
 })
 
-test('elsewhere it shows neither links nor codes', async () => {
+test('mail log backend › logs neither links nor codes elsewhere', async () => {
   expect(JSON.parse(await logged(message, false))).toEqual({
     level: 30,
     msg: 'mail, not sent: email.backend is log',
@@ -43,6 +43,6 @@ test.each([
   ['shop://reset/abc', '[redacted]'],
   ['Token AbCdEfGhIjKlMnOpQrStUvWxYz0123', 'Token [redacted]'],
   ['Order 17 of 2026 from Llanfairpwllgwyngyll', 'Order 17 of [redacted] from Llanfairpwllgwyngyll'],
-])('the subject %j becomes %j', async (subject, expected) => {
+])('mail log backend › redacts the subject %j to %j', async (subject, expected) => {
   expect(JSON.parse(await logged({ ...message, subject }, false)).subject).toBe(expected)
 })

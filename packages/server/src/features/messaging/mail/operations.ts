@@ -34,7 +34,7 @@ export interface MailDeps {
   readonly log: Logger
 }
 
-/** Room for the largest template with every character escaped. */
+/** Maximum size of a body, enough for the largest template with every character escaped. */
 export const bodyLimit = 2 * 1024 * 1024
 
 const common = { guard: 'admin', permission: 'owner', tag: 'mail' } as const
@@ -49,7 +49,7 @@ const source = {
     missing('subjectTemplate'),
     checkedByHandler(
       { format: 'template', maxLength: subjectLimit },
-      Type.String({ minLength: 1, description: 'One line with placeholders written `{{.Name}}`.' }),
+      Type.String({ minLength: 1, description: 'One line with placeholders such as `{{.Name}}`.' }),
     ),
   ),
   htmlTemplate: refusedWith(
@@ -58,14 +58,14 @@ const source = {
       { format: 'template', maxLength: htmlLimit },
       Type.String({
         minLength: 1,
-        description: 'HTML with placeholders in text and in values of attributes.',
+        description: 'HTML with placeholders in text and in attribute values.',
       }),
     ),
   ),
 }
 
 export const variables = Type.Optional(
-  Type.Record(Type.String(), Type.String(), { description: 'Values by the name of the placeholder.' }),
+  Type.Record(Type.String(), Type.String(), { description: 'Values by placeholder name.' }),
 )
 
 const list = operation({
@@ -74,7 +74,7 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List email templates',
-  description: 'Templates of the system and custom ones, without their HTML.',
+  description: 'System and custom templates, without their HTML.',
   success: ok(listOf(MailTemplateSummary)),
   async handle({ database }: MailDeps) {
     const items = await listTemplates(database)
@@ -87,14 +87,14 @@ const get = operation({
   id: 'mail.getTemplate',
   method: 'GET',
   path: item,
-  summary: 'Get the template in force',
-  description: 'The custom template, or the built-in one where there is none or it is disabled.',
+  summary: 'Get the current template',
+  description: 'Returns the custom template, or the built-in one if the custom one is missing or disabled.',
   params,
   success: ok(MailTemplate),
   handle: async ({ database }: MailDeps, { params }) => await getTemplate(database, params.key),
 })
 
-const put = operation({
+const replace = operation({
   ...common,
   id: 'mail.putTemplate',
   method: 'PUT',
@@ -107,7 +107,7 @@ const put = operation({
     replaces: Type.Optional(
       nullable(Type.Object({ subjectTemplate: Type.String(), htmlTemplate: Type.String() }), {
         description:
-          'Texts that were read; null: the built-in template, or none. The response is 409 where others are in force.',
+          'Texts that the template must have, as read before. null means that only the built-in template, or none, may exist. Otherwise the response is 409.',
       }),
     ),
   }),
@@ -124,7 +124,7 @@ const put = operation({
       await recordAudit(transaction, entry)
       return stored
     })
-    templates.forget(key)
+    templates.invalidate(key)
     const warnings = unknownVariables(key, variables)
     return { ...template, ...(warnings.length === 0 ? {} : { warnings }) }
   },
@@ -145,7 +145,7 @@ const patch = operation({
       const action = enabled ? 'mail.enable_template' : 'mail.disable_template'
       await recordAudit(transaction, { actor: 'admin', action, target: key, origin })
     })
-    templates.forget(key)
+    templates.invalidate(key)
     return { templateKey: key, enabled }
   },
 })
@@ -156,7 +156,7 @@ const remove = operation({
   method: 'DELETE',
   path: item,
   summary: 'Delete a custom template',
-  description: 'The built-in template of the key, if there is one, is in force again.',
+  description: 'The built-in template of the key, if there is one, applies again.',
   params,
   success: noContent,
   async handle({ database, templates }: MailDeps, { params: { key }, origin }) {
@@ -165,7 +165,7 @@ const remove = operation({
       const action = 'mail.delete_template'
       await recordAudit(transaction, { actor: 'admin', action, target: key, origin })
     })
-    templates.forget(key)
+    templates.invalidate(key)
   },
 })
 
@@ -174,7 +174,7 @@ const preview = operation({
   id: 'mail.previewTemplate',
   method: 'POST',
   path: `${item}/preview`,
-  summary: 'Fill in a template without saving it',
+  summary: 'Preview a template without saving it',
   params,
   body: Type.Object({ ...source, variables }),
   bodyLimit,
@@ -182,7 +182,7 @@ const preview = operation({
   handle: (_deps: MailDeps, { body }) => renderTemplate(parseTemplate(body), body.variables ?? {}),
 })
 
-/** Ample for trying out templates and for notices; a stolen token is no mail cannon. */
+/** Limit of administrators, ample for testing templates and for notices. It bounds the damage of a stolen token. */
 const sendLimit: AttemptLimit = { name: 'mail.send', attempts: 1000, windowSeconds: 3600 }
 
 const send = operation({
@@ -190,14 +190,14 @@ const send = operation({
   id: 'mail.send',
   method: 'POST',
   path: '/api/admin/email/send',
-  summary: 'Send a mail made from a template',
+  summary: 'Send a mail from a template',
   body: Type.Object({
     templateKey,
     to: refusedWith(
       missing('to'),
       checkedByHandler(
         { format: 'email' },
-        Type.String({ minLength: 1, description: 'One address without a name.' }),
+        Type.String({ minLength: 1, description: 'Recipient, one address without a name.' }),
       ),
     ),
     variables,
@@ -214,7 +214,7 @@ const send = operation({
     const mail = renderTemplate(parseTemplate(template), variables)
     requireAllowed(await throttle.attempt(sendLimit, 'admin'), mailErrors.mailLimitReached())
     const id = randomUUID()
-    // Before the mail: what was sent must not go unrecorded.
+    // The audit row is written before the mail is sent, so that no sent mail goes unrecorded.
     const detail = { to, id }
     await recordAudit(database, { actor: 'admin', action: 'mail.send', target: key, detail, origin })
     try {
@@ -228,10 +228,13 @@ const send = operation({
   },
 })
 
-/** Templates of mail, and sending by administrators. */
-export const mailOperations = [list, get, put, patch, remove, preview, send]
+/** Operations of administrators on mail templates, and on sending. */
+export const mailOperations = [list, get, replace, patch, remove, preview, send]
 
-/** Returns warnings: the system gives its mail certain variables, and with others a template is never used. */
+/**
+ * Returns warnings about unknown variables. The system provides certain variables for its mail, and a
+ * template with others is never used.
+ */
 function unknownVariables(key: string, used: readonly string[]): string[] {
   const known = builtInTemplates.get(key)?.variables
   if (known === undefined) return []

@@ -1,22 +1,25 @@
 import { mailErrors } from './errors.ts'
-import { createHtmlScanner, type HtmlPlace } from './html-scanner.ts'
+import { createHtmlScanner, type HtmlPosition } from './html-scanner.ts'
 
-/** Limits of a template, in characters. */
+/** Maximum length of a subject in characters. */
 export const subjectLimit = 1000
 export const htmlLimit = 256_000
-/** Limit of a text part that was not made from HTML. */
+/** Maximum length of a text part that was not made from HTML. */
 export const textLimit = htmlLimit
 
-/** Turning HTML into text takes the square of the depth of its tags; a large newsletter has about 5,000. */
+/**
+ * Maximum number of tags. Converting HTML to text takes the square of their depth. A large newsletter has
+ * about 5,000.
+ */
 const tagLimit = 10_000
 
-/** Template as it was written. */
+/** Unparsed template. */
 export interface TemplateSource {
   readonly subjectTemplate: string
   readonly htmlTemplate: string
 }
 
-/** Ready to be filled in. */
+/** Parsed template. */
 export interface Template {
   readonly subject: readonly (string | Placeholder)[]
   readonly html: readonly (string | HtmlPlaceholder)[]
@@ -29,26 +32,26 @@ export interface Placeholder {
 }
 
 export interface HtmlPlaceholder extends Placeholder {
-  readonly place: HtmlPlace
+  readonly position: HtmlPosition
 }
 
-/** @throws AppError template_too_large, template_parse_error */
+/** Parses a template. @throws AppError template_too_large, template_parse_error */
 export function parseTemplate({ subjectTemplate, htmlTemplate }: TemplateSource): Template {
   requireLength('subject', subjectTemplate, subjectLimit)
   requireLength('html', htmlTemplate, htmlLimit)
   const subject = split('subject', subjectTemplate)
-  const html = placePlaceholders(split('html', htmlTemplate))
+  const html = positionPlaceholders(split('html', htmlTemplate))
   const names = [...subject, ...html].flatMap((part) => (typeof part === 'string' ? [] : [part.name]))
   return { subject, html, variables: [...new Set(names)] }
 }
 
-/** Makes sure that HTML without placeholders can be turned into text. @throws AppError template_too_large */
+/** Rejects HTML without placeholders that is too large to convert to text. @throws AppError template_too_large */
 export function requireHtmlSize(html: string): void {
   requireLength('html', html, htmlLimit)
   requireTags(countTags(html))
 }
 
-/** Returns whether HTML is small enough to be turned into text. */
+/** Returns whether HTML is small enough to convert to text. */
 export function isConvertible(html: string): boolean {
   return html.length <= htmlLimit && countTags(html) <= tagLimit
 }
@@ -59,17 +62,17 @@ function countTags(html: string): number {
   return scanner.tags
 }
 
-/** @throws AppError template_too_large */
+/** Rejects a part that is too long. @throws AppError template_too_large */
 export function requireLength(part: string, text: string, limit: number): void {
   if (text.length <= limit) return
-  // What a person counts as one character may be two units of the text.
+  // One visible character may be two code units of the text.
   if (text.length <= 2 * limit && [...text].length <= limit) return
   throw mailErrors.templateTooLarge(`${part} exceeds ${limit} characters`)
 }
 
 const placeholder = /\{\{[ \t\r\n]*\.([\p{L}_][\p{L}\p{N}_]*)[ \t\r\n]*\}\}/uy
 
-/** One pass: each placeholder is matched where it begins, and the first that is none ends it. */
+/** Splits a text in one pass. Each placeholder is matched where it begins, and the first malformed one is an error. */
 function split(part: string, text: string): (string | Placeholder)[] {
   if (!text.isWellFormed() || text.includes('\0')) {
     throw mailErrors.templateParseError(`${part}: not valid Unicode text`)
@@ -93,23 +96,23 @@ function split(part: string, text: string): (string | Placeholder)[] {
   return parts
 }
 
-function placePlaceholders(parts: readonly (string | Placeholder)[]): (string | HtmlPlaceholder)[] {
+function positionPlaceholders(parts: readonly (string | Placeholder)[]): (string | HtmlPlaceholder)[] {
   const scanner = createHtmlScanner()
-  const placed = parts.map((part) => {
+  const positioned = parts.map((part) => {
     if (typeof part === 'string') {
       scanner.read(part)
       return part
     }
-    const place = scanner.place()
-    if (place.kind === 'markup' || /^on/.test(place.attribute)) {
+    const position = scanner.position()
+    if (position.kind === 'markup' || /^on/.test(position.attribute)) {
       throw mailErrors.templateParseError(
         `html: {{.${part.name}}} may stand in text or in the value of an attribute, not in a tag, a script or a style sheet`,
       )
     }
-    return { ...part, place }
+    return { ...part, position }
   })
   requireTags(scanner.tags)
-  return placed
+  return positioned
 }
 
 function requireTags(tags: number): void {

@@ -4,7 +4,7 @@ import { isConvertible } from './parse-template.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Nothing a person reads is nested deeper; the conversion calls itself for each level. */
+/** Maximum depth of nesting. Readable HTML is not nested deeper, and the conversion calls itself for each level. */
 const deepest = 200
 
 const options: HtmlToTextOptions = {
@@ -20,18 +20,18 @@ const options: HtmlToTextOptions = {
 
 let convert: ((html: string) => string) | undefined
 
-/** The text part of a mail: what the HTML says, with the addresses of links behind their words. */
+/** Returns the text part of a mail: the text of the HTML, with the addresses of links after their words. */
 export function toPlainText(html: string): string {
   convert ??= loadConverter()
   return convert(html)
 }
 
-/** Of mail that anyone may have written: what is too large to be converted loses its tags alone. */
+/** Returns the text of mail from an untrusted sender. HTML that is too large to convert only loses its tags. */
 export function textOfHtml(html: string): string {
   return isConvertible(html) ? toPlainText(html) : html.replace(/<[^<>]*>/g, ' ')
 }
 
-/** Read with the first mail. */
+/** Loads the converter with the first mail. */
 function loadConverter(): (html: string) => string {
   const { compile }: typeof import('html-to-text') = require('html-to-text')
   return compile(options)

@@ -14,7 +14,7 @@ function html(htmlTemplate: string, variables: Variables = {}): string {
   return render('s', htmlTemplate, variables).html
 }
 
-/** Kind and message of the refusal. */
+/** Returns kind and message of the error. */
 function refusal(work: () => unknown): [string, string] | undefined {
   try {
     work()
@@ -25,8 +25,8 @@ function refusal(work: () => unknown): [string, string] | undefined {
   return undefined
 }
 
-describe('placeholders', () => {
-  test('are filled in wherever they stand', () => {
+describe('mail template placeholders', () => {
+  test('are filled in at every position', () => {
     expect(
       render(
         '{{.A}}, {{ .B }}{{.A}}',
@@ -45,14 +45,14 @@ describe('placeholders', () => {
     expect(variables).toEqual(['B', 'A', 'C'])
   })
 
-  test('are not looked for in values', () => {
+  test('are not filled in within values', () => {
     expect(render('{{.A}}', '{{.A}}', { A: '{{.B}}', B: 'no' })).toMatchObject({
       subject: '{{.B}}',
       html: '{{.B}}',
     })
   })
 
-  test('leave other braces alone', () => {
+  test('leave other braces unchanged', () => {
     const css = '<style>@media print{a{color:red}}</style>{ } }} {x} {'
     expect(html(css)).toBe(css)
   })
@@ -105,7 +105,7 @@ describe('placeholders', () => {
   })
 })
 
-describe('the subject', () => {
+describe('mail template subject', () => {
   test('is plain text in one line', () => {
     const { subject } = render(' {{.A}}:\r\n {{.B}} ', 'x', {
       A: '<b>Tom & "Jerry"</b>',
@@ -126,16 +126,16 @@ describe('the subject', () => {
   })
 })
 
-describe('values in HTML', () => {
+describe('mail template values in HTML', () => {
   const hostile = `<script>alert("1")</script> & 'x' \`=\t{{.A}}`
 
-  test('are text', () => {
+  test('are escaped as text', () => {
     expect(html('<p>{{.A}}</p>', { A: `<b> & "x" 'y'` })).toBe(
       '<p>&lt;b&gt; &amp; &#34;x&#34; &#39;y&#39;</p>',
     )
   })
 
-  test('of links arrive intact', () => {
+  test('keep links intact', () => {
     const link = 'https://x.example/auth/verify?token=a%20b+c&next=%2F%3Fq%3D1#ü'
     const { html, text } = render('s', '<a class="b" href="{{.A}}">Go</a>', { A: link })
     expect(readHtml(html).elements).toEqual([{ name: 'a', attributes: { class: 'b', href: link } }])
@@ -179,15 +179,15 @@ describe('values in HTML', () => {
     )
     const expected = structureOf(readHtml(html(template, { A: 'x' })))
     fc.assert(
-      fc.property(value, (given) => {
-        const reading = readHtml(html(template, { A: given }))
+      fc.property(value, (input) => {
+        const reading = readHtml(html(template, { A: input }))
         expect(structureOf(reading)).toEqual(expected)
         const harmless = readHtml(html(template, { A: 'x' }))
         reading.elements.forEach(({ attributes }, index) => {
           const before = Object.entries(harmless.elements[index]?.attributes ?? {})
           for (const [name, written] of before) {
             if (/x/.test(written) && name !== 'id') {
-              expect(attributes[name]).toBe(written.replaceAll('x', () => given))
+              expect(attributes[name]).toBe(written.replaceAll('x', () => input))
             }
           }
         })
@@ -209,7 +209,7 @@ describe('values in HTML', () => {
     '<a onclick="go({{.A}})">',
     '<a ONCLICK="go({{.A}})">',
     '<!doctype {{.A}}>',
-  ])('may not stand in %s', (template) => {
+  ])('are rejected in %s', (template) => {
     expect(refusal(() => parseTemplate({ subjectTemplate: 's', htmlTemplate: template }))).toEqual([
       'template_parse_error',
       'template parse error: html: {{.A}} may stand in text or in the value of an attribute, not in a tag, a script or a style sheet',
@@ -245,20 +245,20 @@ describe('values in HTML', () => {
     },
   )
 
-  test('that are empty need quotes, lest they swallow what follows', () => {
+  test('need quotes when they are empty, because they would otherwise capture the next attribute', () => {
     expect(refusal(() => html('<a title={{.A}} id=x>', { A: '' }))).toEqual([
       'template_render_error',
       'template render error: {{.A}} is empty: put quotes around it',
     ])
   })
 
-  test('lose what HTML cannot carry', () => {
+  test('lose characters that HTML cannot carry', () => {
     expect(html('{{.A}}', { A: 'a\0b\u001bc\ud800d\u0085e\tf\n' })).toBe('abc\ufffdde\tf\n')
   })
 })
 
-describe('the text part', () => {
-  test('says what the HTML says', () => {
+describe('mail text part', () => {
+  test('has the text of the HTML', () => {
     const { text } = render(
       's',
       `<html><head><title>no</title><style>p{}</style></head><body>
@@ -273,7 +273,7 @@ describe('the text part', () => {
   })
 })
 
-describe('limits', () => {
+describe('mail template limits', () => {
   const tooLarge = (problem: string) => ['template_too_large', `template exceeds size limit: ${problem}`]
   const parse = (subjectTemplate: string, htmlTemplate: string) =>
     parseTemplate({ subjectTemplate, htmlTemplate })
@@ -288,7 +288,7 @@ describe('limits', () => {
     )
   })
 
-  test('hold for tags and for what becomes of a template', () => {
+  test('apply to tags and to the rendered template', () => {
     expect(refusal(() => parse('x', '<br>'.repeat(10_001)))).toEqual(tooLarge('html exceeds 10000 tags'))
     expect(refusal(() => render('{{.A}}{{.A}}', 'x', { A: 'x'.repeat(501) }))).toEqual([
       'template_render_error',
@@ -300,7 +300,7 @@ describe('limits', () => {
     ])
   })
 
-  test.each(['\0', '\ud800'])('keep out %j, which the database cannot store', (text) => {
+  test.each(['\0', '\ud800'])('reject %j, which the database cannot store', (text) => {
     expect(refusal(() => parse(text, 'x'))).toEqual([
       'template_parse_error',
       'template parse error: subject: not valid Unicode text',
@@ -308,7 +308,7 @@ describe('limits', () => {
     expect(refusal(() => parse('x', text))?.[1]).toBe('template parse error: html: not valid Unicode text')
   })
 
-  /** Whatever takes the square of this many characters does not end before the test does. */
+  /** Parsing that takes the square of this many characters would not end before the test does. */
   test.each([
     '{',
     '{{',
@@ -332,17 +332,17 @@ describe('limits', () => {
     '&amp',
     ' ',
     '\n',
-  ])('keep a template of many %j quick', (piece) => {
+  ])('keep a template of many %j fast', (piece) => {
     const htmlTemplate = piece.repeat(256_000 / piece.length)
     refusal(() => html(htmlTemplate, { A: 'x' }))
-    // The most tags of this kind that are let through.
+    // The maximum number of accepted tags of this kind.
     const tags = Math.max(1, piece.split('<').length - 1)
     refusal(() => html(piece.repeat(Math.floor(10_000 / tags)), { A: 'x' }))
     refusal(() => html(`${'<b>'.repeat(5000)}${piece.repeat(Math.floor(5000 / tags))}`, { A: 'x' }))
   })
 })
 
-describe('built-in templates', () => {
+describe('built-in mail templates', () => {
   const values = {
     AppName: 'Tom & <Jerry>',
     ActionURL: 'https://x.example/auth/verify?a=1&token=abc',
@@ -360,19 +360,16 @@ describe('built-in templates', () => {
     ])
   })
 
-  test.each([...builtInTemplates])(
-    '%s needs no more than its variables and says them all',
-    (_key, template) => {
-      expect([...parseTemplate(template).variables].sort()).toEqual([...template.variables].sort())
-      const mail = render(template.subjectTemplate, template.htmlTemplate, values)
-      const secret = template.variables.includes('Code') ? values.Code : values.ActionURL
-      expect(mail.subject).toContain('Tom & <Jerry>')
-      // A subject shows on locked screens.
-      expect(mail.subject).not.toContain(secret)
-      expect(mail.text).toContain('Tom & <Jerry>')
-      expect(mail.text.split(/\s/)).toContain(secret)
-    },
-  )
+  test.each([...builtInTemplates])('%s needs exactly its variables and shows them all', (_key, template) => {
+    expect([...parseTemplate(template).variables].sort()).toEqual([...template.variables].sort())
+    const mail = render(template.subjectTemplate, template.htmlTemplate, values)
+    const secret = template.variables.includes('Code') ? values.Code : values.ActionURL
+    expect(mail.subject).toContain('Tom & <Jerry>')
+    // A subject shows on locked screens.
+    expect(mail.subject).not.toContain(secret)
+    expect(mail.text).toContain('Tom & <Jerry>')
+    expect(mail.text.split(/\s/)).toContain(secret)
+  })
 
   test.each([...builtInTemplates])('%s fetches nothing and can be read aloud', (_key, template) => {
     const { elements } = readHtml(html(template.htmlTemplate, values))

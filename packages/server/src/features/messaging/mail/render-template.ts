@@ -2,10 +2,10 @@ import { mailErrors } from './errors.ts'
 import { type HtmlPlaceholder, subjectLimit, type Template } from './parse-template.ts'
 import { toPlainText } from './plain-text.ts'
 
-/** Values by the name of the placeholder. */
+/** Values by placeholder name. */
 export type Variables = Readonly<Record<string, string>>
 
-/** A mail without its recipient. */
+/** Mail without its recipient. */
 export interface RenderedMail {
   readonly subject: string
   readonly html: string
@@ -13,10 +13,13 @@ export interface RenderedMail {
   readonly text: string
 }
 
-/** A few placeholders could multiply a long value beyond what a mail server takes. */
+/**
+ * Maximum length of a rendered part. A few placeholders could multiply a long value beyond the limits of a
+ * mail server.
+ */
 const renderedLimit = 1_000_000
 
-/** @throws AppError template_render_error */
+/** Renders a template. @throws AppError template_render_error */
 export function renderTemplate(template: Template, variables: Variables): RenderedMail {
   const subject = fill('subject', template.subject, subjectLimit, ({ name }) =>
     plainLine(requireValue(variables, name)),
@@ -49,7 +52,7 @@ function requireValue(variables: Variables, name: string): string {
   return value
 }
 
-/** A header is one line. */
+/** Returns the text in one line, as a header needs it. */
 function plainLine(text: string): string {
   return text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
@@ -59,13 +62,13 @@ function printable(text: string): string {
   return text.toWellFormed().replace(/[^\P{Cc}\t\n\r]/gu, '')
 }
 
-function escapeValue({ name, place }: HtmlPlaceholder, value: string): string {
-  if (place.isStart && isActiveLink(place.attribute, value)) {
+function escapeValue({ name, position }: HtmlPlaceholder, value: string): string {
+  if (position.isStart && isActiveLink(position.attribute, value)) {
     throw mailErrors.templateRenderError(`the value of {{.${name}}} is no address to link to`)
   }
-  if (place.kind !== 'unquoted') return escapeCharacters(value, /[&<>"']/g)
-  // Without quotes an empty value would take the next attribute for its own.
-  if (place.isStart && value === '') {
+  if (position.kind !== 'unquoted') return escapeCharacters(value, /[&<>"']/g)
+  // Without quotes, an empty value would capture the next attribute.
+  if (position.isStart && value === '') {
     throw mailErrors.templateRenderError(`{{.${name}}} is empty: put quotes around it`)
   }
   return escapeCharacters(value, /[&<>"'`=\s]/g)
@@ -79,7 +82,7 @@ function escapeCharacters(value: string, unsafe: RegExp): string {
 
 const linkAttributes = new Set(['href', 'xlink:href', 'src', 'action', 'formaction', 'background', 'poster'])
 
-/** Returns whether following the value would run something: readers ignore blanks and control characters in the scheme. */
+/** Returns whether following the value would run code. Readers ignore blanks and control characters in the scheme. */
 function isActiveLink(attribute: string, value: string): boolean {
   if (!linkAttributes.has(attribute)) return false
   const bare = value.replace(/[\p{Cc}\p{Z}]/gu, '')

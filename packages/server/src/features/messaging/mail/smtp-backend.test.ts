@@ -42,7 +42,7 @@ function emailConfig(port: number, overrides: Record<string, string> = {}): Emai
   }).email
 }
 
-/** Sends to this port as the server would. */
+/** Creates a backend for this port, as the server would. */
 function backendFor(port: number, overrides: Record<string, string> = {}): MailBackend {
   const config = emailConfig(port, overrides)
   const backend = createMailBackend({ config, isDevelopment: false, log: pino({ level: 'silent' }), clock })
@@ -50,7 +50,7 @@ function backendFor(port: number, overrides: Record<string, string> = {}): MailB
   return backend
 }
 
-/** The same, less patient. */
+/** Creates the same backend with shorter time limits. */
 function hastyBackendFor(
   port: number,
   limits: SmtpLimits,
@@ -68,7 +68,7 @@ async function open(options: MailServerOptions = {}): Promise<MailServer> {
 
 const credentials = { 'email.smtp.username': 'shop', 'email.smtp.password': 'sécret' }
 
-/** What sending ended with. */
+/** Returns the error of a send. */
 async function failureOf(sending: Promise<void>): Promise<unknown> {
   return await sending.then(
     () => 'sent',
@@ -89,8 +89,8 @@ async function expectRefused(sending: Promise<void>, reason: RegExp): Promise<vo
   expect((failure as Error).message).toMatch(reason)
 }
 
-describe('a mail', () => {
-  test('arrives as it was written', async () => {
+describe('SMTP backend › a mail', () => {
+  test('arrives unchanged', async () => {
     const server = await open()
     const backend = backendFor(server.port, { 'email.from': 'Müller, Söhne <büro@müller.example>' })
     await backend.send(
@@ -131,10 +131,10 @@ describe('a mail', () => {
     expect(mail?.content.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
   })
 
-  test('is from another sender and has replies go elsewhere where it says so', async () => {
+  test('has another sender and another address of replies on request', async () => {
     const server = await open()
-    const given = { from: 'Orders <orders@example.com>', replyTo: 'support@in.example.com' }
-    await backendFor(server.port).send({ ...message, ...given }, { id: 'a1' })
+    const addresses = { from: 'Orders <orders@example.com>', replyTo: 'support@in.example.com' }
+    await backendFor(server.port).send({ ...message, ...addresses }, { id: 'a1' })
     const [received] = server.mails
     expect(received?.from).toBe('orders@example.com')
     expect(received?.raw).toContain('From: Orders <orders@example.com>')
@@ -165,14 +165,14 @@ describe('a mail', () => {
     expect(new Set(ids).size).toBe(5)
   })
 
-  test('reaches the mailbox it is for, and no other', async () => {
+  test('reaches exactly its mailbox', async () => {
     const server = await open()
     const backend = backendFor(server.port)
     const expected = [
       [`o'x"\\;--@example.com`, `"o'x\\"\\\\;--"@example.com`, false],
       ['"a.b"@example.com', '"a.b"@example.com', false],
       ['(a):[b];c@example.com', '"(a):[b];c"@example.com', false],
-      // In ASCII on the wire, as the flag shows; the server shows it for people.
+      // It is ASCII in transit, as the flag shows. The server displays it decoded.
       ['alice@bücher.example', 'alice@bücher.example', false],
       ['jürgen@bücher.example', 'jürgen@bücher.example', true],
       ['jürgen@xn--bcher-kva.example', 'jürgen@bücher.example', true],
@@ -185,7 +185,7 @@ describe('a mail', () => {
     expect(server.mails.map(({ content }) => content.to?.length)).toEqual(expected.map(() => 1))
   })
 
-  test('to what is no single address is refused without asking the server', async () => {
+  test('to an invalid address is rejected without a request to the server', async () => {
     const server = await open()
     const backend = backendFor(server.port)
     const strange = [
@@ -200,7 +200,7 @@ describe('a mail', () => {
     expect(server.connections.opened).toBe(0)
   })
 
-  test('holds whatever its parts hold, and nothing else', async () => {
+  test('has exactly the content of its parts', async () => {
     const server = await open()
     const backend = backendFor(server.port)
     const hostile = fc.constantFrom(
@@ -232,7 +232,7 @@ describe('a mail', () => {
         expect(mail?.to).toEqual(['alice@example.com'])
         expect(mail?.content).toMatchObject({ to: [{ name: '', address: 'alice@example.com' }] })
         expect(mail?.content.headers.map(({ key }) => key)).not.toContain('bcc')
-        const lines = (given = '') => given.replace(/\r\n?/g, '\n').trimEnd()
+        const lines = (text = '') => text.replace(/\r\n?/g, '\n').trimEnd()
         expect(lines(mail?.content.text)).toBe(lines(`t${body}`))
         expect(lines(mail?.content.html)).toBe(lines(`h${html}`))
       }),
@@ -241,13 +241,13 @@ describe('a mail', () => {
   })
 })
 
-describe('encryption', () => {
-  const ways: [string, MailServerOptions][] = [
+describe('SMTP backend › encryption', () => {
+  const securities: [string, MailServerOptions][] = [
     ['starttls', {}],
     ['tls', { secure: true }],
   ]
 
-  test.each(ways)('by %s is used', async (security, options) => {
+  test.each(securities)('is used with %s', async (security, options) => {
     const server = await open(options)
     const { from, smtp } = emailConfig(server.port, { 'email.smtp.security': security })
     const backend = createSmtpBackend({ from, smtp, clock, trust: certificate })
@@ -256,8 +256,8 @@ describe('encryption', () => {
     expect(server.mails.map(({ isEncrypted }) => isEncrypted)).toEqual([true])
   })
 
-  test.each(ways)(
-    'by %s refuses a certificate that no trusted authority signed',
+  test.each(securities)(
+    'with %s rejects a certificate that no trusted authority signed',
     async (security, options) => {
       const server = await open(options)
       const backend = backendFor(server.port, { ...credentials, 'email.smtp.security': security })
@@ -266,14 +266,14 @@ describe('encryption', () => {
     },
   )
 
-  test('by starttls refuses a server that offers none', async () => {
+  test('with starttls rejects a server that does not offer it', async () => {
     const server = await open({ hideSTARTTLS: true, disabledCommands: ['STARTTLS'] })
     const backend = backendFor(server.port, { 'email.smtp.security': 'starttls' })
     await expectTemporary(backend.send(message), /STARTTLS/)
     expect(server.mails).toEqual([])
   })
 
-  test('by tls refuses a server that speaks none', async () => {
+  test('with tls rejects a server that does not speak it', async () => {
     const server = await open()
     const limits = { connectMs: 300, messageMs: 2000 }
     const backend = hastyBackendFor(server.port, limits, { 'email.smtp.security': 'tls' })
@@ -281,44 +281,44 @@ describe('encryption', () => {
     expect(server.mails).toEqual([])
   })
 
-  test('none leaves an offer alone', async () => {
+  test('with none ignores an offer', async () => {
     const server = await open()
     await backendFor(server.port).send(message)
     expect(server.mails.map(({ isEncrypted }) => isEncrypted)).toEqual([false])
   })
 })
 
-describe('sign-in', () => {
+describe('SMTP backend › sign-in', () => {
   const onAuth: MailServerOptions['onAuth'] = ({ username, password }, _session, done) =>
     username === 'shop' && password === 'sécret' ? done(null, { user: username }) : done(new Error('who?'))
 
-  test('is made with the credentials', async () => {
+  test('uses the credentials', async () => {
     const server = await open({ authOptional: false, allowInsecureAuth: true, onAuth })
     await backendFor(server.port, credentials).send(message)
     expect(server.mails.map(({ user }) => user)).toEqual(['shop'])
   })
 
-  test('that fails is the fault of the configuration, not of the mail', async () => {
+  test('failure is a fault of the configuration, not of the mail', async () => {
     const server = await open({ authOptional: false, allowInsecureAuth: true, onAuth })
     const backend = backendFor(server.port, { ...credentials, 'email.smtp.password': 'wrong' })
     await expectTemporary(backend.send(message), /Invalid login: 535/)
     expect(server.mails).toEqual([])
   })
 
-  test('that the server asks for and the configuration lacks is so, too', async () => {
+  test('without required credentials is such a fault too', async () => {
     const server = await open({ authOptional: false, allowInsecureAuth: true, onAuth })
     await expectTemporary(backendFor(server.port).send(message), /530/)
     expect(server.mails).toEqual([])
   })
 
-  test('that the server does not offer is not left out', async () => {
+  test('that the server does not offer is not skipped', async () => {
     const server = await open({ disabledCommands: ['AUTH'] })
     await expectTemporary(backendFor(server.port, credentials).send(message), /Invalid login/)
     expect(server.mails).toEqual([])
   })
 })
 
-describe('an answer of the server', () => {
+describe('SMTP backend › a server response', () => {
   /** The recipient names the reply: `r550@example.com`. */
   const refusalFor = (address: string) => {
     const code = /^r(\d{3})@/.exec(address)?.[1]
@@ -334,7 +334,7 @@ describe('an answer of the server', () => {
     },
   }
 
-  test.each(Object.keys(steps))('to %s decides whether trying again makes sense', async (step) => {
+  test.each(Object.keys(steps))('to %s decides whether another attempt makes sense', async (step) => {
     const server = await open(steps[step])
     const backend = backendFor(server.port)
     const verdicts: Record<number, string> = {}
@@ -361,14 +361,14 @@ describe('an answer of the server', () => {
   test.each([
     [451, expectTemporary],
     [550, expectRefused],
-  ])('to MAIL FROM of %d does, too', async (code, expectFailure) => {
+  ])('of %d to MAIL FROM decides it too', async (code, expectFailure) => {
     const server = await open({
       onMailFrom: (_address, _session, done) => done(new Refusal(code, 'not you')),
     })
     await expectFailure(backendFor(server.port).send(message), new RegExp(`${code} not you`))
   })
 
-  test('to one mail says nothing of the next', async () => {
+  test('to one mail does not affect the next', async () => {
     const server = await open({
       onRcptTo: ({ address }, _session, done) =>
         done(address.startsWith('nobody') ? new Refusal(550, 'unknown') : undefined),
@@ -379,15 +379,15 @@ describe('an answer of the server', () => {
     expect(server.mails).toHaveLength(1)
   })
 
-  test('that a mail is too large for it is final', async () => {
+  test('that a mail is too large is final', async () => {
     const server = await open({ size: 1000, rejectOversized: true })
     const backend = backendFor(server.port)
     await expectRefused(backend.send({ ...message, text: 'x'.repeat(5000) }), /552/)
   })
 })
 
-describe('a server', () => {
-  /** Takes connections and treats them as given. */
+describe('SMTP backend › a server', () => {
+  /** Accepts connections and handles them with the given function. */
   async function openRaw(handle: (socket: Socket) => void): Promise<number> {
     const sockets = new Set<Socket>()
     const server: Server = createServer((socket) => {
@@ -405,7 +405,7 @@ describe('a server', () => {
     return address.port
   }
 
-  test('that is not there is a temporary failure', async () => {
+  test('that is unavailable is a temporary failure', async () => {
     const server = await openMailServer()
     await server[Symbol.asyncDispose]()
     await expectTemporary(backendFor(server.port).send(message), /ECONNREFUSED/)
@@ -416,25 +416,25 @@ describe('a server', () => {
     await expectTemporary(backendFor(port).send(message), /./)
   })
 
-  test('that never says a word is given up', async () => {
+  test('that never responds times out', async () => {
     const port = await openRaw(() => undefined)
     const backend = hastyBackendFor(port, { connectMs: 200, messageMs: 5000 })
     await expectTemporary(backend.send(message), /Greeting never received/)
   })
 
-  test('that trickles its answers is given up', async () => {
+  test('that trickles its responses times out', async () => {
     const timers = new Set<NodeJS.Timeout>()
     cleanUp.defer(() => timers.forEach(clearInterval))
     const port = await openRaw((socket) => {
       socket.write('220 hello\r\n')
-      // An answer that never ends, and never is silent for long.
+      // The response never ends and never pauses for long.
       socket.once('data', () => timers.add(setInterval(() => socket.write('250-more\r\n'), 20)))
     })
     const backend = hastyBackendFor(port, { connectMs: 2000, messageMs: 300 })
     await expectTemporary(backend.send(message), /took too long/)
   })
 
-  test('that does not answer a mail is abandoned, and the mail after it is sent', async () => {
+  test('that does not respond to a mail is abandoned, and the next mail is sent', async () => {
     const stalled = Promise.withResolvers<void>()
     const server = await open({
       judge: (mail) => (mail.content.subject === 'stall' ? stalled.promise : undefined),
@@ -450,7 +450,7 @@ describe('a server', () => {
     expect(server.mails).toHaveLength(2)
   })
 
-  test('that is lost before it answers is not given the mail twice by one attempt', async () => {
+  test('that is lost before it responds does not get the mail twice by one attempt', async () => {
     const server: MailServer = await open({ judge: () => server.drop() })
     await expectTemporary(backendFor(server.port).send(message), /./)
     await waitFor('the mail', () => server.mails.length > 0)
@@ -468,8 +468,8 @@ describe('a server', () => {
   })
 })
 
-describe('connections', () => {
-  test('are kept, and are no more than configured', async () => {
+describe('SMTP backend › connections', () => {
+  test('are kept, up to the configured maximum', async () => {
     const server = await open()
     const backend = backendFor(server.port, { 'email.smtp.max_connections': '3' })
     await Promise.all(Array.from({ length: 30 }, () => backend.send(message)))
@@ -478,7 +478,7 @@ describe('connections', () => {
     expect(server.connections.opened).toBeLessThanOrEqual(3)
   })
 
-  test('close once what is being sent has been', async () => {
+  test('close after mails in flight have been sent', async () => {
     const held = Promise.withResolvers<void>()
     const arrived = Promise.withResolvers<void>()
     const server = await open({

@@ -12,14 +12,14 @@ export interface SmtpSettings {
   readonly smtp: EmailConfig['smtp']
   readonly clock: Clock
   readonly limits?: SmtpLimits
-  /** Certificate (PEM) to trust instead of the public authorities; for tests. */
+  /** Certificate (PEM) to trust instead of the public authorities, for tests. */
   readonly trust?: string
 }
 
 export interface SmtpLimits {
-  /** Until the server has greeted and, where asked for, the connection is encrypted. */
+  /** Time until the server has greeted and, if required, the connection is encrypted. */
   readonly connectMs: number
-  /** For a mail as a whole, waiting for a free connection included. */
+  /** Time for a whole mail, including the wait for a free connection. */
   readonly messageMs: number
 }
 
@@ -27,11 +27,11 @@ const usualLimits: SmtpLimits = { connectMs: 10_000, messageMs: 30_000 }
 
 const require = createRequire(import.meta.url)
 
-/** Mail through a mail server, over a few connections that are kept. */
+/** Creates a backend that sends mail through a mail server, over a few persistent connections. */
 export function createSmtpBackend(settings: SmtpSettings): MailBackend {
   const { smtp, clock, limits = usualLimits, trust } = settings
   const sender = parseSender(settings.from)
-  // Only a server that sends by SMTP pays for the library.
+  // Only a server that sends by SMTP loads the library.
   const { createTransport }: typeof import('nodemailer') = require('nodemailer')
   const transport = createTransport({
     pool: true,
@@ -40,20 +40,21 @@ export function createSmtpBackend(settings: SmtpSettings): MailBackend {
     maxConnections: smtp.max_connections,
     ...encryption[smtp.security],
     tls: { minVersion: 'TLSv1.2', ...(trust === undefined ? {} : { ca: trust }) },
-    // With a user name a server that offers no sign-in is the wrong one: without this, mail would go out unsigned.
+    // With a user name, a server that offers no sign-in is the wrong one. Without this option, mail would be sent
+    // unauthenticated.
     ...(smtp.username === '' ? {} : { auth: { user: smtp.username, pass: smtp.password }, forceAuth: true }),
     connectionTimeout: limits.connectMs,
     dnsTimeout: limits.connectMs,
     socketTimeout: limits.messageMs,
     socketCloseTimeout: 1000,
-    // Trying again is up to the caller.
+    // The caller retries.
     maxRequeues: 1,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
   return {
-    async send({ to, subject, html, text, from: given, replyTo }, { id = randomUUID() } = {}) {
-      const from = given === undefined ? sender : parseSender(given)
+    async send({ to, subject, html, text, from: customSender, replyTo }, { id = randomUUID() } = {}) {
+      const from = customSender === undefined ? sender : parseSender(customSender)
       try {
         await transport.sendMail({
           from,
@@ -65,7 +66,7 @@ export function createSmtpBackend(settings: SmtpSettings): MailBackend {
           html,
           messageId: `<${messageName(id)}@${domainOf(from)}>`,
           date: clock.now(),
-          // RFC 3834: absence notices are not sent in answer.
+          // RFC 3834: this header prevents absence notices.
           headers: { 'Auto-Submitted': 'auto-generated' },
           signal: AbortSignal.timeout(limits.messageMs),
         })
@@ -85,19 +86,23 @@ const encryption = {
   none: { secure: false, ignoreTLS: true },
 } as const
 
-/** Form of the part of a Message-ID before the `@` (RFC 5322 §3.6.4). */
+/** Returns the part of a Message-ID before the `@` (RFC 5322 §3.6.4). */
 function messageName(id: string): string {
   return /^[\w-]{1,64}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }
 
-/** RFC 4954 §6: the sign-in is at fault, which the operator can mend; the mail is not. */
+/** Replies that reject the sign-in, not the mail (RFC 4954 §6). The operator can fix it. */
 const signInReplies: readonly number[] = [530, 534, 535, 538]
 
-/** The server's answer to this mail is final; to a connection or sign-in it is not. */
+/**
+ * Translates an error. The server's response to this mail is final, but not its response to a connection or
+ * sign-in.
+ */
 function translate(error: NodemailerError): Error {
   if (error.code === 'EABORT') return new Error('the mail server took too long', { cause: error })
   const isAboutMail = error.code === 'EENVELOPE' || error.code === 'EMESSAGE'
-  // Without an answer it was our own side that refused: a mail too large for the server, an address it cannot take.
+  // Without a server response, the client rejected the mail: it is too large for the server, or has an invalid
+  // address.
   const isFinal = error.permanent ?? error.responseCode === undefined
   if (!isAboutMail || !isFinal || signInReplies.includes(error.responseCode ?? 0)) return error
   return new MailRefused(error.message, { cause: error })

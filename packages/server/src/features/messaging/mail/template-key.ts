@@ -2,12 +2,12 @@ import { refusedWith } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { mailErrors } from './errors.ts'
 
-/** At least two words joined by dots. */
+/** Pattern of keys: at least two words joined by dots. */
 export const templateKeyForm = '^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$'
 const form = new RegExp(templateKeyForm)
 const limit = 255
 
-/** Beginning of the keys of the system's own templates. */
+/** Prefix of the keys of system templates. */
 export const systemTemplatePrefix = 'auth.'
 
 /** Key of a template in a request. */
@@ -24,7 +24,7 @@ export const templateKey = refusedWith(
   }),
 )
 
-/** @throws AppError invalid_template_key */
+/** Returns the key if it is valid. @throws AppError invalid_template_key */
 export function requireTemplateKey(key: string): string {
   if (key.length <= limit && form.test(key)) return key
   throw invalidTemplateKey(key)

@@ -13,7 +13,7 @@ export const MailTemplateSummary = component(
     source: choice(['builtin', 'custom']),
     subjectTemplate: Type.String(),
     enabled: Type.Boolean(),
-    variables: Type.Array(Type.String(), { description: 'Names of placeholders.' }),
+    variables: Type.Array(Type.String(), { description: 'Names of the placeholders.' }),
     updatedAt: Type.Optional(timestamp),
   }),
 )
@@ -44,7 +44,7 @@ export type CustomMailTemplate = Answered<typeof CustomMailTemplate>
 const summary = sql`template_key as "templateKey", 'custom' as source, subject_template as "subjectTemplate", enabled,
   variables, updated_at as "updatedAt"`
 
-/** Lists templates without their HTML: built-in keys first, each with the custom template if there is one. */
+/** Lists templates without their HTML: built-in keys first, each with its custom template if there is one. */
 export async function listTemplates(database: Queryable): Promise<MailTemplateSummary[]> {
   const rows = await database.many<MailTemplateSummary>(
     sql`select ${summary} from basalt.email_templates order by template_key`,
@@ -77,7 +77,7 @@ export async function getTemplate(database: Queryable, key: string): Promise<Mai
   return { templateKey: key, source: 'builtin', enabled: true, ...builtIn }
 }
 
-/** Returns the template with the variables that the system gives its mail, if it is one of the system. */
+/** Adds the variables that the system provides to a system template. */
 function withSystemVariables<Template extends MailTemplateSummary>(template: Template): Template {
   const { variables = template.variables } = builtInTemplates.get(template.templateKey) ?? {}
   return { ...template, variables }
@@ -86,8 +86,8 @@ function withSystemVariables<Template extends MailTemplateSummary>(template: Tem
 /**
  * Replaces the texts of an existing template and leaves it enabled or disabled.
  *
- * @param replaces the texts it must have; null: it must not be in force; undefined: any
- * @returns undefined when it has others
+ * @param replaces the texts it must have; null: no custom template may exist; undefined: any
+ * @returns undefined when it has other texts
  */
 export async function upsertTemplate(
   database: Queryable,
@@ -117,7 +117,7 @@ export async function upsertTemplate(
   return stored && withSystemVariables(stored)
 }
 
-/** Returns whether the custom template exists. */
+/** Enables or disables a custom template. Returns whether it exists. */
 export async function setTemplateEnabled(
   database: Queryable,
   key: string,
@@ -128,7 +128,7 @@ export async function setTemplateEnabled(
   return changed > 0
 }
 
-/** Returns whether the custom template existed. */
+/** Deletes a custom template. Returns whether it existed. */
 export async function deleteTemplate(database: Queryable, key: string): Promise<boolean> {
   return (await database.count(sql`delete from basalt.email_templates where template_key = ${key}`)) > 0
 }

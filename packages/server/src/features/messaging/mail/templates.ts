@@ -10,26 +10,26 @@ import { findCustomTemplate } from './template.ts'
 
 export interface MailTemplatesDeps {
   readonly database: SystemDatabase
-  /** Value of `AppName` where the caller gives none. */
+  /** Default value of `AppName`. */
   readonly appName: string
   readonly log: Logger
 }
 
-/** Templates of the mail of the system. */
+/** Templates of system mail. */
 export interface MailTemplates {
   /**
-   * Fills in the template of the key: the custom one if there is one that is enabled and works, else the built-in.
+   * Renders the template of the key: the custom one if it is enabled and works, otherwise the built-in one.
    *
    * @throws AppError template_not_found, template_render_error
    */
   render(key: string, variables: Variables): Promise<RenderedMail>
-  /** Looks the custom template up again at its next use on this node. */
-  forget(key: string): void
+  /** Removes the custom template from the cache of this node. */
+  invalidate(key: string): void
 }
 
-/** Time that another node may still use a template after it was changed. */
+/** Time for which another node may still use a template after a change. */
 const trustMs = 1000
-/** A template can take half a megabyte. */
+/** Maximum number of cached templates, each of up to half a megabyte. */
 const cacheSize = 100
 
 interface Lookup {
@@ -55,11 +55,11 @@ export function createMailTemplates({ database, appName, log }: MailTemplatesDep
   }
 
   function customTemplate(key: string): Promise<Template | undefined> {
-    const known = lookups.get(key)
-    if (known !== undefined && performance.now() - known.at < trustMs) return known.custom
+    const cached = lookups.get(key)
+    if (cached !== undefined && performance.now() - cached.at < trustMs) return cached.custom
     const lookup = { at: performance.now(), custom: load(key) }
     lookups.set(key, lookup)
-    // A failed look-up is made again by the next mail.
+    // The next mail repeats a failed lookup.
     lookup.custom.catch(() => {
       if (lookups.get(key) === lookup) lookups.delete(key)
     })
@@ -72,8 +72,8 @@ export function createMailTemplates({ database, appName, log }: MailTemplatesDep
   }
 
   return {
-    async render(key, given) {
-      const variables = { AppName: appName, ...given }
+    async render(key, values) {
+      const variables = { AppName: appName, ...values }
       const fallback = builtIn(key)
       if (fallback === undefined) {
         const mail = await renderCustom(key, variables)
@@ -84,7 +84,7 @@ export function createMailTemplates({ database, appName, log }: MailTemplatesDep
         const mail = await renderCustom(key, variables)
         if (mail !== undefined) return mail
       } catch (error) {
-        // A password must be resettable whatever became of the template, or of the database.
+        // A password reset must work even if the template or the database fails.
         const reason = messageOf(error)
         log.warn(
           { templateKey: key, reason },
@@ -93,7 +93,7 @@ export function createMailTemplates({ database, appName, log }: MailTemplatesDep
       }
       return renderTemplate(fallback, variables)
     },
-    forget(key) {
+    invalidate(key) {
       lookups.delete(key)
     },
   }

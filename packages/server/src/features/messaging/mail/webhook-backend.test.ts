@@ -27,19 +27,19 @@ afterEach(() => cleanUp.disposeAsync())
 interface Receiver {
   readonly url: string
   readonly requests: { readonly request: IncomingMessage; readonly body: Buffer }[]
-  /** Connections that are open. */
+  /** Counts open connections. */
   openConnections(): Promise<number>
 }
 
-/** A real server that answers as given. */
-async function openReceiver(answer: (response: ServerResponse) => void): Promise<Receiver> {
+/** Opens a real server with the given response. */
+async function openReceiver(respond: (response: ServerResponse) => void): Promise<Receiver> {
   const requests: Receiver['requests'] = []
   const server = createServer((request, response) => {
     void (async () => {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
       requests.push({ request, body: Buffer.concat(chunks) })
-      answer(response)
+      respond(response)
     })()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -84,7 +84,7 @@ async function failureOf(sending: Promise<void>): Promise<Error> {
   throw new Error('the mail was sent')
 }
 
-describe('the request', () => {
+describe('mail webhook › the request', () => {
   test('is the mail as JSON, signed over its exact bytes', async () => {
     const receiver = await openReceiver((response) => response.writeHead(204).end())
     await backendFor(receiver.url).send(message, { id: 'job-17' })
@@ -104,11 +104,11 @@ describe('the request', () => {
   test.each([
     [secret, Buffer.from(secret)],
     ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64')],
-  ])('is signed as Standard Webhooks say with %s, at each attempt with its time', async (given, key) => {
+  ])('is signed as in Standard Webhooks with %s, at each attempt with its time', async (secret, key) => {
     const receiver = await openReceiver((response) => response.writeHead(503).end())
     const times = [new Date('2026-03-04T05:06:07.900Z'), new Date('2026-03-04T06:06:07.100Z')]
     const clock = { now: () => times[receiver.requests.length] ?? new Date(0) }
-    const backend = backendFor(receiver.url, { 'email.webhook.secret': given }, clock)
+    const backend = backendFor(receiver.url, { 'email.webhook.secret': secret }, clock)
     for (const _ of times) await failureOf(backend.send(message, { id: 'job-17' }))
     const seconds = ['1772600767', '1772604367']
     expect(receiver.requests.map(({ request }) => request.headers['webhook-id'])).toEqual([
@@ -120,7 +120,7 @@ describe('the request', () => {
       expect(request.headers).toMatchObject({
         'webhook-timestamp': seconds[index],
         'webhook-signature': `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
-        'x-basalt-signature': createHmac('sha256', given).update(body).digest('hex'),
+        'x-basalt-signature': createHmac('sha256', secret).update(body).digest('hex'),
       })
     }
   })
@@ -134,7 +134,7 @@ describe('the request', () => {
     expect(headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('is not made for what is no single address', async () => {
+  test('is not sent for an invalid address', async () => {
     const receiver = await openReceiver((response) => response.end())
     const failure = await failureOf(backendFor(receiver.url).send({ ...message, to: 'a@b.co, c@d.co' }))
     expect(failure).toBeInstanceOf(MailRefused)
@@ -142,8 +142,8 @@ describe('the request', () => {
   })
 })
 
-describe('an answer', () => {
-  test('decides whether trying again makes sense', async () => {
+describe('mail webhook › the response', () => {
+  test('decides whether another attempt makes sense', async () => {
     let status = 0
     const receiver = await openReceiver((response) => response.writeHead(status).end('so it is'))
     const backend = backendFor(receiver.url)
@@ -166,7 +166,7 @@ describe('an answer', () => {
     expect(receiver.requests).toHaveLength(statuses.length)
   })
 
-  test('that fails is reported in one line', async () => {
+  test('of a failure is reported in one line', async () => {
     const receiver = await openReceiver((response) =>
       response.writeHead(422).end(`{"error":\n "unknown\u0007 recipient${'!'.repeat(10_000)}"}`),
     )
@@ -175,7 +175,7 @@ describe('an answer', () => {
     expect(failure.message.length).toBeLessThan(250)
   })
 
-  test.each([301, 302, 303, 307, 308])('of %d leads nowhere', async (status) => {
+  test.each([301, 302, 303, 307, 308])('of %d is not followed', async (status) => {
     const elsewhere = await openReceiver((response) => response.end())
     const receiver = await openReceiver((response) =>
       response.writeHead(status, { location: elsewhere.url }).end(),
@@ -215,7 +215,7 @@ describe('an answer', () => {
     expect(await failureOf(backend.send(message, { id: 'bad' }))).toBeInstanceOf(MailRefused)
   })
 
-  test('that does not come in time is a temporary failure', async () => {
+  test('that is late is a temporary failure', async () => {
     const receiver = await openReceiver(() => undefined)
     const failure = await failureOf(backendFor(receiver.url).send(message))
     expect(failure).not.toBeInstanceOf(MailRefused)
@@ -231,7 +231,7 @@ describe('an answer', () => {
   })
 })
 
-test('a receiver that is not there is a temporary failure', async () => {
+test('mail webhook › an unavailable receiver is a temporary failure', async () => {
   const receiver = await openReceiver(() => undefined)
   await cleanUp.disposeAsync()
   const failure = await failureOf(backendFor(receiver.url).send(message))

@@ -6,20 +6,23 @@ import type { MailBackend } from './backend.ts'
 import type { EmailConfig } from './config.ts'
 import { MailRefused } from './refusal.ts'
 
-/** Characters shown of an answer that reports a failure; little more of it is read. */
-const shownLimit = 200
+/** Number of characters shown of a failure response. Little more of it is read. */
+const excerptLimit = 200
 
 /** Statuses of the 4xx class after which another attempt may succeed: timeout, too early, too many requests. */
 const passing: readonly number[] = [408, 425, 429]
 
 export interface WebhookBackendDeps {
   readonly config: EmailConfig['webhook']
-  /** Sender of mail that names none. */
+  /** Default sender of mail. */
   readonly sender: string
   readonly clock: Clock
 }
 
-/** Hands mail to a service of the operator's as signed JSON. Every attempt to send a mail has the same `webhook-id`. */
+/**
+ * Creates a backend that posts mail to a service of the operator as signed JSON. Every attempt to send a mail
+ * has the same `webhook-id`.
+ */
 export function createWebhookBackend({ config, sender, clock }: WebhookBackendDeps): MailBackend {
   const secrets = [config.secret === '' ? undefined : config.secret] as const
   return {
@@ -32,7 +35,7 @@ export function createWebhookBackend({ config, sender, clock }: WebhookBackendDe
         ...signatureHeaders(secrets, { id, at: clock.now(), body }),
       })
       if (response.ok) {
-        // It has the mail; however long its answer takes to come says nothing more.
+        // The receiver has the mail, however long the rest of its response takes.
         await response.body?.cancel()
         return
       }
@@ -59,20 +62,20 @@ async function post(
   }
 }
 
-/** The beginning of the answer in one line, as far as it came. */
+/** Returns the beginning of the response in one line, as far as it arrived. */
 async function readStart(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   try {
     for await (const chunk of response.body ?? []) {
       text += decoder.decode(chunk, { stream: true })
-      if (text.length >= shownLimit) break
+      if (text.length >= excerptLimit) break
     }
   } catch {
-    // The status has said what matters.
+    // The status is sufficient.
   }
   return text
-    .slice(0, shownLimit)
+    .slice(0, excerptLimit)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
 }

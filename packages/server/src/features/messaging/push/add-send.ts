@@ -15,15 +15,15 @@ export interface AddSendDeps {
   readonly queue: JobQueue
 }
 
-/** Sender of a message, for the audit. */
+/** Sender of a message, for the audit log. */
 export interface Sender {
   readonly actor: 'admin' | 'program'
   readonly origin: RequestOrigin
-  /** The program, and the user for whom it acts. */
+  /** Program, with the user for whom it acts. */
   readonly detail?: Readonly<Record<string, string | undefined>>
 }
 
-/** Message that has been added, with the deliveries that exist so far. */
+/** Added message, with the deliveries that exist so far. */
 export interface AddedSend {
   readonly id: string
   readonly deliveries: readonly PushDelivery[]

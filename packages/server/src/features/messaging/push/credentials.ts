@@ -6,52 +6,52 @@ import type { ApnsCredentials } from './providers/apns.ts'
 import type { ServiceAccount } from './providers/fcm.ts'
 import { readVapidKeys } from './providers/webpush.ts'
 
-/** Credentials by provider, as the configuration or an administrator gives them. */
+/** Credentials by provider, from the configuration or from an administrator. */
 export interface Credentials {
   readonly fcm: ServiceAccount
   readonly apns: ApnsCredentials
-  /** 32 bytes as base64url. */
+  /** Web Push credentials. The private key is 32 bytes as base64url. */
   readonly webpush: { readonly private_key: string; readonly subject: string }
 }
 
 type CredentialInput = Readonly<Record<string, unknown>>
 
-/** Reads credentials of any origin. @throws Error that names the member and what was expected */
+/** Readers of credentials from either origin. @throws Error that names the member and the expected value */
 export const readCredentials: {
-  readonly [Name in keyof Credentials]: (given: CredentialInput) => Credentials[Name]
+  readonly [Name in keyof Credentials]: (input: CredentialInput) => Credentials[Name]
 } = {
-  fcm(given) {
+  fcm(input) {
     const account = {
-      project_id: requireMember(given, 'project_id'),
-      client_email: requireMember(given, 'client_email'),
-      private_key: requireMember(given, 'private_key'),
-      token_uri: requireMember({ token_uri: 'https://oauth2.googleapis.com/token', ...given }, 'token_uri'),
-      ...(typeof given.private_key_id === 'string' ? { private_key_id: given.private_key_id } : {}),
+      project_id: requireMember(input, 'project_id'),
+      client_email: requireMember(input, 'client_email'),
+      private_key: requireMember(input, 'private_key'),
+      token_uri: requireMember({ token_uri: 'https://oauth2.googleapis.com/token', ...input }, 'token_uri'),
+      ...(typeof input.private_key_id === 'string' ? { private_key_id: input.private_key_id } : {}),
     }
     requireKey('private_key', account.private_key, 'RSA')
     if (!URL.canParse(account.token_uri)) throw new Error('token_uri: expected a URL')
     return account
   },
 
-  apns(given) {
-    const environment = given.environment ?? 'production'
+  apns(input) {
+    const environment = input.environment ?? 'production'
     if (environment !== 'production' && environment !== 'sandbox') {
       throw new Error('environment: expected production or sandbox')
     }
     const credentials = {
-      key: requireMember(given, 'key'),
-      team_id: requireMember(given, 'team_id'),
-      key_id: requireMember(given, 'key_id'),
-      bundle_id: requireMember(given, 'bundle_id'),
+      key: requireMember(input, 'key'),
+      team_id: requireMember(input, 'team_id'),
+      key_id: requireMember(input, 'key_id'),
+      bundle_id: requireMember(input, 'bundle_id'),
       environment,
     } as const
     requireKey('key', credentials.key, 'P-256')
     return credentials
   },
 
-  webpush(given) {
-    const privateKey = requireMember(given, 'private_key')
-    const { subject = '' } = given
+  webpush(input) {
+    const privateKey = requireMember(input, 'private_key')
+    const { subject = '' } = input
     if (typeof subject !== 'string' || !/^((mailto:|https:\/\/)\S+)?$/.test(subject)) {
       throw new Error('subject: expected a mailto: or https: URL')
     }
@@ -64,7 +64,7 @@ export const readCredentials: {
   },
 }
 
-/** Returns the credentials of the configuration. @throws OperatorError for a file that cannot be used */
+/** Returns the credentials of the configuration. @throws OperatorError for an unusable file */
 export function configuredCredentials(config: PushConfig): Partial<Credentials> {
   const { fcm, apns, webpush } = config
   const { key_file: keyFile, base_url: _, ...keyDetails } = apns
@@ -89,11 +89,11 @@ export function configuredCredentials(config: PushConfig): Partial<Credentials> 
   }
 }
 
-/** Returns the members of credentials that are no secret. */
+/** Returns the members of credentials that are not secret. */
 export function describeCredentials(
-  given: Partial<Credentials>,
+  credentials: Partial<Credentials>,
 ): Readonly<Record<string, CredentialInput | undefined>> {
-  const { fcm, apns, webpush } = given
+  const { fcm, apns, webpush } = credentials
   return {
     fcm: fcm && { project_id: fcm.project_id, client_email: fcm.client_email },
     apns: apns && {
@@ -113,7 +113,7 @@ function fromFile<Value>(key: string, read: () => Value): Value {
   try {
     return read()
   } catch (error) {
-    // Only the code of what reading the file says, and what we say of its content.
+    // The error names only the code of a failed read, or a problem of the content.
     const problem = codeOf(error) ?? (error instanceof SyntaxError ? 'the file is no JSON' : String(error))
     throw new OperatorError(`${key}: ${problem.replace(/^Error: /, '')}`)
   }
@@ -126,8 +126,8 @@ function parseFile(path: string): CredentialInput {
   return content as CredentialInput
 }
 
-function requireMember(given: CredentialInput, name: string): string {
-  const value = given[name]
+function requireMember(input: CredentialInput, name: string): string {
+  const value = input[name]
   if (typeof value !== 'string' || value === '') throw new Error(`${name} is required`)
   return value
 }
@@ -138,7 +138,7 @@ function requireKey(name: string, pem: string, type: 'RSA' | 'P-256'): void {
     if (type === 'RSA' ? asymmetricKeyType === 'rsa' : asymmetricKeyDetails?.namedCurve === 'prime256v1')
       return
   } catch {
-    // What it says may quote the key.
+    // The original error may quote the key.
   }
   throw new Error(`${name}: expected a private ${type} key in PEM`)
 }

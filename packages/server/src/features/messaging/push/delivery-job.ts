@@ -20,13 +20,16 @@ import { CredentialRefused } from './providers/fcm.ts'
 import type { PushProviders } from './registry.ts'
 import { findDevicesOfTopic, type Recipient } from './send.ts'
 
-/** Deliveries that one job makes. */
+/** Maximum number of deliveries of one job. */
 const jobSize = 100
-/** Deliveries of a job in flight at once; so many are sent again when a node is killed before it records them. */
+/**
+ * Maximum number of deliveries of a job in flight. They are sent again when a node is killed before it
+ * records them.
+ */
 const flightSize = 25
-/** Devices of a topic that one job finds. */
+/** Number of topic devices that one job finds. */
 const fanOutSize = 5000
-/** Pauses that are remembered: browsers name push services of any number. */
+/** Maximum number of remembered pauses, since browsers name any number of push services. */
 const laneLimit = 1000
 
 const deliveryJob = 'push_delivery'
@@ -40,7 +43,7 @@ export interface DeliveryJobDeps {
   readonly log: Logger
 }
 
-/** The jobs that send messages. */
+/** Defines the jobs that send messages. */
 export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
   const { database, queue } = deps
   const send = createSender(deps)
@@ -66,7 +69,7 @@ export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
     },
   })
 
-  /** Records outcomes. Throttled deliveries wait for as long as the provider said, in a job of their own. */
+  /** Records outcomes. A new job makes throttled deliveries after the provider's pause. */
   async function record(ends: readonly AttemptEnd[]): Promise<void> {
     const throttled = ends.filter(({ outcome }) => outcome.kind === 'throttled')
     await database.transaction(async (transaction) => {
@@ -133,7 +136,7 @@ export async function addFanOut(
   await queue.enqueue(fanOutJob, { send_id: sendId, after }, transaction, { runAt })
 }
 
-/** Sends one message to one device. While a provider takes no more it is not asked. */
+/** Creates a function that sends one message to one device. It sends nothing to a throttling provider. */
 function createSender({ providers, clock, log }: DeliveryJobDeps) {
   const pausedUntil = new Lru<string, number>(laneLimit)
 
@@ -168,14 +171,14 @@ function createSender({ providers, clock, log }: DeliveryJobDeps) {
       if (error instanceof CredentialRefused) {
         return { kind: 'failed', code: 'provider_auth', reason: messageOf(error) }
       }
-      // What else goes wrong may quote the request.
+      // Other errors may quote the request.
       log.warn({ provider: attempt.provider, err: nameOf(error) }, 'failed to reach a push provider')
       return { kind: 'failed', code: 'provider_error', reason: `no answer from ${attempt.provider}` }
     }
   }
 }
 
-/** Returns the outcome of a message that is not sent at all. */
+/** Returns the outcome of a message that cannot be sent. */
 function judgeUnsent({ is_active, inactive_reason, is_theirs, age, options }: Attempt): Outcome | undefined {
   if (!is_theirs) {
     return { kind: 'refused', code: 'device_moved', reason: 'another user has registered the device since' }

@@ -54,7 +54,7 @@ const joined = sql`basalt.push_deliveries d
   join basalt.push_sends s on s.id = d.send_id
   join basalt.push_devices device on device.id = d.device_id`
 
-/** Returns deliveries, the newest first. */
+/** Lists deliveries, the newest first. */
 export function listDeliveries(database: Queryable, filter: DeliveryFilter): Promise<PushDelivery[]> {
   const conditions: Sql[] = [
     ...(filter.appId === undefined ? [] : [sql`s.app_id = ${filter.appId}`]),
@@ -73,7 +73,7 @@ export function findDelivery(database: Queryable, id: string): Promise<PushDeliv
   return database.maybeOne<PushDelivery>(sql`select ${columns} from ${joined} where d.id = ${id}`)
 }
 
-/** Returns all deliveries of a message, the oldest device first. */
+/** Lists all deliveries of a message, the oldest device first. */
 export function listDeliveriesOf(database: Queryable, sendId: string): Promise<PushDelivery[]> {
   return database.many<PushDelivery>(sql`
     select ${columns} from ${joined} where d.send_id = ${sendId} order by device.created_at, device.id`)
@@ -86,7 +86,7 @@ export interface NewDelivery {
   readonly jobId: string
 }
 
-/** Inserts deliveries: one per device and message, whatever is repeated. */
+/** Inserts deliveries, one per device and message, even if the call is repeated. */
 export async function insertDeliveries(
   database: Queryable,
   sendId: string,
@@ -101,23 +101,23 @@ export async function insertDeliveries(
     on conflict (send_id, device_id) do nothing`)
 }
 
-/** Names the job that makes the deliveries from now on. */
+/** Assigns deliveries to another job. */
 export async function moveToJob(database: Queryable, ids: readonly string[], jobId: string): Promise<void> {
   await database.count(sql`
     update basalt.push_deliveries set job_id = ${jobId} where id = any (${ids}::uuid[])`)
 }
 
-/** Delivery at the begin of an attempt. */
+/** Delivery at the start of an attempt. */
 export interface Attempt {
   readonly id: string
-  /** 1 for the first; an outcome under another number is rejected. */
+  /** Number of the attempt, starting at 1. An outcome under another number is rejected. */
   readonly attempt: number
   readonly provider: ProviderName
   readonly token: string
   readonly keys: WebPushKeys | null
   readonly is_active: boolean
   readonly inactive_reason: string | null
-  /** False when another user has registered the device since. */
+  /** False if another user has registered the device since. */
   readonly is_theirs: boolean
   readonly title: string
   readonly body: string
@@ -128,7 +128,7 @@ export interface Attempt {
   readonly [column: string]: unknown
 }
 
-/** Begins an attempt of each of the deliveries that are still to be made. */
+/** Starts an attempt of each pending delivery. */
 export function beginAttempts(database: Queryable, ids: readonly string[]): Promise<Attempt[]> {
   return database.many<Attempt>(sql`
     update basalt.push_deliveries d set attempts = d.attempts + 1, updated_at = now()
@@ -140,15 +140,15 @@ export function beginAttempts(database: Queryable, ids: readonly string[]): Prom
       extract(epoch from now() - s.send_at)::float8 as age`)
 }
 
-/** End of one attempt. */
+/** Outcome of one attempt, with its delivery. */
 export interface AttemptEnd {
   readonly attempt: Attempt
   readonly outcome: Outcome
 }
 
 /**
- * Records how attempts ended, and ends devices that their provider no longer knows, unless they have registered again
- * since. An attempt that another one has replaced is not recorded.
+ * Records outcomes, and deactivates devices that their provider no longer knows, unless they have registered
+ * again since. An outcome of a replaced attempt is not recorded.
  */
 export async function recordOutcomes(database: Queryable, ends: readonly AttemptEnd[]): Promise<void> {
   const rows = ends.map(({ attempt: { id, attempt }, outcome }) => ({

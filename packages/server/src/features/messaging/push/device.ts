@@ -22,8 +22,7 @@ export const PushDevice = component(
     topics: Type.Array(Type.String()),
     is_active: Type.Boolean(),
     inactive_reason: nullable(Type.String(), {
-      description:
-        '`revoked`, also by the end of the session that registered it, or the reason of the provider.',
+      description: "`revoked`, also by the end of the session that registered it, or the provider's reason.",
     }),
     last_refreshed_at: timestamp,
     last_used: nullable(timestamp),
@@ -36,7 +35,7 @@ export type PushDevice = Answered<typeof PushDevice>
 export interface Registration {
   readonly appId: string
   readonly userId: string
-  /** Session in which it is registered and with which it ends; undefined for an administrator. */
+  /** Session that registered the device and ends it. Undefined for an administrator. */
   readonly sessionId: string | undefined
   readonly provider: ProviderName
   readonly platform: Platform
@@ -44,7 +43,7 @@ export interface Registration {
   readonly tokenHash: Buffer
   readonly keys: WebPushKeys | undefined
   readonly deviceName: string
-  /** Undefined keeps the existing ones. */
+  /** Topics of the device. Undefined keeps the existing ones. */
   readonly topics: readonly string[] | undefined
 }
 
@@ -78,7 +77,7 @@ export function registerDevice(database: Queryable, device: Registration): Promi
     returning ${columns}`)
 }
 
-/** Returns devices, the newest first. */
+/** Lists devices, the newest first. */
 export function listDevices(database: Queryable, filter: DeviceFilter): Promise<PushDevice[]> {
   const conditions: Sql[] = [
     ...(filter.appId === undefined ? [] : [sql`app_id = ${filter.appId}`]),
@@ -95,7 +94,7 @@ export function findDevice(database: Queryable, id: string): Promise<PushDevice 
   return database.maybeOne<PushDevice>(sql`select ${columns} from basalt.push_devices where id = ${id}`)
 }
 
-/** @param userId required owner; undefined: any. @returns whether the device exists */
+/** Revokes a device. @param userId required owner; undefined: any. @returns whether the device exists */
 export async function revokeDevice(database: Queryable, id: string, userId?: string): Promise<boolean> {
   const owner = userId === undefined ? sql.empty : sql`and user_id = ${userId} and is_active`
   const count = await database.count(sql`
@@ -105,7 +104,7 @@ export async function revokeDevice(database: Queryable, id: string, userId?: str
   return count > 0
 }
 
-/** @throws AppError push_app_not_found, push_user_not_found */
+/** Rejects a device of a missing app or user. @throws AppError push_app_not_found, push_user_not_found */
 export async function requireOwners(
   database: Queryable,
   appId: string,

@@ -4,37 +4,37 @@ export const pushErrorTable = {
   pushDisabled: {
     status: 503,
     message: 'push notifications are not enabled',
-    help: 'The server was started with `push.enabled = false`.',
+    help: 'The server runs with `push.enabled = false`.',
   },
   invalidPush: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A member of the body or a parameter is missing or has the wrong form; the message names it.',
+    help: 'A member of the body or a parameter is missing or malformed. The message names it.',
   },
   pushSenderNotPermitted: {
     status: 403,
     message: 'sending push notifications is not permitted',
-    help: 'API keys and OAuth tokens with the action `push:send` send them, to devices of their own app; users do not.',
+    help: 'API keys and OAuth tokens with the action `push:send` can send, to devices of their own app. Users cannot.',
   },
   pushLimitReached: {
     status: 429,
     message: 'too many push notifications',
-    help: 'A user has used `push.policy.sends_per_hour`, with all keys and tokens together. Wait for the number of seconds in the `Retry-After` header.',
+    help: 'A user has used up `push.policy.sends_per_hour`, over all keys and tokens. Wait for the number of seconds in the `Retry-After` header.',
   },
   invalidDeviceToken: {
     status: 400,
     message: 'invalid device token: device token is inactive',
-    help: 'The device was revoked, or its provider no longer knows it; it becomes active when it registers again.',
+    help: 'The device was revoked, or its provider no longer knows it. It becomes active when it registers again.',
   },
   payloadTooLarge: {
     status: 400,
     message: (bytes: number, limit: number) => `payload too large: payload is ${bytes} bytes (max ${limit})`,
-    help: 'Title, body, data and options together; providers take no more. Send an id and have the app fetch the rest.',
+    help: 'Providers limit title, body, data and options together. Send an id and have the app fetch the rest.',
   },
   pushAppNotFound: {
     status: 404,
     message: 'app not found',
-    help: 'No app has this id; `GET /api/admin/apps` lists them.',
+    help: 'No app has this id. `GET /api/admin/apps` lists the apps.',
   },
   pushUserNotFound: {
     status: 404,
@@ -49,22 +49,22 @@ export const pushErrorTable = {
   pushTokenNotFound: {
     status: 404,
     message: 'not found',
-    help: 'No device has the id that `token_id` names; `GET /api/admin/push/devices` lists them.',
+    help: 'No device has the id that `token_id` names. `GET /api/admin/push/devices` lists the devices.',
   },
   pushDeliveryNotFound: {
     status: 404,
     message: 'delivery not found',
-    help: 'No delivery has this id. They are removed after `push.retention_days`.',
+    help: 'No delivery has this id. Deliveries are deleted after `push.retention_days`.',
   },
   sendNotFound: {
     status: 404,
     message: 'send not found',
-    help: 'No message has this id. They are removed after `push.retention_days`.',
+    help: 'No message has this id. Messages are deleted after `push.retention_days`.',
   },
   pushKeyReused: {
     status: 422,
     message: 'idempotency_key was used for another message',
-    help: 'The same key answers the first message; another message needs another key.',
+    help: 'The same key returns the first message. Use another key for another message.',
   },
 } as const
 

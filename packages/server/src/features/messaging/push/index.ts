@@ -18,7 +18,7 @@ export interface PushDeps extends RegistryDeps {
   readonly lockCaller: LockCaller
 }
 
-/** Messages to devices: registration, sending and delivery. */
+/** Makes the feature of messages to devices: registration, sending and delivery. */
 export function push(deps: PushDeps): Feature {
   const { config, database, queue, outbound, lockCaller } = deps
   queue.define(
@@ -28,7 +28,7 @@ export function push(deps: PushDeps): Feature {
   )
   const mayReach = (url: string) => !outbound.refuses(url)
   const throttle = createThrottle(database)
-  // While push is disabled nothing is asked of the providers, and jobs wait for a node that sends.
+  // While push is disabled, providers get no requests, and jobs wait for a node that sends.
   const providers = config.enabled ? new PushProviders(deps) : undefined
   if (providers !== undefined) defineDeliveryJobs({ ...deps, providers })
   const requireProviders = () => {
@@ -39,7 +39,7 @@ export function push(deps: PushDeps): Feature {
     name: 'push',
     routes(app) {
       void app.register(async (scope: typeof app) => {
-        // After the guard and before anything is read: every operation is 503 while push is disabled.
+        // While push is disabled, every operation returns 503, after the guard and before the body is read.
         scope.addHook('preParsing', async () => void requireProviders())
         addOperations(scope, { database, mayReach, lockCaller }, deviceOperations)
         addOperations(scope, { config, database, queue, throttle }, messageOperations)

@@ -12,22 +12,22 @@ import { parseInstant } from '../../../lib/instant.ts'
 import { type Static, type TObject, Type } from '../../../lib/type.ts'
 import { pushErrors } from './errors.ts'
 
-/** Four weeks: the longest time that providers keep a message. */
+/** Maximum time to live, four weeks. Providers keep messages no longer. */
 export const longestTtl = 28 * 86_400
 
 const titleLimit = 256
 const bodyLimit = 4096
 const dataLimit = 8192
-/** Limit of FCM and APNs. */
+/** Maximum payload of FCM and APNs in bytes. */
 const payloadLimit = 4096
 const soundLimit = 100
 const collapseKeyLimit = 64
 const idempotencyKeyLimit = 255
 
-/** Form of names in `data`. Providers refuse a whole message for names that they reserve. */
+/** Pattern of names in `data`. Providers reject a whole message for names that they reserve. */
 const dataKeyForm = '^(?!(?:aps|from|message_type|notification)$|google|gcm)[^\\u0000]+$'
 
-/** Names that every provider accepts. */
+/** Pattern of topics that every provider accepts. */
 export const topicForm = '^[a-zA-Z0-9_.~%-]{1,100}$'
 
 export function topicProblem(member: string): string {
@@ -51,22 +51,22 @@ export const PushOptions = component(
         Type.Integer({
           minimum: 0,
           maximum: longestTtl,
-          description: 'Seconds that the provider keeps the message for an unreachable device.',
+          description: 'Seconds for which the provider keeps the message for an unreachable device.',
         }),
       ),
-      priority: Type.Optional(choice(['high', 'normal'], { description: 'high unless given' })),
+      priority: Type.Optional(choice(['high', 'normal'], { description: 'By default high.' })),
       collapse_key: Type.Optional(
         checkedByHandler(
           { maxLength: collapseKeyLimit },
           Type.String({
-            description: 'At most 64 bytes. A device shows the latest of the messages with one key.',
+            description: 'Key of at most 64 bytes. A device shows the latest message with one key.',
           }),
         ),
       ),
       image: Type.Optional(
         checkedByHandler(
           { format: 'uri', pattern: '^https:' },
-          Type.String({ description: 'An https URL.' }),
+          Type.String({ description: 'Address with https.' }),
         ),
       ),
     },
@@ -83,7 +83,7 @@ export interface PushMessage {
   readonly options: PushOptions
 }
 
-// Members are checked by handlers, after the rights of programs and the target.
+// Handlers check the members, after the permissions of programs and the target.
 export const SendInput = Type.Partial(
   Type.Object({
     app_id: Type.String(),
@@ -115,18 +115,20 @@ const PushContent = component(
     body: Type.String({ minLength: 1, maxLength: bodyLimit, pattern: textForm }),
     data: Type.Optional(PushData),
     options: Type.Optional(PushOptions),
-    send_at: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339; now unless given.' })),
+    send_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'RFC 3339 time. By default now.' }),
+    ),
     idempotency_key: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: idempotencyKeyLimit,
-        description: 'A repeated key of an app answers with the first message.',
+        description: 'A repeated key of an app returns the first message.',
       }),
     ),
   }),
 )
 
-/** Describes the body of a message to one device. */
+/** Body of a message to one device. */
 export const toDevice = bodyOf(
   'application/json',
   extended(
@@ -146,7 +148,7 @@ export function toMany({ properties: app }: TObject): DocumentedBody {
   return bodyOf('application/json', extended(PushContent, target))
 }
 
-/** @throws AppError invalid_push, payload_too_large */
+/** Reads a message. @throws AppError invalid_push, payload_too_large */
 export function readMessage({ title = '', body = '', data = {}, options = {} }: SendInput): PushMessage {
   if (title.trim() === '') throw pushErrors.invalidPush('title is required')
   if (body.trim() === '') throw pushErrors.invalidPush('body is required')
@@ -167,12 +169,12 @@ function readData(data: Readonly<Record<string, unknown>>): Record<string, strin
     const problem = findReservedKey(key)
     if (problem !== undefined) throw pushErrors.invalidPush(`data: ${problem}`)
   }
-  // Every value was checked to be a text.
+  // Every value has been checked to be a text.
   return data as Record<string, string>
 }
 
 /**
- * Returns what is wrong with a key: providers reserve some and refuse the whole message for them
+ * Returns the problem with a key. Providers reserve some and reject the whole message for them
  * (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages; APNs: `aps`).
  */
 function findReservedKey(key: string): string | undefined {
@@ -198,7 +200,7 @@ function readOptions(options: PushOptions): PushOptions {
   return options
 }
 
-/** @throws AppError invalid_push */
+/** Rejects a text that is too long or malformed. @throws AppError invalid_push */
 export function requireText(name: string, value: string, limit: number): void {
   if (value.length > limit) throw pushErrors.invalidPush(`${name} must be at most ${limit} characters`)
   if (value.includes('\0')) throw pushErrors.invalidPush(`${name}: NUL is not allowed`)
@@ -213,7 +215,7 @@ export function readIdempotencyKey(key: string | undefined): string | undefined 
   return key
 }
 
-/** @throws AppError invalid_push */
+/** Parses a time. @throws AppError invalid_push */
 export function readInstant(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const instant = parseInstant(text)

@@ -3,7 +3,7 @@ import { Type } from '../../../lib/type.ts'
 import { isUuid, uuidPattern } from '../../../lib/uuid.ts'
 import { pushErrors } from './errors.ts'
 
-/** Members and parameters of several operations. */
+/** Maximum length of a list. */
 
 const longestLimit = 500
 
@@ -17,7 +17,7 @@ export function idOf(name: string) {
   )
 }
 
-/** Reads an id where the handler checks other things before it. @throws AppError invalid_push */
+/** Returns an id that the handler checks after other members. @throws AppError invalid_push */
 export function requireId(name: string, value = ''): string {
   if (value === '') throw pushErrors.invalidPush(`${name} is required`)
   if (!isUuid(value)) throw pushErrors.invalidPush(`${name}: expected a UUID`)
@@ -34,7 +34,7 @@ export function rangeOf(description: string) {
   }
 }
 
-/** @throws AppError invalid_push */
+/** Reads a part of a list. @throws AppError invalid_push */
 export function readRange(
   { limit, offset = 0 }: { readonly limit?: number; readonly offset?: number },
   fallback = longestLimit,

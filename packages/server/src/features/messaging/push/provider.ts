@@ -4,15 +4,15 @@ import type { PushMessage } from './message.ts'
 export const providerNames = ['fcm', 'apns', 'webpush'] as const
 export type ProviderName = (typeof providerNames)[number]
 
-/** A message on its way to one device. */
+/** Message to one device, ready to send. */
 export interface Outgoing {
-  /** Id of the delivery: the same for every attempt. */
+  /** Id of the delivery, the same for every attempt. */
   readonly id: string
   readonly token: string
   /** Keys of Web Push. */
   readonly keys: WebPushKeys | undefined
   readonly message: PushMessage
-  /** Seconds after which the message is of no use. */
+  /** Seconds after which the message is useless. */
   readonly ttlSeconds: number
 }
 
@@ -34,27 +34,27 @@ export const errorCodes = [
 ] as const
 export type ErrorCode = (typeof errorCodes)[number]
 
-/** Outcome of one attempt. Reasons are the provider's words without anything of the request. */
+/** Outcome of one attempt. Reasons quote the provider and contain nothing of the request. */
 export type Outcome =
   | { readonly kind: 'sent'; readonly messageId: string }
-  /** The device is gone for good. */
+  /** Outcome for a device that no longer exists. */
   | {
       readonly kind: 'dead'
       readonly code: 'unregistered' | 'invalid_token'
       readonly reason: string
-      /** A device that registered after this is a new one; undefined: now. */
+      /** Time since which the device is gone. A later registration is a new device. Undefined means now. */
       readonly since?: Date | undefined
     }
-  /** Another attempt would fail as well, for this message, whatever the device. */
+  /** Outcome after which another attempt would fail as well, for this message and any device. */
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly reason: string }
-  /** Another attempt may succeed. */
+  /** Outcome after which another attempt may succeed. */
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly reason: string }
-  /** The provider takes no more for a while. */
+  /** Outcome for a provider that accepts no messages for a while. */
   | {
       readonly kind: 'throttled'
       readonly seconds: number
       readonly reason: string
-      /** True if it holds for all messages, not for this one alone. */
+      /** True if it applies to all messages, not only to this device. */
       readonly isForAll: boolean
     }
 
@@ -62,15 +62,15 @@ export type Outcome =
 export interface PushProvider {
   /** Returns the group of messages that is paused together: all, or those to one push service. */
   lane(token: string): string
-  /** Answers, or fails, within {@link exchangeTimeoutMs} for each exchange that it takes. */
+  /** Sends a message. Each exchange with the provider ends within {@link exchangeTimeoutMs}. */
   send(outgoing: Outgoing): Promise<Outcome>
   close(): void
 }
 
-/** Time for one exchange with a provider. */
+/** Time limit of one exchange with a provider. */
 export const exchangeTimeoutMs = 10_000
 
-/** Seconds to wait: what `Retry-After` asks for, from one second to an hour; without it, the given ones. */
+/** Returns the seconds to wait: those of `Retry-After`, from one second to an hour, or the given ones without it. */
 export function retryAfter(
   header: string | string[] | null | undefined,
   fallback: number,
@@ -79,7 +79,7 @@ export function retryAfter(
   return Math.min(Math.max(1, readRetryAfter(header, now) ?? fallback), 3600)
 }
 
-/** A reason of the provider as it may be kept: short, and without the device's token. */
+/** Returns a provider's reason in a form that may be stored: short, and without the device's token. */
 export function reasonOf(text: string, token: string): string {
   return text.replaceAll(token, '[token]').replaceAll('\0', '').slice(0, 500)
 }

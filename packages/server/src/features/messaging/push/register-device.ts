@@ -13,7 +13,7 @@ const tokenLimit = 4096
 const deviceNameLimit = 255
 const topicsLimit = 100
 
-/** Returns the schema of a name among some. */
+/** Returns the schema of a name in a list. */
 function nameOf<const Name extends string>(member: string, names: readonly Name[]) {
   const invalid = (name: unknown = '') => pushErrors.invalidPush(`invalid push ${member}: "${name}"`)
   return refusedWith({ missing: invalid, invalid }, choice(names))
@@ -21,7 +21,7 @@ function nameOf<const Name extends string>(member: string, names: readonly Name[
 
 export const provider = nameOf('provider', providerNames)
 
-/** Members of a device beside its app and its user. */
+/** Members of a device other than its app and its user. */
 export const deviceMembers = {
   provider,
   platform: nameOf('platform', platforms),
@@ -29,7 +29,10 @@ export const deviceMembers = {
     { missing: () => pushErrors.invalidPush('token is required') },
     checkedByHandler(
       { maxLength: tokenLimit, pattern: '^[^\\u0000]*$' },
-      Type.String({ minLength: 1, description: 'Token of the device; of `webpush` the endpoint, a URL.' }),
+      Type.String({
+        minLength: 1,
+        description: 'Token of the device. For `webpush` it is the endpoint, a URL.',
+      }),
     ),
   ),
   device_name: Type.Optional(
@@ -44,7 +47,7 @@ export const deviceMembers = {
   keys: Type.Optional(
     Type.Object(
       { p256dh: Type.Optional(Type.String()), auth: Type.Optional(Type.String()) },
-      { description: 'Required of `webpush`, and of no other provider.' },
+      { description: 'Required for `webpush`, and not allowed for other providers.' },
     ),
   ),
 }
@@ -58,10 +61,10 @@ export interface RegisterDeps {
   readonly mayReach: (url: string) => boolean
 }
 
-/** Owner of a new device, and its part of the transaction. */
+/** Owner of a new device, with its part of the transaction. */
 export interface Registrar {
   readonly userId: string
-  /** Session of the user; the user's id for a token without a session; undefined for an administrator. */
+  /** Session of the user. It is the user's id for a token without a session, and undefined for an administrator. */
   readonly sessionId?: string
   /** Locks the account of a user before the registration. @throws AppError invalid_token */
   readonly before?: (transaction: Queryable) => Promise<unknown>

@@ -24,7 +24,7 @@ export interface RegistryDeps {
   readonly secrets: () => SecretBox
   readonly outbound: Outbound
   readonly clock: Clock
-  /** Log of the process alone: it holds messages of development. */
+  /** Log of the process only, because it contains messages in development. */
   readonly output: Logger
   readonly log: Logger
 }
@@ -32,7 +32,7 @@ export interface RegistryDeps {
 const key = 'push_providers'
 const topic = 'push_providers'
 
-/** The providers with the credentials of the configuration, or those that administrators gave, on every node. */
+/** Providers with the credentials of the configuration, or those of administrators, on every node. */
 export class PushProviders {
   readonly #deps: RegistryDeps
   readonly #configured: Partial<Credentials>
@@ -50,12 +50,12 @@ export class PushProviders {
     })
   }
 
-  /** Makes the keys of Web Push at the first start: browsers subscribe with the public one. */
+  /** Makes the keys of Web Push at the first start, since browsers subscribe with the public one. */
   async start(): Promise<void> {
     if (this.#configured.webpush !== undefined) return
     const ecdh = createECDH('prime256v1')
     ecdh.generateKeys()
-    // Without leading zeros it may be shorter.
+    // Without leading zeros the key may be shorter.
     const privateKey = Buffer.from(ecdh.getPrivateKey('hex').padStart(64, '0'), 'hex').toString('base64url')
     const value = this.#seal('webpush', { private_key: privateKey, subject: '' })
     await this.#deps.database.count(sql`
@@ -65,7 +65,7 @@ export class PushProviders {
     await this.#watch.poll()
   }
 
-  /** Undefined without credentials; while developing the log stands in. */
+  /** Returns a provider. Returns undefined without credentials, except for the log provider in development. */
   find(name: ProviderName): PushProvider | undefined {
     return this.#providers.get(name)
   }
@@ -89,10 +89,10 @@ export class PushProviders {
   /** Replaces the credentials of a provider. */
   async change<Name extends ProviderName>(
     name: Name,
-    given: Credentials[Name],
+    credentials: Credentials[Name],
     origin: RequestOrigin,
   ): Promise<void> {
-    const value = this.#seal(name, given)
+    const value = this.#seal(name, credentials)
     await this.#write(
       'push_providers.update',
       name,
@@ -103,7 +103,7 @@ export class PushProviders {
     )
   }
 
-  /** Puts the credentials of the configuration back in force; of Web Push, new keys. */
+  /** Resets a provider to the credentials of the configuration. Web Push gets new keys. */
   async reset(name: ProviderName, origin: RequestOrigin): Promise<void> {
     await this.#write(
       'push_providers.reset',
@@ -129,18 +129,18 @@ export class PushProviders {
     await this.#watch.poll()
   }
 
-  #seal(name: ProviderName, given: Credentials[ProviderName]): string {
-    const sealed = this.#deps.secrets().seal(Buffer.from(JSON.stringify(given)), contextOf(name))
+  #seal(name: ProviderName, credentials: Credentials[ProviderName]): string {
+    const sealed = this.#deps.secrets().seal(Buffer.from(JSON.stringify(credentials)), contextOf(name))
     return JSON.stringify({ [name]: { sealed } })
   }
 
   #read(version: string | null): void {
-    // As this class writes it.
+    // The text has the form that this class writes.
     const [value] = version === null ? [{}] : (JSON.parse(version) as [Record<string, { sealed: string }>])
     const opened = Object.entries(value ?? {}).flatMap(([name, { sealed }]) => {
       const content = this.#deps.secrets().open(sealed, contextOf(name))
       if (content !== undefined) return [[name, JSON.parse(content.toString('utf8'))]]
-      this.#deps.log.error({ provider: name }, 'failed to open the stored credentials of a push provider')
+      this.#deps.log.error({ provider: name }, 'failed to decrypt the stored credentials of a push provider')
       return []
     })
     this.#stored = Object.fromEntries(opened)
@@ -181,7 +181,7 @@ function contextOf(name: string): string {
   return `push provider ${name}`
 }
 
-/** Counts the stored credentials that each key has sealed. */
+/** Counts the stored credentials by the key that encrypted them. */
 export async function countPushCredentialsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(entry ->> 'sealed', '.', 1) as key, count(*)::int as count

@@ -16,7 +16,7 @@ export interface NewSend {
   readonly appId: string
   readonly target: Target
   readonly message: PushMessage
-  /** Undefined: now. */
+  /** Time of sending. Undefined means now. */
   readonly sendAt: Date | undefined
   readonly idempotencyKey: string | undefined
   /** SHA-256 of the target and the message. */
@@ -48,7 +48,7 @@ export function findSendByKey(
     select id, request_hash from basalt.push_sends where app_id = ${appId} and idempotency_key = ${key}`)
 }
 
-/** Message and the number of its deliveries by status. */
+/** Message with counts of its deliveries by status. */
 export const PushSend = component(
   'PushSend',
   Type.Object({
@@ -85,7 +85,7 @@ export async function findSend(database: Queryable, id: string): Promise<PushSen
     from basalt.push_sends s where id = ${id}`)
 }
 
-/** Device that a message goes to. */
+/** Device that a message is sent to. */
 export interface Recipient {
   readonly id: string
   readonly user_id: string
@@ -113,10 +113,10 @@ export function findDevicesOfTopic(
     order by d.id limit ${limit}`)
 }
 
-/** Messages that one statement removes: their deliveries go with them. */
+/** Maximum number of messages that one statement deletes. Their deliveries go with them. */
 const sendsAtOnce = 100
 
-/** Removes messages that were due so many days ago and wait for nothing, with their deliveries. */
+/** Deletes messages that were due this many days ago and have no pending deliveries, with their deliveries. */
 export function deleteSends(database: Queryable, days: number): Promise<number> {
   return deleteInBatches(
     database,

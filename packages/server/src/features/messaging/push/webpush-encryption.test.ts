@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { encryptWebPush, findKeysProblem } from './webpush-encryption.ts'
 
-/** RFC 8291 §5 and appendix A. */
+/** Example of RFC 8291 §5 and appendix A. */
 const keys = {
   p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
   auth: 'BTBZMqHH6r4Tts7J_aSIgg',
@@ -31,6 +31,6 @@ test.each([
     { ...keys, p256dh: `${keys.p256dh.slice(0, -6)}AAAAAA` },
     'keys.p256dh: expected a public key of P-256 as base64url',
   ],
-])('web push › keys %s', (_, given, problem) => {
-  expect(findKeysProblem(given)).toBe(problem)
+])('web push › keys %s', (_, keysOfBrowser, problem) => {
+  expect(findKeysProblem(keysOfBrowser)).toBe(problem)
 })

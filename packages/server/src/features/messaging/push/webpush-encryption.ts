@@ -1,16 +1,16 @@
 import { createCipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto'
 import type { WebPushKeys } from './provider.ts'
 
-/** One record holds the whole message (RFC 8188 §2). */
+/** Size of the one record that holds the whole message (RFC 8188 §2). */
 const recordSize = 4096
 
 /**
- * Bytes of a message at most (RFC 8291 §4): a push service takes 4096, of which 86 are the header, 16 the tag and one
- * ends the record.
+ * Maximum length of a message in bytes (RFC 8291 §4). A push service accepts 4096, of which 86 are the
+ * header, 16 the tag, and one ends the record.
  */
 export const longestWebPush = 3993
 
-/** Random values that make an encryption unique; fixed in tests. */
+/** Random values that make an encryption unique. Tests fix them. */
 export interface EncryptionSeed {
   readonly salt: Buffer
   /** Private key of P-256, 32 bytes. */
@@ -20,7 +20,7 @@ export interface EncryptionSeed {
 /**
  * Encrypts a message for a browser (RFC 8291 with the content coding `aes128gcm` of RFC 8188).
  *
- * @throws Error when the keys are none of P-256
+ * @throws Error when the keys are not keys of P-256
  */
 export function encryptWebPush(plain: Buffer, keys: WebPushKeys, seed?: EncryptionSeed): Buffer {
   const receiver = Buffer.from(keys.p256dh, 'base64url')
@@ -51,13 +51,13 @@ function hkdf(secret: Buffer, salt: Buffer, info: Buffer, length: number): Buffe
   return Buffer.from(hkdfSync('sha256', secret, salt, info, length))
 }
 
-/** Returns the problem of the keys of a subscription, if there is one. */
+/** Returns the problem of a subscription's keys, if there is one. */
 export function findKeysProblem({ p256dh, auth }: WebPushKeys): string | undefined {
   if (Buffer.from(auth, 'base64url').length !== 16) return 'keys.auth: expected 16 bytes as base64url'
   try {
     const ecdh = createECDH('prime256v1')
     ecdh.generateKeys()
-    // Refuses what is no point of the curve.
+    // This call rejects a point that is not on the curve.
     ecdh.computeSecret(Buffer.from(p256dh, 'base64url'))
     return undefined
   } catch {

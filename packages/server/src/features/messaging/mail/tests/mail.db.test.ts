@@ -17,7 +17,7 @@ const source = { subjectTemplate: 'Hello {{.Name}}', htmlTemplate: '<p>Hello, {{
 let inbox: Inbox
 let app: TestApp
 let token: string
-/** Deliveries of earlier tests. */
+/** Number of deliveries of earlier tests. */
 let earlier = 0
 beforeAll(async () => {
   inbox = await openInbox()
@@ -34,7 +34,7 @@ afterAll(async () => {
   await inbox[Symbol.asyncDispose]()
 })
 
-/** Mails that were sent. */
+/** Returns the mails that were sent. */
 function received(): Inbox['all'] {
   return inbox.all.slice(earlier)
 }
@@ -53,7 +53,7 @@ function expectError(response: TestResponse, code: number, error: string, messag
   expect(response.status).toBe(code)
 }
 
-/** What administrators did, the oldest first. */
+/** Returns the audit rows of administrators, the oldest first. */
 async function audit() {
   return await app.sql('select actor, action, target, detail, address from basalt.audit order by id')
 }
@@ -62,7 +62,7 @@ async function storedTemplates(): Promise<number> {
   return (await app.sql('select 1 from basalt.email_templates')).length
 }
 
-describe('every endpoint', () => {
+describe('/api/admin/email', () => {
   const endpoints: [string, string, unknown][] = [
     ['GET', base, undefined],
     ['GET', `${base}/auth.magic_link`, undefined],
@@ -73,7 +73,7 @@ describe('every endpoint', () => {
     ['POST', '/api/admin/email/send', { templateKey: 'shop.hello', to: 'a@b.co', variables: { Name: 'x' } }],
   ]
 
-  test('is for administrators alone', async () => {
+  test('rejects callers who are not administrators', async () => {
     await put('auth.magic_link')
     await put('shop.hello')
     const before = await audit()
@@ -91,7 +91,7 @@ describe('every endpoint', () => {
     expect(received()).toEqual([])
   })
 
-  test('keeps its answers out of caches', async () => {
+  test('prevents caching of responses', async () => {
     for (const [method, path, body] of endpoints) {
       expect((await send(method, path, body)).headers.get('cache-control')).toBe('no-store')
     }
@@ -111,9 +111,9 @@ describe('every endpoint', () => {
     'a b.c',
     'ä.b',
     `a.${'b'.repeat(254)}`,
-  ])('refuses the key %j', async (key) => {
-    const shown = key.length > 255 ? `${key.slice(0, 255)}…` : key
-    const message = `invalid template key format: "${shown}"`
+  ])('rejects the key %j', async (key) => {
+    const excerpt = key.length > 255 ? `${key.slice(0, 255)}…` : key
+    const message = `invalid template key format: "${excerpt}"`
     for (const [method, path, body] of endpoints.slice(1, -1)) {
       const response = await send(method, path.replace('auth.magic_link', encodeURIComponent(key)), body)
       expectError(response, 400, 'invalid_template_key', message)
@@ -122,14 +122,14 @@ describe('every endpoint', () => {
     expectError(response, 400, 'invalid_template_key', message)
   })
 
-  test.each(['a.b', 'a1.b_2.c__', `a.${'b'.repeat(253)}`])('takes the key %j', async (key) => {
+  test.each(['a.b', 'a1.b_2.c__', `a.${'b'.repeat(253)}`])('accepts the key %j', async (key) => {
     expect((await send('PUT', `${base}/${key}`, source)).status).toBe(200)
     expect((await send('GET', `${base}/${key}`)).json.templateKey).toBe(key)
   })
 })
 
-describe('list', () => {
-  test('shows the built-in templates first, then custom ones by key', async () => {
+describe('GET /api/admin/email/templates', () => {
+  test('lists the built-in templates first, then custom ones by key', async () => {
     await put('shop.order_shipped')
     await put('auth.magic_link', { subjectTemplate: 'In {{.AppName}}', htmlTemplate: 'x' })
     await put('aaa.first')
@@ -167,8 +167,8 @@ describe('list', () => {
   })
 })
 
-describe('get', () => {
-  test('answers a built-in template', async () => {
+describe('GET /api/admin/email/templates/:key', () => {
+  test('returns a built-in template', async () => {
     const response = await send('GET', `${base}/auth.password_reset`)
     expect(response.status).toBe(200)
     expect(response.json).toEqual({
@@ -179,7 +179,7 @@ describe('get', () => {
     })
   })
 
-  test('answers the custom template in its place while that is enabled', async () => {
+  test('returns the custom template instead while it is enabled', async () => {
     const path = `${base}/auth.password_reset`
     const custom = { subjectTemplate: '{{.AppName}}', htmlTemplate: '<a href="{{.ActionURL}}">x</a>' }
     await put('auth.password_reset', custom)
@@ -195,7 +195,7 @@ describe('get', () => {
     expect((await send('GET', path)).json).toMatchObject({ source: 'builtin', enabled: true })
   })
 
-  test('answers a custom template of its own key even while it is disabled', async () => {
+  test('returns a custom template of its own key even while it is disabled', async () => {
     await put('shop.hello')
     await send('PATCH', `${base}/shop.hello`, { enabled: false })
     expect((await send('GET', `${base}/shop.hello`)).json).toMatchObject({
@@ -205,13 +205,13 @@ describe('get', () => {
     })
   })
 
-  test('knows no other template', async () => {
+  test('returns 404 for any other template', async () => {
     expectError(await send('GET', `${base}/shop.hello`), 404, 'template_not_found', 'template not found')
   })
 })
 
-describe('put', () => {
-  test('creates and replaces, and records it', async () => {
+describe('PUT /api/admin/email/templates/:key', () => {
+  test('creates and replaces, with an audit row', async () => {
     const created = await send('PUT', `${base}/shop.hello`, source)
     expect(created.status).toBe(200)
     expect(created.json).toEqual({
@@ -241,7 +241,7 @@ describe('put', () => {
     ])
   })
 
-  test('replaces what was read alone', async () => {
+  test('replaces only the version that was read', async () => {
     const replace = (body: object) => send('PUT', `${base}/auth.magic_link`, { ...source, ...body })
     const other = { subjectTemplate: 'Other', htmlTemplate: '<p>Other</p>' }
     const message = 'the template was changed since it was read'
@@ -250,13 +250,13 @@ describe('put', () => {
     expectError(await replace({ replaces: null }), 409, 'template_changed', message)
     expectError(await replace({ replaces: source }), 409, 'template_changed', message)
     expect((await replace({ replaces: 'Other' })).status).toBe(400)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         replace({ subjectTemplate: `Race ${index}`, replaces: other }),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
-    const [won] = answers.filter(({ status }) => status === 200)
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
+    const [won] = responses.filter(({ status }) => status === 200)
     expect((await send('GET', `${base}/auth.magic_link`)).json.subjectTemplate).toBe(
       won?.json.subjectTemplate,
     )
@@ -273,11 +273,11 @@ describe('put', () => {
     expect((await send('PUT', `${base}/shop.hello`, source)).json.enabled).toBe(false)
   })
 
-  test('warns of variables that the system does not give', async () => {
+  test('warns of variables that the system does not provide', async () => {
     const body = { subjectTemplate: '{{.Name}} {{.AppName}}', htmlTemplate: '{{.Code}}{{.ActionURL}}' }
-    const known = 'is not among AppName, ActionURL: the built-in template will be sent instead'
+    const warning = 'is not among AppName, ActionURL: the built-in template will be sent instead'
     const { json } = await send('PUT', `${base}/auth.magic_link`, body)
-    expect(json.warnings).toEqual([`{{.Name}} ${known}`, `{{.Code}} ${known}`])
+    expect(json.warnings).toEqual([`{{.Name}} ${warning}`, `{{.Code}} ${warning}`])
     expect(
       (await send('PUT', `${base}/auth.mfa_email_enroll`, { ...body, subjectTemplate: 'x' })).json.warnings,
     ).toEqual(['{{.ActionURL}} is not among AppName, Code: the built-in template will be sent instead'])
@@ -330,7 +330,7 @@ describe('put', () => {
       'template_too_large',
       'template exceeds size limit: the body exceeds 2097152 bytes',
     ],
-  ])('refuses the body %.60j', async (body, error, message) => {
+  ])('rejects the body %.60j', async (body, error, message) => {
     for (const [method, path] of [
       ['PUT', `${base}/shop.hello`],
       ['POST', `${base}/shop.hello/preview`],
@@ -341,13 +341,13 @@ describe('put', () => {
     expect(await audit()).toEqual([])
   })
 
-  test('takes the largest template, however it is written', async () => {
+  test('accepts the largest template, however it is escaped', async () => {
     const body = { subjectTemplate: '😀'.repeat(1000), htmlTemplate: '\u0001'.repeat(256_000) }
     expect((await send('PUT', `${base}/shop.hello`, body)).status).toBe(200)
     expect((await send('GET', `${base}/shop.hello`)).json).toMatchObject(body)
   })
 
-  test('of many at once has the effect of one after the other', async () => {
+  test('applies concurrent requests one after the other', async () => {
     const bodies = Array.from({ length: 20 }, (_, n) => ({ subjectTemplate: `s${n}`, htmlTemplate: `h${n}` }))
     const responses = await Promise.all(bodies.map((body) => send('PUT', `${base}/shop.hello`, body)))
     expect(
@@ -364,13 +364,13 @@ describe('put', () => {
       bodies.map((body) => body.subjectTemplate).sort(),
     )
     expect(entries.filter(({ detail }) => detail.isNew)).toHaveLength(1)
-    // The last one answered is the one that is in force.
+    // The last response has the current template.
     expect(entries.at(-1)?.detail.subjectTemplate).toBe(subjectTemplate)
   })
 })
 
-describe('patch', () => {
-  test('enables and disables, and records it', async () => {
+describe('PATCH /api/admin/email/templates/:key', () => {
+  test('enables and disables, with an audit row', async () => {
     await put('shop.hello')
     await app.sql('truncate basalt.audit')
     const path = `${base}/shop.hello`
@@ -393,21 +393,21 @@ describe('patch', () => {
     [{ enabled: 'no' }, 'invalid_request', 'enabled: must be boolean'],
     [{ enabled: null }, 'invalid_request', 'enabled: must be boolean'],
     ['', 'invalid_request', 'body must be object'],
-  ])('refuses the body %j', async (body, error, message) => {
+  ])('rejects the body %j', async (body, error, message) => {
     await put('shop.hello')
     expectError(await send('PATCH', `${base}/shop.hello`, body), 400, error, message)
     expect((await send('GET', `${base}/shop.hello`)).json.enabled).toBe(true)
   })
 
-  test.each(['auth.magic_link', 'shop.hello'])('needs a custom template of %s', async (key) => {
+  test.each(['auth.magic_link', 'shop.hello'])('requires a custom template of %s', async (key) => {
     const response = await send('PATCH', `${base}/${key}`, { enabled: false })
     expectError(response, 404, 'template_not_found', 'template not found')
     expect(await audit()).toEqual([])
   })
 })
 
-describe('delete', () => {
-  test('restores the built-in template, and logs it', async () => {
+describe('DELETE /api/admin/email/templates/:key', () => {
+  test('restores the built-in template, with an audit row', async () => {
     await put('auth.magic_link')
     await app.sql('truncate basalt.audit')
     const response = await send('DELETE', `${base}/auth.magic_link`)
@@ -424,12 +424,12 @@ describe('delete', () => {
     ])
   })
 
-  test.each(['auth.magic_link', 'shop.hello'])('needs a custom template of %s', async (key) => {
+  test.each(['auth.magic_link', 'shop.hello'])('requires a custom template of %s', async (key) => {
     expectError(await send('DELETE', `${base}/${key}`), 404, 'template_not_found', 'template not found')
     expect(await audit()).toEqual([])
   })
 
-  test('by several at once succeeds for one', async () => {
+  test('succeeds for one of several concurrent requests', async () => {
     await put('shop.hello')
     await app.sql('truncate basalt.audit')
     const responses = await Promise.all(
@@ -440,8 +440,8 @@ describe('delete', () => {
   })
 })
 
-describe('preview', () => {
-  test('fills in what it is given, and saves nothing', async () => {
+describe('POST /api/admin/email/templates/:key/preview', () => {
+  test('fills in the given values, and saves nothing', async () => {
     const response = await send('POST', `${base}/shop.new/preview`, {
       subjectTemplate: 'For {{.Name}} & co',
       htmlTemplate: '<h1>Hello {{ .Name }}</h1><p><a href="{{.Link}}">Open</a></p>',
@@ -458,7 +458,7 @@ describe('preview', () => {
     expect(received()).toEqual([])
   })
 
-  test('needs no variables where the template has none', async () => {
+  test('requires no variables where the template has none', async () => {
     const body = { subjectTemplate: 'a', htmlTemplate: 'b' }
     expect((await send('POST', `${base}/auth.magic_link/preview`, body)).json).toEqual({
       subject: 'a',
@@ -477,17 +477,17 @@ describe('preview', () => {
     [[], 'invalid_request', 'variables: must be object'],
     ['x', 'invalid_request', 'variables: must be object'],
     [null, 'invalid_request', 'variables: must be object'],
-  ])('refuses the variables %j', async (variables, error, message) => {
+  ])('rejects the variables %j', async (variables, error, message) => {
     const response = await send('POST', `${base}/shop.hello/preview`, { ...source, variables })
     expectError(response, 400, error, message)
   })
 })
 
-describe('send', () => {
+describe('POST /api/admin/email/send', () => {
   const path = '/api/admin/email/send'
   const mail = { templateKey: 'shop.hello', to: 'alice@example.com', variables: { Name: 'Alice & Bob' } }
 
-  test('sends a mail, and records it without its content', async () => {
+  test('sends a mail, with an audit row that omits its content', async () => {
     await put('shop.hello')
     await app.sql('truncate basalt.audit')
     const response = await send('POST', path, { ...mail, to: ' Alice@Example.com ' })
@@ -513,7 +513,7 @@ describe('send', () => {
     ])
   })
 
-  test('sends built-in templates, and what takes their place', async () => {
+  test('sends built-in templates, and custom ones that replace them', async () => {
     const body = {
       ...mail,
       templateKey: 'auth.mfa_email_challenge',
@@ -549,7 +549,7 @@ describe('send', () => {
       'template_render_error',
       'template render error: the subject would exceed 1000 characters',
     ],
-  ])('refuses %.60j', async (change, error, message) => {
+  ])('rejects %.60j', async (change, error, message) => {
     await put('shop.hello')
     await app.sql('truncate basalt.audit')
     expectError(await send('POST', path, { ...mail, ...change }), 400, error, message)
@@ -557,7 +557,7 @@ describe('send', () => {
     expect(await audit()).toEqual([])
   })
 
-  test('does not send another template when the custom one does not work', async () => {
+  test('does not send another template when the custom one fails', async () => {
     await put('auth.magic_link', { subjectTemplate: '{{.Nope}}', htmlTemplate: 'x' })
     const variables = { AppName: 'x', ActionURL: 'https://x.example' }
     const response = await send('POST', path, { ...mail, templateKey: 'auth.magic_link', variables })
@@ -565,7 +565,7 @@ describe('send', () => {
     expect(received()).toEqual([])
   })
 
-  test('knows neither missing nor disabled templates', async () => {
+  test('returns 404 for missing and disabled templates', async () => {
     expectError(await send('POST', path, mail), 404, 'template_not_found', 'template not found')
     await put('shop.hello')
     await send('PATCH', `${base}/shop.hello`, { enabled: false })
@@ -573,7 +573,7 @@ describe('send', () => {
     expect(received()).toEqual([])
   })
 
-  test.each([422, 500])('says what the backend answered with %d', async (status) => {
+  test.each([422, 500])("returns the backend's response of %d", async (status) => {
     await put('shop.hello')
     inbox.answer(status)
     const response = await send('POST', path, mail)
@@ -596,7 +596,7 @@ describe('send', () => {
     expect(app.log.join('')).not.toContain('Alice & Bob')
   })
 
-  test('has a limit per hour', async () => {
+  test('is limited per hour', async () => {
     await put('shop.hello')
     expect((await send('POST', path, mail)).status).toBe(200)
     await app.sql("update basalt.attempts set count = 999 where key = 'mail.send:admin'")
@@ -613,7 +613,7 @@ describe('send', () => {
   })
 })
 
-test('what the administration changes shows in the next mail of the system', async () => {
+test('mail › a change by an administrator shows in the next mail of the system', async () => {
   const email = 'carol@example.com'
   await app.request('POST', '/api/auth/register', { body: { email, password: 'correct horse battery' } })
   const nextSubject = async () => {

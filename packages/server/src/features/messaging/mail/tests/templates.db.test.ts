@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** The templates as one node sees them. */
+/** Creates the templates of one node. */
 function createNode(): MailTemplates {
   const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) })
   return createMailTemplates({ database: app.app.database.system, appName: 'Shop', log })
@@ -37,7 +37,7 @@ async function store(key: string, subject: string, html: string, enabled = true)
 const variables = { ActionURL: 'https://x.example/?a=1&token=abc' }
 const builtIn = 'Sign in to Shop'
 
-test('a built-in template is filled in', async () => {
+test('mail templates › fill in a built-in template', async () => {
   const mail = await templates.render('auth.magic_link', variables)
   expect(mail.subject).toBe(builtIn)
   expect(mail.html).toContain('href="https://x.example/?a=1&amp;token=abc"')
@@ -45,13 +45,13 @@ test('a built-in template is filled in', async () => {
   expect(lines).toEqual([])
 })
 
-test('the name of the application is the configured one unless the caller has another', async () => {
+test('mail templates › use the configured application name unless the caller has another', async () => {
   await store('shop.hello', '{{.AppName}}', 'x')
   expect((await templates.render('shop.hello', {})).subject).toBe('Shop')
   expect((await templates.render('shop.hello', { AppName: 'Tenant' })).subject).toBe('Tenant')
 })
 
-test('a custom template takes the place of the built-in while it is enabled', async () => {
+test('mail templates › use an enabled custom template instead of the built-in one', async () => {
   await store('auth.magic_link', 'Mine', '<p>{{.ActionURL}}</p>')
   expect(await templates.render('auth.magic_link', variables)).toEqual({
     subject: 'Mine',
@@ -59,7 +59,7 @@ test('a custom template takes the place of the built-in while it is enabled', as
     text: 'https://x.example/?a=1&token=abc',
   })
   await store('auth.magic_link', 'Mine', '<p>{{.ActionURL}}</p>', false)
-  templates.forget('auth.magic_link')
+  templates.invalidate('auth.magic_link')
   expect((await templates.render('auth.magic_link', variables)).subject).toBe(builtIn)
 })
 
@@ -70,20 +70,23 @@ test.each([
     '<p {{.ActionURL}}>',
     'template parse error: html: {{.ActionURL}} may stand in text or in the value of an attribute, not in a tag, a script or a style sheet',
   ],
-])('a custom template that does not work gives way to the built-in: %s %s', async (subject, html, reason) => {
-  await store('auth.magic_link', subject, html)
-  expect((await templates.render('auth.magic_link', variables)).subject).toBe(builtIn)
-  expect(lines.map((line) => JSON.parse(line))).toEqual([
-    {
-      level: 40,
-      templateKey: 'auth.magic_link',
-      reason,
-      msg: 'failed to render the custom email template; sending the built-in',
-    },
-  ])
-})
+])(
+  'mail templates › use the built-in one when the custom template fails: %s %s',
+  async (subject, html, reason) => {
+    await store('auth.magic_link', subject, html)
+    expect((await templates.render('auth.magic_link', variables)).subject).toBe(builtIn)
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      {
+        level: 40,
+        templateKey: 'auth.magic_link',
+        reason,
+        msg: 'failed to render the custom email template; sending the built-in',
+      },
+    ])
+  },
+)
 
-test('a custom template of its own key has nothing to give way to', async () => {
+test('mail templates › have no fallback for a custom template of its own key', async () => {
   const refusal = (key: string) => templates.render(key, {}).then(String, (error: AppError) => error.kind)
   expect(await refusal('shop.hello')).toBe('template_not_found')
   await store('shop.other', '{{.Nope}}', 'x')
@@ -92,13 +95,13 @@ test('a custom template of its own key has nothing to give way to', async () => 
   expect(await refusal('shop.off')).toBe('template_not_found')
 })
 
-test('a built-in template without its variables is an error', async () => {
+test('mail templates › throw for a built-in template without its variables', async () => {
   await expect(templates.render('auth.magic_link', {})).rejects.toThrow(
     'template render error: no value for {{.ActionURL}}',
   )
 })
 
-test('while templates cannot be read, the built-in is sent, and the custom one once they can', async () => {
+test('mail templates › use the built-in one while the database fails, and the custom one afterwards', async () => {
   await store('auth.magic_link', 'Mine', 'x')
   await store('shop.hello', 'x', 'x')
   await app.sql('alter table basalt.email_templates rename to moved')
@@ -113,13 +116,13 @@ test('while templates cannot be read, the built-in is sent, and the custom one o
   expect((await templates.render('shop.hello', {})).subject).toBe('x')
 })
 
-test('a change shows at once on its node and soon on the others', async () => {
+test('mail templates › apply a change at once on its node and soon on the others', async () => {
   const other = createNode()
   const subjectOn = async (node: MailTemplates) => (await node.render('shop.hello', {})).subject
   await store('shop.hello', 'old', 'x')
   expect([await subjectOn(templates), await subjectOn(other)]).toEqual(['old', 'old'])
   await store('shop.hello', 'new', 'x')
-  templates.forget('shop.hello')
+  templates.invalidate('shop.hello')
   expect(await subjectOn(templates)).toBe('new')
   await waitFor('the other node', async () => (await subjectOn(other)) === 'new')
 })

@@ -17,7 +17,7 @@ let inbox: Inbox
 let app: TestApp
 let other: TestApp
 let admin: string
-/** A user of this test alone. */
+/** User of this test only. */
 let ann: string
 const config = () => ({
   'auth.oauth_provider.enabled': 'true',
@@ -50,8 +50,8 @@ const as = (user: string, body: unknown, node = app) =>
 const log = async (user = ann) =>
   (await app.request('GET', `/api/admin/email/sent?user_id=${user}`, { token: admin })).json
 
-describe('email › send', () => {
-  test('is open to a program that acts for no user, and its mail is counted for its app', async () => {
+describe('POST /api/email/send', () => {
+  test('accepts a program that acts for no user, and counts its mail for its app', async () => {
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const send = async () => {
       const { clientId, clientSecret } = await createClient(app, { scopes: ['*', 'email:send'] })
@@ -141,7 +141,7 @@ describe('email › send', () => {
     'x',
     '',
     'A\r\nBcc: b <shop@example.com>',
-  ])('refuses %j as sender', async (from) => {
+  ])('rejects %j as sender', async (from) => {
     expect(envelope(await as(ann, { ...mail, from }))).toEqual({
       code: 403,
       error: 'from_address_not_allowed',
@@ -201,12 +201,12 @@ describe('email › send', () => {
       'invalid_template_key',
       'invalid template key format: "x"',
     ],
-  ])('%s is refused', async (_, change, error, message) => {
+  ])('rejects a mail %s', async (_, change, error, message) => {
     expect(envelope(await as(ann, { ...mail, ...change }))).toEqual({ code: 400, error, message })
     expect((await log()).items).toEqual([])
   })
 
-  test('with an address that is none sends nothing, and names it', async () => {
+  test('sends nothing with an invalid address, and names it', async () => {
     expect(envelope(await as(ann, { ...mail, to: ['ben@example.com', 'no'] }))).toEqual({
       code: 400,
       error: 'invalid_recipient',
@@ -216,7 +216,7 @@ describe('email › send', () => {
     expect((await log()).items).toEqual([])
   })
 
-  test('says which mails were not taken, and keeps why for the operator', async () => {
+  test('names the mails that were not accepted, and logs the reason for the operator', async () => {
     inbox.answer(422)
     const response = await as(ann, { ...mail, to: ['b1@example.com', 'b2@example.com'] })
     const error = 'the mail was refused'
@@ -234,8 +234,8 @@ describe('email › send', () => {
     })
   })
 
-  test('is limited by mails: of twenty at once on two nodes the quota is sent', async () => {
-    const answers = await Promise.all(
+  test('limits mails: of twenty concurrent ones on two nodes the quota is sent', async () => {
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         as(
           ann,
@@ -244,8 +244,8 @@ describe('email › send', () => {
         ),
       ),
     )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4)
-    const [refused, ...others] = answers.filter(({ status }) => status === 429)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(4)
+    const [refused, ...others] = responses.filter(({ status }) => status === 429)
     expect([refused?.json.error, refused?.json.message, others.length]).toEqual([
       'mail_limit_reached',
       'email send rate limit exceeded',
@@ -255,7 +255,7 @@ describe('email › send', () => {
     expect((await log()).items).toHaveLength(8)
   })
 
-  test('with more recipients than are left sends none of them', async () => {
+  test('sends none of more recipients than the quota allows', async () => {
     await as(ann, { ...mail, to: Array.from({ length: 5 }, (_, index) => `c${index}@example.com`) })
     const four = Array.from({ length: 4 }, (_, index) => `d${index}@example.com`)
     expect((await as(ann, { ...mail, to: four })).status).toBe(429)
@@ -263,15 +263,15 @@ describe('email › send', () => {
     expect((await log()).items).toHaveLength(8)
   })
 
-  test('is limited by user, whatever the credential, and the log names the key', async () => {
+  test('limits by user, whatever the credential, and the log names the key', async () => {
     const keys = await Promise.all(
       ['readonly', '*'].map((scope) => createApiKey(app, { userId: ann, scope, actions: ['email:send'] })),
     )
     const body = { ...mail, to: ['e1@example.com', 'e2@example.com', 'e3@example.com'] }
     const tokens = [userToken({ sub: ann }), ...keys.map(({ key }) => key)]
-    const answers = []
-    for (const token of tokens) answers.push(await app.request('POST', path, { token, body }))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    const responses = []
+    for (const token of tokens) responses.push(await app.request('POST', path, { token, body }))
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429])
     const ids = (await log()).items.map(({ api_key_id: id }: { api_key_id: string }) => id)
     expect(ids.sort()).toEqual([...Array(3).fill(keys[0]?.apiKey.id), ...Array(3).fill(null)])
   })
@@ -282,7 +282,7 @@ describe('email › send', () => {
     ['*', []],
     ['*', ['sms:send', 'push:send']],
   ])(
-    'needs the action email:send of a key, which scope %s with actions %j does not include',
+    'requires the action email:send of a key, which scope %s with actions %j does not include',
     async (scope, actions) => {
       const { key: token } = await createApiKey(app, { userId: ann, scope, actions })
       const refused = await app.request('POST', path, { token, body: mail })
@@ -299,7 +299,7 @@ describe('email › send', () => {
   )
 
   test.each(['auth.magic_link', 'auth.password_reset', 'auth.email_verification', 'auth.own'])(
-    'never sends %s, a template of the system, for users and programs',
+    'never sends %s, a system template, for users and programs',
     async (templateKey) => {
       const { key } = await createApiKey(app, { userId: ann, actions: ['email:send'] })
       const variables = { AppName: 'Basalt', ActionURL: 'https://evil.example/' }
@@ -321,12 +321,12 @@ describe('email › send', () => {
     message: 'email sending is not permitted',
   }
 
-  test('is not for anonymous users', async () => {
+  test('rejects anonymous users', async () => {
     const token = userToken({ sub: ann, amr: ['anonymous'], is_anonymous: true })
     expect(envelope(await app.request('POST', path, { token, body: mail }))).toEqual(notPermitted)
   })
 
-  test('is for the users that the operator names', async () => {
+  test('accepts only the users that the operator allows', async () => {
     const { key: token } = await createApiKey(app, { userId: ann, actions: ['email:send'] })
     const own = await app.request('POST', '/api/auth/api-keys', {
       token: userToken({ sub: ann }),
@@ -348,7 +348,7 @@ describe('email › send', () => {
     expect(envelope(await closed.request('POST', path, { token, body: mail }))).toEqual(notPermitted)
   })
 
-  test('is not configured with the log alone, unless while developing', async () => {
+  test('is not configured with the log backend, except in development', async () => {
     await using bare = await createTestApp({ database: app.database })
     expect(envelope(await as(ann, mail, bare))).toEqual({
       code: 501,
@@ -357,7 +357,7 @@ describe('email › send', () => {
     })
   })
 
-  test('goes by SMTP from the sender given', async () => {
+  test('sends by SMTP from the given sender', async () => {
     await using server = await openMailServer()
     await using smtp = await createTestApp({
       config: {
@@ -376,7 +376,7 @@ describe('email › send', () => {
   })
 })
 
-test('email › log › is removed after its retention', async () => {
+test('email › log › is deleted after its retention', async () => {
   await as(ann, mail)
   await as(ann, { ...mail, subject: 'recent' })
   await app.sql(

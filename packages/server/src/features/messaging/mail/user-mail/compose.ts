@@ -12,7 +12,12 @@ export interface MailContent extends Partial<RenderedMail> {
   readonly variables?: Variables
 }
 
-/** @throws AppError missing_template_field, invalid_mail_field, template_too_large, template_not_found, template_render_error, … */
+/**
+ * Composes a mail.
+ *
+ * @throws AppError missing_template_field, invalid_mail_field, template_too_large, template_not_found,
+ * template_render_error, …
+ */
 export async function compose(content: MailContent, templates: MailTemplates): Promise<RenderedMail> {
   const { subject = '', html = '', text = '', templateKey, variables } = content
   if (templateKey !== undefined) {

@@ -29,11 +29,11 @@ const address = Type.String({ format: 'email' })
 const documentedMail = Type.Object(
   {
     to: Type.Union([address, Type.Array(address, { minItems: 1 })], {
-      description: 'An address, or a list of at most `email.policy.max_recipients_per_request`.',
+      description: 'One address, or a list of at most `email.policy.max_recipients_per_request`.',
     }),
     from: Type.Optional(
       Type.String({
-        description: 'The address of `email.from` or of `email.policy.allowed_from_addresses`.',
+        description: 'Sender: the address of `email.from` or of `email.policy.allowed_from_addresses`.',
       }),
     ),
     subject: Type.Optional(Type.String({ maxLength: subjectLimit, pattern: lineForm })),
@@ -52,7 +52,7 @@ const documentedMail = Type.Object(
   },
 )
 
-// The right to send is checked before the members.
+// The permission to send is checked before the members.
 const UserMail = Type.Partial(
   Type.Object({
     to: Type.Union([Type.String(), Type.Array(Type.String())]),
@@ -76,7 +76,7 @@ const sendOwn = operation({
   tag: 'mail',
   summary: 'Send a mail to one or several recipients',
   description:
-    'Each recipient gets a mail of its own. Either `templateKey` with `variables`, or `subject` with `html` or `text` or both; each of these two is made from the other unless given. Programs need the action `email:send`; templates of the system (`auth.…`) are refused.',
+    'Each recipient gets a mail of its own. Send either `templateKey` with `variables`, or `subject` with `html`, `text` or both. A missing `html` or `text` is made from the other. Programs need the action `email:send`. System templates (`auth.…`) are rejected.',
   body: UserMail,
   documentedBody: bodyOf('application/json', documentedMail),
   bodyLimit,
@@ -96,15 +96,15 @@ const sendOwn = operation({
     const recipients = readRecipients(body.to, config.policy.max_recipients_per_request)
     const from = readFrom(config, body.from)
     const mail = await compose(body, templates)
-    // The log shows mail to developers; elsewhere it would only be lost.
+    // In development the log shows the mail. Elsewhere the mail would be lost.
     if (config.backend === 'log' && !isDevelopment) throw mailErrors.mailNotConfigured()
-    // Whatever credential the user presents. Programs of one app that act for no user share a limit.
+    // The limit applies to the user, with any credential. Programs of one app that act for no user share a limit.
     const { send_rate_limit_per_key: attempts, send_rate_limit_window: windowSeconds } = config.policy
     const limit = { name: 'mail.user', attempts, windowSeconds }
     const verdict = await throttle.attempt(limit, caller.userId || caller.appId, recipients.length)
     requireAllowed(verdict, mailErrors.mailLimitReached())
     const mails = recipients.map((to) => ({ id: randomUUID(), to }))
-    // Before they are sent: no mail leaves without a row, whatever stops the process.
+    // The rows are inserted before sending, so that no mail leaves without a row, whatever stops the process.
     await insertMails(database, {
       ids: mails.map(({ id }) => id),
       recipients,
@@ -146,7 +146,7 @@ const listSent = operation({
   },
 })
 
-/** Mail of users and programs, and the log of it. */
+/** Operations on mail of users and programs, and on its log. */
 export const userMailOperations = [sendOwn, listSent]
 
 function requirePermitted({ policy }: EmailConfig, { keyId, isAnonymous }: UserIdentity): void {
@@ -156,16 +156,16 @@ function requirePermitted({ policy }: EmailConfig, { keyId, isAnonymous }: UserI
   }
 }
 
-/** Returns the sender that was given; undefined: the usual one. @throws AppError from_address_not_allowed */
-function readFrom({ from, policy }: EmailConfig, given: string | undefined): string | undefined {
-  if (given === undefined) return undefined
-  const address = /\p{Cc}/u.test(given) ? undefined : normalizeEmail(parseSender(given).address)
+/** Returns the given sender, or undefined for the default one. @throws AppError from_address_not_allowed */
+function readFrom({ from, policy }: EmailConfig, requested: string | undefined): string | undefined {
+  if (requested === undefined) return undefined
+  const address = /\p{Cc}/u.test(requested) ? undefined : normalizeEmail(parseSender(requested).address)
   const allowed = [parseSender(from).address, ...policy.allowed_from_addresses].map(normalizeEmail)
   if (address === undefined || !allowed.includes(address)) throw mailErrors.fromAddressNotAllowed()
-  return given.trim()
+  return requested.trim()
 }
 
-/** Sends a mail. Callers learn whether another attempt makes sense; the backend's reason is for the operator. */
+/** Sends a mail. Callers learn whether another attempt makes sense. The backend's reason is for the operator. */
 async function attempt({ backend, log }: UserMailDeps, message: MailMessage, id: string) {
   try {
     await backend.send(message, { id })
@@ -177,11 +177,15 @@ async function attempt({ backend, log }: UserMailDeps, message: MailMessage, id:
   }
 }
 
-/** Returns the normalized addresses, each once. @throws AppError missing_template_field, too_many_recipients, invalid_recipient */
-function readRecipients(given: UserMail['to'] = [], most: number): string[] {
-  const list = typeof given === 'string' ? [given] : given
+/**
+ * Returns the normalized addresses, each once.
+ *
+ * @throws AppError missing_template_field, too_many_recipients, invalid_recipient
+ */
+function readRecipients(to: UserMail['to'] = [], limit: number): string[] {
+  const list = typeof to === 'string' ? [to] : to
   if (list.every((address) => address.trim() === '')) throw mailErrors.missingTemplateField('to')
-  if (list.length > most) throw mailErrors.tooManyRecipients(most)
+  if (list.length > limit) throw mailErrors.tooManyRecipients(limit)
   const addresses = list.map((text) => {
     const address = normalizeEmail(text)
     if (address === undefined) throw mailErrors.invalidRecipient().with({ data: { to: text } })
@@ -190,7 +194,11 @@ function readRecipients(given: UserMail['to'] = [], most: number): string[] {
   return [...new Set(addresses)]
 }
 
-/** A misspelled `html` would be left out of the mail without notice. @throws AppError invalid_mail_field */
+/**
+ * Rejects unknown members, because a misspelled `html` would silently be missing from the mail.
+ *
+ * @throws AppError invalid_mail_field
+ */
 function requireKnownMembers(request: object): void {
   const unknown = Object.keys(request).find((name) => !members.includes(name))
   if (unknown !== undefined) {
@@ -198,7 +206,10 @@ function requireKnownMembers(request: object): void {
   }
 }
 
-/** A mail of the system is believed: with an address of the sender's own in it, it would take accounts. */
+/**
+ * Rejects system templates. Readers trust mail of the system, so a mail with an address of the sender's own
+ * could take over accounts.
+ */
 function requireOwnTemplate(key: string | undefined): void {
   if (key?.startsWith(systemTemplatePrefix) === true) throw mailErrors.systemTemplateNotPermitted()
 }

@@ -8,7 +8,7 @@ import { Type } from '../../../../lib/type.ts'
 export interface NewMails {
   readonly ids: readonly string[]
   readonly recipients: readonly string[]
-  /** Null for a program that acts for no user. */
+  /** Id of the user. Null for a program that acts for no user. */
   readonly userId: string | null
   readonly keyId: string | undefined
   readonly sender: string
@@ -29,7 +29,7 @@ export async function insertMails(
 
 export interface MailOutcome {
   readonly id: string
-  /** Undefined when it was sent. */
+  /** Reason of a failure. Undefined for a sent mail. */
   readonly reason: string | undefined
 }
 
@@ -60,7 +60,7 @@ export const SentMail = component(
 )
 export type SentMail = Answered<typeof SentMail>
 
-/** Returns mails, the newest first. */
+/** Lists mails, the newest first. */
 export async function listMails(
   database: Queryable,
   userId: string | undefined,

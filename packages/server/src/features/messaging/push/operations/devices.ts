@@ -14,10 +14,14 @@ export interface DeviceDeps extends RegisterDeps {
   readonly lockCaller: LockCaller
 }
 
-/** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
+/**
+ * Function that locks the caller's account until the transaction ends.
+ *
+ * @throws AppError invalid_token when the caller's session has ended
+ */
 export type LockCaller = (transaction: Queryable, caller: UserIdentity) => Promise<unknown>
 
-const range = rangeOf('500 unless given, and at most.')
+const range = rangeOf('By default 500, which is the maximum.')
 const devices = ok(Type.Object({ items: Type.Array(PushDevice) }))
 
 const own = { guard: 'bearer', tag: 'push' } as const
@@ -83,7 +87,7 @@ const list = operation({
     include_inactive: Type.Optional(
       refusedWith(
         { invalid: () => pushErrors.invalidPush('include_inactive: expected true or false') },
-        choice(['true', 'false'], { description: '`true` also lists inactive devices.' }),
+        choice(['true', 'false'], { description: 'True to list inactive devices too.' }),
       ),
     ),
     ...range,
@@ -130,5 +134,5 @@ const revoke = operation({
   },
 })
 
-/** Devices of callers, and of all users. */
+/** Operations on devices of callers, and of all users. */
 export const deviceOperations = [registerOwn, listOwn, revokeOwn, list, registerForUser, revoke]

@@ -26,19 +26,19 @@ const sendAsProgram = operation({
   method: 'POST',
   path: '/api/push/send',
   tag: 'push',
-  summary: 'Send a message to devices of the app of the program',
+  summary: "Send a message to devices of the program's app",
   description:
-    'To the devices of a user, or of a topic. API keys and OAuth tokens need the action `push:send`. Their user, whatever credential is presented, may send `push.policy.sends_per_hour` messages.',
+    'Sends to the devices of a user, or of a topic. API keys and OAuth tokens need the action `push:send`. Their user may send `push.policy.sends_per_hour` messages, over all credentials.',
   body: SendInput,
   documentedBody: toMany(
     Type.Object({
-      app_id: Type.Optional(Type.String({ format: 'uuid', description: 'The app of the program.' })),
+      app_id: Type.Optional(Type.String({ format: 'uuid', description: 'App of the program.' })),
     }),
   ),
   success: ok(
     Type.Object({
       send_id: id,
-      count: Type.Integer({ description: 'Devices of the user; 0 for a topic.' }),
+      count: Type.Integer({ description: "Number of the user's devices. 0 for a topic." }),
     }),
   ),
   async handle(deps: MessageDeps, { body, http, origin }) {
@@ -123,7 +123,7 @@ const list = operation({
         choiceOrEmpty(deliveryStates),
       ),
     ),
-    ...rangeOf('50 unless given; at most 500.'),
+    ...rangeOf('By default 50, at most 500.'),
   }),
   success: ok(Type.Object({ items: Type.Array(PushDelivery) })),
   async handle({ database }: MessageDeps, { query }) {
@@ -153,7 +153,7 @@ const getSend = operation({
   id: 'push.getSend',
   method: 'GET',
   path: `${path}/sends/:id`,
-  summary: 'Get a message and the number of its deliveries by status',
+  summary: 'Get a message with counts of its deliveries by status',
   params,
   success: ok(PushSend),
   async handle({ database }: MessageDeps, { params }) {
@@ -163,10 +163,10 @@ const getSend = operation({
   },
 })
 
-/** Messages and their deliveries. */
+/** Operations on messages and their deliveries. */
 export const messageOperations = [sendAsProgram, send, sendToDevice, list, getDelivery, getSend]
 
-/** @throws AppError invalid_push */
+/** Reads the target. @throws AppError invalid_push */
 function readTarget({ user_id: userId, topic }: SendInput): Exclude<Target, { kind: 'device' }> {
   if (topic === undefined) return { kind: 'user', userId: requireId('user_id', userId) }
   if (userId !== undefined) throw pushErrors.invalidPush('expected either user_id or topic, not both')

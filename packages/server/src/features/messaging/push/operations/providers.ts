@@ -9,7 +9,7 @@ import { provider } from '../register-device.ts'
 import type { PushProviders } from '../registry.ts'
 
 export interface ProviderDeps {
-  /** @throws AppError push_disabled */
+  /** Returns the providers. @throws AppError push_disabled */
   readonly providers: () => PushProviders
 }
 
@@ -19,10 +19,10 @@ const PushProvider = component(
     provider: choice(providerNames),
     source: nullable(choice(['database', 'configuration']), { description: 'Origin of the credentials.' }),
     sends: choice(['provider', 'log', 'nothing'], {
-      description: 'Destination of messages; `log` while developing without credentials.',
+      description: 'Destination of messages. It is `log` in development without credentials.',
     }),
     details: nullable(Type.Object({}, { additionalProperties: true }), {
-      description: 'Members of the credentials that are no secret.',
+      description: 'Members of the credentials that are not secret.',
     }),
   }),
 )
@@ -36,7 +36,7 @@ const getKey = operation({
   summary: 'Get the key that browsers subscribe with',
   success: ok(
     Type.Object({
-      public_key: Type.Optional(Type.String({ description: 'Absent without credentials of Web Push.' })),
+      public_key: Type.Optional(Type.String({ description: 'Missing without credentials of Web Push.' })),
     }),
   ),
   handle: ({ providers }: ProviderDeps) => ({ public_key: providers().webPushKey }),
@@ -64,7 +64,7 @@ const change = operation({
   path: item,
   summary: 'Change the credentials of a push provider',
   description:
-    'Of fcm the members of the service account; of apns `key`, `team_id`, `key_id`, `bundle_id` and `environment`; of webpush `private_key` and `subject`. They are stored encrypted and never shown.',
+    'fcm has the members of the service account. apns has `key`, `team_id`, `key_id`, `bundle_id` and `environment`. webpush has `private_key` and `subject`. They are stored encrypted and never shown.',
   params,
   body: Type.Record(Type.String(), Type.Unknown()),
   success: ok(PushProvider),
@@ -79,17 +79,17 @@ const reset = operation({
   id: 'push.resetProvider',
   method: 'DELETE',
   path: item,
-  summary: 'Put the credentials of the configuration back in force',
+  summary: 'Reset a push provider to the credentials of the configuration',
   params,
   success: noContent,
   handle: async ({ providers }: ProviderDeps, { params, origin }) =>
     await providers().reset(params.provider, origin),
 })
 
-/** Providers of push messages. */
+/** Operations on push providers. */
 export const providerOperations = [getKey, list, change, reset]
 
-/** @throws AppError invalid_push */
+/** Parses the credentials of a provider. @throws AppError invalid_push */
 function parseCredentials(name: ProviderName, body: Readonly<Record<string, unknown>>) {
   try {
     return readCredentials[name](body)

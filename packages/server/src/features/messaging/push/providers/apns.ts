@@ -12,7 +12,7 @@ import {
 } from '../provider.ts'
 
 export interface ApnsCredentials {
-  /** PEM of the .p8 file. */
+  /** Content of the .p8 file, in PEM. */
   readonly key: string
   readonly team_id: string
   readonly key_id: string
@@ -20,14 +20,15 @@ export interface ApnsCredentials {
   readonly environment: 'production' | 'sandbox'
 }
 
-/** Provider tokens are taken for an hour, and may not be renewed more often than every 20 minutes. */
+/** Lifetime of a provider token. Apple accepts tokens for an hour, and limits renewals to one every 20 minutes. */
 const tokenLifeMs = 50 * 60_000
-/** An idle session is asked whether it still lives before it is used again. */
+/** Idle time after which a session is checked by PING before its next use. */
 const idleMs = 60_000
 const defaultPauseSeconds = 10
 
 /**
- * Apple Push Notification service: one HTTP/2 session, opened anew when the service closes it
+ * Creates the client of the Apple Push Notification service. It uses one HTTP/2 session, which is reopened
+ * when the service closes it
  * (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns).
  */
 export function createApns(credentials: ApnsCredentials, baseUrl: string, clock: Clock): PushProvider {
@@ -77,7 +78,10 @@ interface Reply {
   readonly timestamp: number | undefined
 }
 
-/** https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns */
+/**
+ * Judges a response
+ * (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).
+ */
 function judge(
   { status, id, reason: code, retryAfter: header, timestamp }: Reply,
   { token }: Outgoing,
@@ -100,7 +104,7 @@ function judge(
     case 'PayloadTooLarge':
       return { kind: 'refused', code: 'payload_too_large', reason }
     case 'TooManyRequests':
-      // To this device.
+      // The limit applies to this device only.
       return { kind: 'throttled', seconds: pause, reason, isForAll: false }
   }
   if (status === 403) return { kind: 'failed', code: 'provider_auth', reason }
@@ -131,7 +135,7 @@ function describeHeaders(
   }
 }
 
-/** Data stand beside `aps`. */
+/** Builds the payload. The data are next to `aps`. */
 function describe({ message: { title, body, data, options } }: Outgoing): string {
   const { badge, sound, image } = options
   return JSON.stringify({
@@ -146,7 +150,7 @@ function describe({ message: { title, body, data, options } }: Outgoing): string
   })
 }
 
-/** One request on the session. Of a stream that the service did not process the error says so. */
+/** Sends one request on the session. The error says if the service did not process the stream. */
 function request(
   session: ClientHttp2Session,
   headers: Readonly<Record<string, string>>,
@@ -195,7 +199,10 @@ function parseReply(text: string): { reason: string; timestamp: number | undefin
   }
 }
 
-/** The session that takes requests. One that received GOAWAY (RFC 9113 §6.8) finishes its streams. */
+/**
+ * Creates the holder of the session for requests. A session that received GOAWAY (RFC 9113 §6.8) finishes its
+ * streams.
+ */
 function createSessions(origin: string) {
   let current: Promise<ClientHttp2Session> | undefined
   let usedAt = 0
@@ -217,7 +224,7 @@ function createSessions(origin: string) {
         clearTimeout(timer)
         reject(new Error('the connection to APNs was closed'))
       })
-      // An idle session does not keep the process from ending.
+      // An idle session does not keep the process alive.
       session.unref()
     })
   }
@@ -230,7 +237,7 @@ function createSessions(origin: string) {
       const known = current
       const session = await known?.catch(() => undefined)
       if (session !== undefined && !session.closed && !session.destroyed) return session
-      // One for all messages that wait for it.
+      // All waiting messages use one new session.
       if (current === known || current === undefined) current = open()
       return await current
     },
@@ -244,7 +251,7 @@ function createSessions(origin: string) {
   }
 }
 
-/** The session once the other side has answered a PING; one that does not answer is destroyed. */
+/** Returns the session once the other side has responded to a PING. Otherwise the session is destroyed. */
 function requireAnswer(session: ClientHttp2Session): Promise<ClientHttp2Session> {
   return new Promise((resolve) => {
     if (session.closed || session.destroyed) return resolve(session)

@@ -11,7 +11,7 @@ import {
   retryAfter,
 } from '../provider.ts'
 
-/** Members of the JSON file of a service account of Google. */
+/** Members of the JSON file of a Google service account. */
 export interface ServiceAccount {
   readonly project_id: string
   readonly client_email: string
@@ -21,12 +21,15 @@ export interface ServiceAccount {
 }
 
 const scope = 'https://www.googleapis.com/auth/firebase.messaging'
-/** Access tokens last an hour; they are renewed this long before their end. */
+/** Margin before the expiry of an access token at which it is renewed. Tokens last an hour. */
 const renewalMarginMs = 5 * 60_000
-/** While quota is exceeded and no time is given (https://firebase.google.com/docs/cloud-messaging/scale-fcm). */
+/** Pause after an exceeded quota without a given time (https://firebase.google.com/docs/cloud-messaging/scale-fcm). */
 const defaultPauseSeconds = 60
 
-/** Firebase Cloud Messaging, HTTP v1 (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages/send). */
+/**
+ * Creates the client of Firebase Cloud Messaging, HTTP v1
+ * (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages/send).
+ */
 export function createFcm(
   account: ServiceAccount,
   baseUrl: string,
@@ -55,7 +58,7 @@ export function createFcm(
     async send(outgoing) {
       const first = await attempt(outgoing)
       if (first.refusedToken === undefined) return first
-      credential.forget(first.refusedToken)
+      credential.discard(first.refusedToken)
       return await attempt(outgoing)
     },
     lane: () => 'fcm',
@@ -63,7 +66,7 @@ export function createFcm(
   }
 }
 
-/** https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
+/** Response of FCM (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode). */
 interface FcmReply {
   readonly name?: unknown
   readonly error?: {
@@ -88,7 +91,7 @@ function judge(response: Response, reply: FcmReply | undefined, { token }: Outgo
     case 'SENDER_ID_MISMATCH':
       return { kind: 'dead', code: 'invalid_token', reason }
     case 'INVALID_ARGUMENT':
-      // A bad message and a bad token have the same code: only what names the token ends a device.
+      // A bad message and a bad token have the same code. Only an error that names the token deactivates a device.
       if (blamesToken(error)) return { kind: 'dead', code: 'invalid_token', reason }
       return /too (big|large)|exceeds/i.test(error?.message ?? '')
         ? { kind: 'refused', code: 'payload_too_large', reason }
@@ -123,7 +126,7 @@ function blamesToken(error: FcmReply['error']): boolean {
   )
 }
 
-/** A `Message` of the API. */
+/** Builds a `Message` of the API. */
 function describe({ token, message: { title, body, data, options }, ttlSeconds }: Outgoing) {
   const { badge, sound, priority, collapse_key: collapseKey, image } = options
   const picture = image === undefined ? {} : { image }
@@ -157,12 +160,12 @@ function describe({ token, message: { title, body, data, options }, ttlSeconds }
   }
 }
 
-/** Bytes of a reply of the token endpoint. */
+/** Maximum size of a token endpoint response in bytes. */
 const replyLimit = 64 * 1024
 
 /**
- * An access token by a signed assertion (RFC 7523 §2.1); requests that wait for it share one exchange. Administrators name
- * the token endpoint: it is asked only where they may send requests.
+ * Creates the source of access tokens by a signed assertion (RFC 7523 §2.1). Concurrent requests use one
+ * exchange. Administrators name the token endpoint, so requests go only to addresses where they may be sent.
  */
 function createCredential(account: ServiceAccount, outbound: Outbound, clock: Clock) {
   const key = createPrivateKey(account.private_key)
@@ -215,8 +218,8 @@ function createCredential(account: ServiceAccount, outbound: Outbound, clock: Cl
       })
       return token
     },
-    /** Unless another one has replaced it, as when two messages were refused at once. */
-    forget(refused: string) {
+    /** Discards the token, unless another one has replaced it, for example when two messages were refused at once. */
+    discard(refused: string) {
       if (current?.value === refused) current = undefined
     },
   }
@@ -236,7 +239,7 @@ function parseReply(text: string): TokenReply {
   }
 }
 
-/** Thrown when there is no access token for our credentials. */
+/** Error for credentials without an access token. */
 export class CredentialRefused extends Error {
   override readonly name = 'CredentialRefused'
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ProviderName, PushProvider } from '../provider.ts'
 
-/** Sends nothing: while developing, a provider without credentials shows in the log what it would have sent. */
+/** Creates a provider that logs messages instead of sending them, for development without credentials. */
 export function createLogProvider(name: ProviderName, log: Logger): PushProvider {
   return {
     async send({ id, token, message }) {

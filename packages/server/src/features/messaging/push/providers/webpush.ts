@@ -19,12 +19,12 @@ export interface VapidKeys {
 }
 
 const defaultPauseSeconds = 60
-/** RFC 8292 §2: at most a day. */
+/** Lifetime of a VAPID token, at most a day (RFC 8292 §2). */
 const tokenLifeSeconds = 12 * 3600
 
-/** @param privateKey 32 bytes. @throws Error when they are no key of P-256 */
+/** Reads the VAPID keys. @param privateKey 32 bytes. @throws Error when they are not a key of P-256 */
 export function readVapidKeys(privateKey: Buffer): VapidKeys {
-  // OpenSSL takes fewer bytes for a small number.
+  // OpenSSL accepts fewer bytes for a small number.
   if (privateKey.length !== 32) throw new Error('expected 32 bytes')
   const ecdh = createECDH('prime256v1')
   ecdh.setPrivateKey(privateKey)
@@ -39,7 +39,10 @@ export function readVapidKeys(privateKey: Buffer): VapidKeys {
   return { publicKey: point.toString('base64url'), privateKey: createPrivateKey({ key: jwk, format: 'jwk' }) }
 }
 
-/** Push services of browsers (RFC 8030), which browsers name: requests go where users may send them only. */
+/**
+ * Creates the client of browser push services (RFC 8030). Browsers name them, so requests go only to
+ * addresses where users may send them.
+ */
 export function createWebPush(
   vapid: VapidKeys,
   subject: string,
@@ -48,7 +51,7 @@ export function createWebPush(
 ): PushProvider {
   const tokens = new Map<string, { readonly text: string; readonly expiresAt: number }>()
 
-  /** Per push service (RFC 8292 §2). */
+  /** Returns the token for a push service (RFC 8292 §2). */
   function tokenFor(audience: string): string {
     const now = Math.floor(clock.now().getTime() / 1000)
     const known = tokens.get(audience)
@@ -56,7 +59,7 @@ export function createWebPush(
     const expiresAt = now + tokenLifeSeconds
     const claims = { aud: audience, exp: expiresAt, ...(subject === '' ? {} : { sub: subject }) }
     const text = signJwt('ES256', vapid.privateKey, claims, { typ: 'JWT' })
-    // Users name the services.
+    // Users name the services, so their number must be bounded.
     if (tokens.size >= 100) tokens.clear()
     tokens.set(audience, { text, expiresAt })
     return text
@@ -90,18 +93,24 @@ export function createWebPush(
   }
 }
 
-/** Returns the content that the service worker of the page reads: `event.data.json()`. */
+/** Returns the content that the page's service worker reads: `event.data.json()`. */
 function describe({ message: { title, body, data, options } }: Outgoing): string {
   return JSON.stringify({ title, body, data, ...options })
 }
 
-/** Browsers could not decrypt it, and the push services of some would take it all the same. */
+/**
+ * Returns the outcome of a message that is too large. Browsers could not decrypt it, although some push
+ * services would accept it.
+ */
 function tooLarge(bytes: number): Outcome {
   const reason = `the message is ${bytes} bytes; push services of browsers take ${longestWebPush}`
   return { kind: 'refused', code: 'payload_too_large', reason }
 }
 
-/** At most 32 characters of base64url (RFC 8030 §5.4), others for another key: a push service drops the earlier message. */
+/**
+ * Returns a topic of at most 32 characters of base64url (RFC 8030 §5.4), different for each key. A push
+ * service drops the earlier message with the same topic.
+ */
 function topicOf(collapseKey: string): string {
   return createHash('sha256').update(collapseKey).digest('base64url').slice(0, 32)
 }

@@ -54,7 +54,7 @@ afterAll(async () => {
   for (const standIn of [fcm, apns, browser]) await standIn[Symbol.asyncDispose]()
 })
 
-const ask = (method: string, path: string, body?: unknown) =>
+const asAdmin = (method: string, path: string, body?: unknown) =>
   app.request(method, `/api/admin/push${path}`, { token: admin, body })
 
 const kinds = {
@@ -64,13 +64,13 @@ const kinds = {
 
 async function register(kind: keyof typeof kinds, topics: readonly string[] = []): Promise<string> {
   const body = { ...kinds[kind], app_id: shop, user_id: alice, token: `token-${randomUUID()}`, topics }
-  const response = await ask('POST', '/devices', body)
+  const response = await asAdmin('POST', '/devices', body)
   expect(response.status).toBe(201)
   return response.json.id
 }
 
 async function send(deviceId: string, more: object = {}): Promise<string> {
-  const response = await ask('POST', '/send-to-token', {
+  const response = await asAdmin('POST', '/send-to-token', {
     token_id: deviceId,
     title: 'Hi',
     body: 'there',
@@ -80,10 +80,10 @@ async function send(deviceId: string, more: object = {}): Promise<string> {
   return response.json.id
 }
 
-/** The delivery once an attempt has ended. */
+/** Waits for the end of an attempt and returns the delivery. */
 async function attempted(id: string) {
   return await waitFor('an attempt', async () => {
-    const { json } = await ask('GET', `/deliveries/${id}`)
+    const { json } = await asAdmin('GET', `/deliveries/${id}`)
     return json.error_code !== null || json.error_message !== null || json.status === 'sent'
       ? json
       : undefined
@@ -91,7 +91,7 @@ async function attempted(id: string) {
 }
 
 async function deviceOf(id: string) {
-  const { items } = (await ask('GET', `/devices?user_id=${alice}&include_inactive=true&limit=500`)).json
+  const { items } = (await asAdmin('GET', `/devices?user_id=${alice}&include_inactive=true&limit=500`)).json
   return items.find((device: { id: string }) => device.id === id)
 }
 
@@ -100,7 +100,7 @@ const fcmError = (status: number, code: string, message = '', details: object = 
   { error: { code: status, message, status: code, details: [{ errorCode: code, ...details }] } },
 ]
 
-/** Answer, status of the delivery, its code, and whether the device stays active. */
+/** Provider responses, each with the delivery status, its code, and whether the device stays active. */
 const outcomes: readonly [string, keyof typeof kinds, PushAnswer, string, string, boolean][] = [
   ['UNREGISTERED', 'fcm', fcmError(404, 'UNREGISTERED'), 'invalid_token', 'unregistered', false],
   ['SENDER_ID_MISMATCH', 'fcm', fcmError(403, 'SENDER_ID_MISMATCH'), 'invalid_token', 'invalid_token', false],
@@ -175,7 +175,7 @@ test.each(outcomes)('push › %s of %s ends as documented', async (_, kind, answ
   })
 })
 
-test('push › a device that its provider does not know is asked of it once', async () => {
+test('push › a device that its provider does not know gets one request', async () => {
   apns.answer = () => [410, { reason: 'Unregistered' }]
   const device = await register('apns')
   const later = await send(device, { send_at: '2999-01-01T00:00:00Z' })
@@ -193,25 +193,25 @@ test('push › a message for a user who has left the device is not shown to the 
   await app.sql('insert into basalt.users (id) values ($1)', [bob])
   const token = `token-${randomUUID()}`
   const body = { ...kinds.fcm, app_id: shop, token }
-  const { id } = (await ask('POST', '/devices', { ...body, user_id: alice })).json
+  const { id } = (await asAdmin('POST', '/devices', { ...body, user_id: alice })).json
   const later = await send(id, { send_at: '2999-01-01T00:00:00Z' })
-  await ask('POST', '/devices', { ...body, user_id: bob })
+  await asAdmin('POST', '/devices', { ...body, user_id: bob })
   await app.sql(
     `update basalt.jobs set run_at = now() where id = (select job_id from basalt.push_deliveries where id = $1)`,
     [later],
   )
   expect(await attempted(later)).toMatchObject({ status: 'failed', error_code: 'device_moved' })
-  // Other devices' messages of tests before may be tried again.
+  // Messages of earlier tests to other devices may be retried.
   expect(fcm.received.filter(({ body }) => body.includes(token))).toEqual([])
 })
 
-test('push › a failed delivery is tried again and sent', async () => {
+test('push › a failed delivery is retried and sent', async () => {
   fcm.answer = () => (fcm.received.length === 1 ? fcmError(500, 'INTERNAL') : [200, { name: 'm2' }])
   const id = await send(await register('fcm'))
   expect(await attempted(id)).toMatchObject({ status: 'failed', attempts: 1 })
   await app.sql(`update basalt.jobs set run_at = now() where type = 'push_delivery' and state = 'queued'`)
   const sent = await waitFor('the second attempt', async () => {
-    const { json } = await ask('GET', `/deliveries/${id}`)
+    const { json } = await asAdmin('GET', `/deliveries/${id}`)
     return json.status === 'sent' ? json : undefined
   })
   expect(sent).toMatchObject({
@@ -222,7 +222,7 @@ test('push › a failed delivery is tried again and sent', async () => {
   })
 })
 
-/** A server of its own, with a device at FCM: what FCM says stops all of its messages. */
+/** Creates a server with a device at FCM, because a pause of FCM stops all of its messages. */
 async function createFcmApp(more: Readonly<Record<string, string>> = {}, clock: Clock = systemClock) {
   const own = await createTestApp({
     clock,
@@ -247,7 +247,7 @@ async function createFcmApp(more: Readonly<Record<string, string>> = {}, clock: 
 }
 
 describe('push › fcm', () => {
-  test('is asked nothing for as long as its 429 says, also where the clock of the node is slow', async () => {
+  test('gets no request for as long as its 429 says, even where the clock of the node is slow', async () => {
     await using shop = await createFcmApp({}, { now: () => new Date(Date.now() - 3_600_000) })
     fcm.answer = () => [429, { error: { status: 'RESOURCE_EXHAUSTED' } }, { 'retry-after': '600' }]
     const first = await shop.send()
@@ -269,7 +269,7 @@ describe('push › fcm', () => {
     expect(jobs).toHaveLength(2)
   })
 
-  test('is asked for an access token once, and again when it refuses it', async () => {
+  test('gets one request for an access token, and another when it rejects the token', async () => {
     await using shop = await createFcmApp()
     const before = fcm.tokens
     fcm.answer = ({ headers }) =>
@@ -282,7 +282,7 @@ describe('push › fcm', () => {
     expect(fcm.tokens).toBe(before + 2)
   })
 
-  test('is asked for one access token when it refuses that of two messages', async () => {
+  test('gets one request for an access token when it rejects that of two messages', async () => {
     await using shop = await createFcmApp()
     const before = fcm.tokens
     const renewed = Promise.withResolvers<void>()
@@ -294,7 +294,7 @@ describe('push › fcm', () => {
         return [200, { name: 'm' }]
       }
       refused.push(token)
-      // The later one learns of it when the first has another token already.
+      // The later message is rejected when the first already has another token.
       if (refused.length === 2) await renewed.promise
       else await waitFor('both messages', () => refused.length === 2)
       return [401, { error: { status: 'UNAUTHENTICATED' } }]
@@ -306,7 +306,7 @@ describe('push › fcm', () => {
     expect([refused.length, fcm.tokens - before]).toEqual([2, 2])
   })
 
-  test('is asked for an access token only where requests may be sent', async () => {
+  test('gets a request for an access token only at an allowed address', async () => {
     const credentials = writeServiceAccount('http://169.254.169.254/token')
     await using shop = await createFcmApp({ 'push.fcm.credentials_file': credentials })
     const id = await shop.send()
@@ -324,7 +324,7 @@ test('push › a delivery whose node is lost is sent at most twice, and the late
   apns.answer = () => (apns.received.length === 1 ? held.promise : [200])
   const id = await send(await register('apns'))
   await waitFor('the first attempt', () => apns.received.length === 1)
-  // As when the node that runs the job no longer renews its lease.
+  // The node that runs the job no longer renews its lease.
   await app.sql(
     `update basalt.jobs set leased_until = now() - interval '1 second'
     where id = (select job_id from basalt.push_deliveries where id = $1)`,
@@ -332,10 +332,10 @@ test('push › a delivery whose node is lost is sent at most twice, and the late
   )
   await waitFor(
     'the second attempt',
-    async () => (await ask('GET', `/deliveries/${id}`)).json.status === 'sent',
+    async () => (await asAdmin('GET', `/deliveries/${id}`)).json.status === 'sent',
   )
   held.resolve([400, { reason: 'BadDeviceToken' }])
-  expect((await ask('GET', `/deliveries/${id}`)).json).toMatchObject({ status: 'sent', attempts: 2 })
+  expect((await asAdmin('GET', `/deliveries/${id}`)).json).toMatchObject({ status: 'sent', attempts: 2 })
   expect(apns.received.map(({ headers }) => headers['apns-id'])).toEqual([id, id])
   expect(other.url).not.toBe(app.url)
 })
@@ -348,11 +348,11 @@ test('push › one message to 1,000 devices of a user reaches each once', async 
      select $1, $2, 'fcm', 'android', 't' || n, sha256(('t' || n)::bytea) from generate_series(1, 1000) n`,
     [shop, user],
   )
-  const { json } = await ask('POST', '/send', { app_id: shop, user_id: user, title: 'a', body: 'b' })
+  const { json } = await asAdmin('POST', '/send', { app_id: shop, user_id: user, title: 'a', body: 'b' })
   expect(json.deliveries).toHaveLength(1000)
   await waitFor(
     'all deliveries',
-    async () => (await ask('GET', `/sends/${json.send_id}`)).json.counts.sent === 1000,
+    async () => (await asAdmin('GET', `/sends/${json.send_id}`)).json.counts.sent === 1000,
   )
   const tokens = fcm.received.map(({ body }) => JSON.parse(body.toString()).message.token)
   expect(new Set(tokens).size).toBe(1000)
@@ -360,7 +360,7 @@ test('push › one message to 1,000 devices of a user reaches each once', async 
 })
 
 describe('push › apns', () => {
-  test('sends with a signed token, the delivery as its id, and data beside aps', async () => {
+  test('gets a signed token, the delivery as its id, and data next to aps', async () => {
     const device = await register('apns')
     const options = {
       badge: 0,
@@ -397,7 +397,7 @@ describe('push › apns', () => {
     })
   })
 
-  test('is sent a new token when the old one has expired, at once', async () => {
+  test('gets a new token at once when the old one has expired', async () => {
     const device = await register('apns')
     const tokens = () => apns.received.map(({ headers }) => headers.authorization)
     apns.answer = () => (apns.received.length === 1 ? [403, { reason: 'ExpiredProviderToken' }] : [200])
@@ -405,7 +405,7 @@ describe('push › apns', () => {
     expect(new Set(tokens()).size).toBe(2)
   })
 
-  test('opens another session after GOAWAY, and loses nothing', async () => {
+  test('gets another session after GOAWAY, without losing a message', async () => {
     const device = await register('apns')
     await attempted(await send(device))
     const opened = apns.opened
@@ -415,25 +415,28 @@ describe('push › apns', () => {
     expect(apns.opened).toBeGreaterThan(opened)
   })
 
-  test('opens one session for messages that wait for it together', async () => {
+  test('gets one session for messages that wait for it together', async () => {
     for (let count = 0; count < 10; count += 1) await register('apns', ['burst'])
     const opened = apns.opened
     for (const session of apns.sessions) session.goaway()
     const body = { app_id: shop, topic: 'burst', title: 'Hi', body: 'there' }
-    const { send_id: id } = (await ask('POST', '/send', body)).json
-    await waitFor('the deliveries', async () => (await ask('GET', `/sends/${id}`)).json.counts.sent === 10)
+    const { send_id: id } = (await asAdmin('POST', '/send', body)).json
+    await waitFor(
+      'the deliveries',
+      async () => (await asAdmin('GET', `/sends/${id}`)).json.counts.sent === 10,
+    )
     expect(apns.opened - opened).toBe(1)
   })
 
-  test('pauses the device alone of which there were too many', async () => {
-    const [busy, idle] = [await register('apns'), await register('apns')]
+  test('pauses only the device that had too many messages', async () => {
+    const [throttled, idle] = [await register('apns'), await register('apns')]
     apns.answer = () => [429, { reason: 'TooManyRequests' }, { 'retry-after': '600' }]
-    expect(await attempted(await send(busy))).toMatchObject({ status: 'pending', error_code: null })
+    expect(await attempted(await send(throttled))).toMatchObject({ status: 'pending', error_code: null })
     apns.answer = () => [200]
     expect(await attempted(await send(idle))).toMatchObject({ status: 'sent' })
   })
 
-  test('is tried again after a connection that broke', async () => {
+  test('gets a retry after a broken connection', async () => {
     const device = await register('apns')
     apns.answer = () => {
       for (const session of apns.sessions) session.destroy()
@@ -449,7 +452,7 @@ describe('push › apns', () => {
     await app.sql(`update basalt.jobs set run_at = now() where type = 'push_delivery' and state = 'queued'`)
     await waitFor(
       'the second attempt',
-      async () => (await ask('GET', `/deliveries/${id}`)).json.status === 'sent',
+      async () => (await asAdmin('GET', `/deliveries/${id}`)).json.status === 'sent',
     )
   })
 })
@@ -457,7 +460,7 @@ describe('push › apns', () => {
 describe('push › web push', () => {
   async function subscribe(origin = browser.url) {
     const subscription = createSubscription()
-    const response = await ask('POST', '/devices', {
+    const response = await asAdmin('POST', '/devices', {
       app_id: shop,
       user_id: alice,
       provider: 'webpush',
@@ -516,7 +519,7 @@ describe('push › web push', () => {
     ).toBe(true)
   })
 
-  test('sends the longest message that push services take, and refuses a longer one', async () => {
+  test('sends the longest message that push services accept, and rejects a longer one', async () => {
     const { id, read } = await subscribe()
     const empty = JSON.stringify({ title: 'Hi', body: '', data: {} }).length
     const body = 'x'.repeat(3993 - empty)
@@ -531,7 +534,7 @@ describe('push › web push', () => {
     expect(await deviceOf(id)).toMatchObject({ is_active: true })
   })
 
-  test('keeps messages apart whose collapse keys end alike', async () => {
+  test('separates messages whose collapse keys end alike', async () => {
     const { id } = await subscribe()
     const keys = ['chat-1', 'chat-2', 'chat-1'].map((chat) => `${chat}-of-the-application-for-customers`)
     const topics = []
@@ -541,11 +544,11 @@ describe('push › web push', () => {
     }
     const [first, second, third] = topics
     expect([first === third, first === second]).toEqual([true, false])
-    // RFC 8030 §5.4.
+    // The limit is that of RFC 8030 §5.4.
     expect(topics).toEqual(Array(3).fill(expect.stringMatching(/^[\w-]{1,32}$/)))
   })
 
-  test('ends a subscription that its push service does not know', async () => {
+  test('deactivates a subscription that its push service does not know', async () => {
     browser.answer = () => [410]
     const { id } = await subscribe()
     expect(await attempted(await send(id))).toMatchObject({
@@ -555,7 +558,7 @@ describe('push › web push', () => {
     expect(await deviceOf(id)).toMatchObject({ is_active: false })
   })
 
-  test('pauses the push service that asks for it, and no other', async () => {
+  test('pauses only the push service that requests it', async () => {
     await using other = await startHttpPush(() => [429, undefined, { 'retry-after': '600' }])
     const slow = await subscribe(other.url)
     const first = await send(slow.id)
@@ -583,11 +586,11 @@ describe('push › web push', () => {
 })
 
 describe('push › credentials', () => {
-  test('given by an administrator are stored encrypted, never shown, and in force on every node', async () => {
+  test('of an administrator are stored encrypted, never shown, and apply on every node', async () => {
     await using node = await createTestApp({ config: { 'push.enabled': 'true' }, database: app.database })
     const key = createApnsKey()
     const body = { key, team_id: 'T2', key_id: 'K2', bundle_id: 'com.example.other', environment: 'sandbox' }
-    const response = await ask('PUT', '/providers/apns', body)
+    const response = await asAdmin('PUT', '/providers/apns', body)
     expect(response.json).toEqual({
       provider: 'apns',
       source: 'database',
@@ -602,8 +605,8 @@ describe('push › credentials', () => {
     const audit = JSON.stringify(await app.sql('select * from basalt.audit'))
     const secret = key.split('\n')[1] ?? '-'
     for (const text of [stored, audit, response.text, app.log.join()]) expect(text).not.toContain(secret)
-    expect((await ask('DELETE', '/providers/apns')).status).toBe(204)
-    const { items } = (await ask('GET', '/providers')).json
+    expect((await asAdmin('DELETE', '/providers/apns')).status).toBe(204)
+    const { items } = (await asAdmin('GET', '/providers')).json
     expect(items[1]).toMatchObject({ source: 'configuration', details: { team_id: 'TEAM' } })
   })
 
@@ -640,15 +643,15 @@ describe('push › credentials', () => {
     ['webpush', { private_key: 'password' }, notP256],
     ['webpush', { private_key: Buffer.alloc(31, 1).toString('base64url') }, notP256],
     ['webpush', { private_key: Buffer.alloc(33, 1).toString('base64url') }, notP256],
-  ])('of %s that cannot be used are refused', async (provider, body, message) => {
-    expect(envelope(await ask('PUT', `/providers/${provider}`, body))).toEqual({
+  ])('of %s are rejected when they are unusable', async (provider, body, message) => {
+    expect(envelope(await asAdmin('PUT', `/providers/${provider}`, body))).toEqual({
       code: 400,
       message,
       error: 'invalid_push',
     })
   })
 
-  test('that are missing fail deliveries, and say so', async () => {
+  test('that are missing fail deliveries with that reason', async () => {
     await using bare = await createTestApp({
       config: { 'push.enabled': 'true' },
       setup: `insert into basalt.users (id) values ('${alice}')`,

@@ -18,8 +18,8 @@ interface Registrations {
 const guide = new URL('../../../../../../../docs/guides/push.md', import.meta.url)
 
 /**
- * The page and the worker of the guide in a browser. Its push service is far away, so two things are done in its place:
- * a subscription is answered, whose messages go to a stand-in; and what the stand-in receives is decrypted and handed to
+ * Page and worker of the guide in a browser. Its real push service is unreachable, so the test replaces two
+ * parts. It responds to the subscription with a stand-in for the service, and hands the decrypted messages to
  * the worker over the DevTools protocol.
  */
 describe.runIf(wholeChromium !== undefined)('push › the page of the guide', () => {
@@ -42,10 +42,10 @@ describe.runIf(wholeChromium !== undefined)('push › the page of the guide', ()
     site = serve(app.url, {
       '/': ['text/html', '<!doctype html><button id="notify">Notify me</button>'],
       '/page.js': ['text/javascript', describePage(page)],
-      '/push-worker.js': ['text/javascript', worker + reportShown],
+      '/push-worker.js': ['text/javascript', worker + reportNotifications],
     })
     await once(site, 'listening')
-    // A server that listens on a port has an address of this form.
+    // The address of a server that listens on a port has this form.
     origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
     browser = await startBrowser(wholeChromium ?? '')
   })
@@ -57,13 +57,13 @@ describe.runIf(wholeChromium !== undefined)('push › the page of the guide', ()
     await service?.[Symbol.asyncDispose]()
   })
 
-  /** The guide's code, in a page whose user is signed in. */
+  /** Returns the guide's code in a page whose user is signed in. */
   function describePage(code: string): string {
     const token = userToken({ sub: alice })
     return `const headers = { authorization: 'Bearer ${token}' }\nconst app_id = '${shop}'\n${code}`
   }
 
-  /** What Chromium asks its push service for; like Chromium only once a worker is active. */
+  /** Returns a script that subscribes as Chromium does, once a worker is active. */
   const subscribe = () => `
     PushManager.prototype.subscribe = async function (options) {
       const { active } = await navigator.serviceWorker.getRegistration()
@@ -73,7 +73,7 @@ describe.runIf(wholeChromium !== undefined)('push › the page of the guide', ()
       return { toJSON: () => ({ endpoint: '${service.url}/push/1', expirationTime: null, keys }) }
     }`
 
-  test('subscribes, is registered, and its worker shows what is sent', async () => {
+  test('subscribes, is registered, and its worker shows the messages', async () => {
     await browser.call('Browser.grantPermissions', { origin, permissions: ['notifications'] })
     await browser.open(origin)
     await browser.evaluate(`(async () => {
@@ -104,7 +104,7 @@ describe.runIf(wholeChromium !== undefined)('push › the page of the guide', ()
     await app.request('POST', '/api/admin/push/send', { token: await app.adminToken(), body })
     const message = await waitFor('the message', () => service.received[0])
     const data = JSON.stringify(subscription.read(message.body))
-    // Before that Chromium drops what it is handed.
+    // Chromium drops messages that arrive earlier.
     await waitFor('the worker', () =>
       browser.evaluate(`navigator.serviceWorker.ready.then(({ active }) => active.state === 'activated')`),
     )
@@ -124,8 +124,11 @@ describe.runIf(wholeChromium !== undefined)('push › the page of the guide', ()
     (await app.request('GET', path, { token: userToken({ sub: alice }) })).json
 })
 
-/** Of the worker: what the browser has shown. To ask the browser for its notifications removes those that it is about to show. */
-const reportShown = `
+/**
+ * Script that makes the worker report its notifications. Listing notifications would remove those that are
+ * about to be shown.
+ */
+const reportNotifications = `
   const { showNotification } = ServiceWorkerRegistration.prototype
   ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
     await showNotification.call(this, title, options)
@@ -133,7 +136,7 @@ const reportShown = `
     for (const page of pages) page.postMessage({ title, ...options })
   }`
 
-/** The pages of an application, before the server of its API. */
+/** Serves the pages of an application, and proxies the API. */
 function serve(api: string, files: Readonly<Record<string, readonly [type: string, text: string]>>): Server {
   const { hostname, port } = new URL(api)
   return createServer((request, response) => {
@@ -143,10 +146,10 @@ function serve(api: string, files: Readonly<Record<string, readonly [type: strin
       response.writeHead(200, { 'content-type': type }).end(text)
       return
     }
-    const asked = forward({ hostname, port, path, method, headers }, (answer) => {
+    const forwarded = forward({ hostname, port, path, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
     })
-    request.pipe(asked)
+    request.pipe(forwarded)
   }).listen(0, '127.0.0.1')
 }

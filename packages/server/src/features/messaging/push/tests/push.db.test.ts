@@ -123,13 +123,13 @@ describe('push › devices', () => {
     })
   })
 
-  test('registered by ten requests at once are one device', async () => {
+  test('registered by ten concurrent requests are one device', async () => {
     const body = android()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) => as(index % 2 === 0 ? alice : bob, 'POST', '/devices', body)),
     )
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
-    expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1)
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(new Set(responses.map(({ json }) => json.id)).size).toBe(1)
   })
 
   test.each([
@@ -159,13 +159,13 @@ describe('push › devices', () => {
       { provider: 'webpush', token: 'http://169.254.169.254/', keys: createSubscription().keys },
       'token: the endpoint is not one that requests may be sent to',
     ],
-  ])('%s are refused', async (_, change, message) => {
+  ])('%s are rejected', async (_, change, message) => {
     expect(envelope(await as(alice, 'POST', '/devices', { ...android(), ...change }))).toEqual(
       invalid(message),
     )
   })
 
-  test('of unknown apps and users are refused', async () => {
+  test('of unknown apps and users are rejected', async () => {
     const body = { ...android(), app_id: unknown }
     expect(envelope(await as(alice, 'POST', '/devices', body))).toEqual({
       code: 404,
@@ -181,7 +181,7 @@ describe('push › devices', () => {
     expect(envelope(await as(alice, 'GET', '/devices'))).toEqual(invalid('app_id is required'))
   })
 
-  test('go with their app and with their user', async () => {
+  test('are deleted with their app and with their user', async () => {
     const other = await createApplication(app, { ownerUserId: bob })
     const { id } = await register(bob, { ...android(), app_id: other })
     await asAdmin('POST', '/send', { app_id: other, user_id: bob, title: 'a', body: 'b' })
@@ -191,7 +191,7 @@ describe('push › devices', () => {
 })
 
 describe('push › send', () => {
-  test('delivers to every active device of the user, and says how each went', async () => {
+  test('delivers to every active device of the user, and reports each outcome', async () => {
     const user = '77777777-7777-4777-8777-777777777777'
     await app.sql('insert into basalt.users (id) values ($1)', [user])
     const devices = [await register(user), await register(user)]
@@ -273,19 +273,19 @@ describe('push › send', () => {
     expect(audit).toEqual([{ detail: { appId: shop, kind: 'user', userId: user } }])
   })
 
-  test('without a device answers no deliveries', async () => {
+  test('returns no deliveries without a device', async () => {
     const user = '66666666-6666-4666-8666-666666666666'
     await app.sql('insert into basalt.users (id) values ($1)', [user])
     const response = await asAdmin('POST', '/send', { app_id: shop, user_id: user, title: 'a', body: 'b' })
     expect(response.json).toEqual({ send_id: uuid, deliveries: [] })
   })
 
-  test('repeated at once with an idempotency key sends one message', async () => {
+  test('sends one message for concurrent requests with one idempotency key', async () => {
     const { id } = await register(alice)
     const body = { app_id: shop, user_id: alice, title: 'once', body: 'only', idempotency_key: 'k1' }
-    const answers = await Promise.all(Array.from({ length: 10 }, () => asAdmin('POST', '/send', body)))
-    expect(new Set(answers.map(({ json }) => json.send_id)).size).toBe(1)
-    expect(new Set(answers.map(({ json }) => json.deliveries.length)).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => asAdmin('POST', '/send', body)))
+    expect(new Set(responses.map(({ json }) => json.send_id)).size).toBe(1)
+    expect(new Set(responses.map(({ json }) => json.deliveries.length)).size).toBe(1)
     const rows = await app.sql('select from basalt.push_deliveries where device_id = $1', [id])
     expect(rows).toHaveLength(1)
     expect(envelope(await asAdmin('POST', '/send', { ...body, title: 'other' }))).toEqual({
@@ -295,7 +295,7 @@ describe('push › send', () => {
     })
   })
 
-  test('to a topic reaches the devices of its subscribers, over pages', async () => {
+  test("reaches the devices of a topic's subscribers, over pages", async () => {
     const subscribed = await register(alice, Object.assign(android(), { topics: ['news'] }))
     await register(alice, Object.assign(android(), { topics: ['sport'] }))
     const { json } = await asAdmin('POST', '/send', { app_id: shop, topic: 'news', title: 'a', body: 'b' })
@@ -310,7 +310,7 @@ describe('push › send', () => {
     )
   })
 
-  test('later waits until then', async () => {
+  test('waits until the given time', async () => {
     const { id } = await register(alice)
     const later = { token_id: id, title: 'a', body: 'b', send_at: '2999-01-01T00:00:00Z' }
     const { json } = await asAdmin('POST', '/send-to-token', later)
@@ -319,7 +319,7 @@ describe('push › send', () => {
     expect(job).toEqual({ state: 'queued', run_at: new Date('2999-01-01T00:00:00Z') })
   })
 
-  test('to a topic later than the retention is kept until then', async () => {
+  test('keeps a message to a topic until then, even beyond the retention', async () => {
     const message = { app_id: shop, topic: 'anniversary', title: 'a', body: 'b' }
     const later = (await asAdmin('POST', '/send', { ...message, send_at: '2999-01-01T00:00:00Z' })).json
     const past = (await asAdmin('POST', '/send', message)).json
@@ -336,7 +336,7 @@ describe('push › send', () => {
   test.each([
     ['push_delivery', { delivery_ids: ['x'] }, 'delivery_ids must be a list of ids'],
     ['push_fan_out', { send_id: unknown, after: 'x' }, 'send_id and after must be ids'],
-  ])('the job %s of an administrator is refused for what is no id', async (type, payload, problem) => {
+  ])('rejects the job %s of an administrator with a malformed id', async (type, payload, problem) => {
     const job = { type, payload }
     expect(envelope(await app.request('POST', '/api/admin/jobs', { token: admin, body: job }))).toEqual({
       code: 400,
@@ -381,12 +381,12 @@ describe('push › send', () => {
       'send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z',
     ],
     ['with an empty idempotency key', { ...valid, idempotency_key: '' }, 'idempotency_key: expected a text'],
-  ])('%s is refused', async (_, body, message) => {
+  ])('rejects a message %s', async (_, body, message) => {
     const response = await asAdmin('POST', '/send', { app_id: shop, user_id: alice, ...body })
     expect(envelope(response)).toEqual(invalid(message))
   })
 
-  test('of more than providers take is refused', async () => {
+  test('rejects a message that is too large for providers', async () => {
     const { json } = await asAdmin('POST', '/send', {
       app_id: shop,
       user_id: alice,
@@ -400,7 +400,7 @@ describe('push › send', () => {
     })
   })
 
-  test('to an app, user or device that does not exist or is inactive is refused', async () => {
+  test('rejects a missing or inactive app, user or device', async () => {
     expect((await asAdmin('POST', '/send', { ...valid, app_id: unknown, user_id: alice })).json.message).toBe(
       'app not found',
     )
@@ -440,7 +440,7 @@ describe('push › deliveries', () => {
     ['/deliveries/x', 400, 'id: expected a UUID'],
     [`/deliveries/${unknown}`, 404, 'delivery not found'],
     [`/sends/${unknown}`, 404, 'send not found'],
-  ])('%s is refused', async (path, status, message) => {
+  ])('rejects %s', async (path, status, message) => {
     const response = await asAdmin('GET', path)
     expect(response.json).toMatchObject({ code: status, message })
   })
@@ -455,7 +455,7 @@ describe('push › contract', () => {
   const idsOf = async (path: string) =>
     (await asAdmin('GET', path)).json.items.map(({ id }: { id: string }) => id)
 
-  test('POST /api/admin/push/devices answers 201 with the device that it created, or updated', async () => {
+  test('POST /api/admin/push/devices returns 201 with the device that it created, or updated', async () => {
     const body = { ...inOwn(), user_id: alice }
     const created = await asAdmin('POST', '/devices', body)
     expect([created.status, created.json]).toEqual([
@@ -490,7 +490,7 @@ describe('push › contract', () => {
     expect(json.user_id).toBe(alice)
   })
 
-  test('GET /api/admin/push/devices filters by app, user and activity, and pages when asked to', async () => {
+  test('GET /api/admin/push/devices filters by app, user and activity, and pages on request', async () => {
     const app_id = await createApplication(app, { ownerUserId: bob })
     const ids: string[] = []
     for (const user_id of [alice, bob, bob]) {
@@ -510,7 +510,7 @@ describe('push › contract', () => {
     expect(envelope(await asAdmin('GET', '/devices?app_id=x'))).toEqual(invalid('app_id: expected a UUID'))
   })
 
-  test('GET of devices shows more than fifty', async () => {
+  test('GET of devices returns more than fifty', async () => {
     const app_id = await createApplication(app, { ownerUserId: bob })
     await app.sql(
       `insert into basalt.push_devices (app_id, user_id, provider, platform, token, token_hash)
@@ -529,7 +529,7 @@ describe('push › contract', () => {
     expect((await as(alice, method, path)).json).toMatchObject({ code, message })
   })
 
-  test('POST /api/admin/push/send-to-token answers the bare delivery', async () => {
+  test('POST /api/admin/push/send-to-token returns the bare delivery', async () => {
     const device = (await as(alice, 'POST', '/devices', inOwn())).json
     const body = { token_id: device.id, title: 'Hi', body: 'there', data: { a: 'b' } }
     const response = await asAdmin('POST', '/send-to-token', body)
@@ -565,7 +565,7 @@ describe('push › contract', () => {
     expect(items.find(({ id }: { id: string }) => id === device.id).last_used).toEqual(timestamp)
   })
 
-  test('GET /api/admin/push/deliveries shows fifty unless asked for others, the newest first', async () => {
+  test('GET /api/admin/push/deliveries returns fifty by default, the newest first', async () => {
     const app_id = await createApplication(app, { ownerUserId: bob })
     const send = async (user_id: string) => {
       const response = await asAdmin('POST', '/send', { app_id, user_id, title: 'a', body: 'b' })
@@ -594,7 +594,7 @@ describe('push › contract', () => {
   })
 })
 
-test('push › disabled answers 503 to those who may call it, and 401 or 403 to others', async () => {
+test('push › returns 503 while disabled to permitted callers, and 401 or 403 to others', async () => {
   await using disabled = await createTestApp({ setup: `insert into basalt.users (id) values ('${alice}')` })
   const refused = { code: 503, message: 'push notifications are not enabled', error: 'push_disabled' }
   const token = await disabled.adminToken()
@@ -612,7 +612,7 @@ describe('push › sends of programs', () => {
   const send = (token: string, body: object) => app.request('POST', '/api/push/send', { token, body })
   const message = { title: 'Shipped', body: 'Order 7' }
 
-  test('go to the devices of their own app, and the audit names them', async () => {
+  test('go to the devices of their own app, and the audit log names them', async () => {
     const device = await register(bob)
     const { key, apiKey } = await createApiKey(app, {
       userId: alice,
@@ -639,7 +639,7 @@ describe('push › sends of programs', () => {
     expect(envelope(await send(key, { user_id: bob }))).toEqual(invalid('title is required'))
   })
 
-  test('need the action push:send, and are not for users', async () => {
+  test('require the action push:send, and are refused to users', async () => {
     const body = { user_id: bob, ...message }
     const { key } = await createApiKey(app, { userId: alice, appId: shop, actions: ['email:send'] })
     expect(envelope(await send(key, body))).toEqual({
@@ -661,7 +661,7 @@ describe('push › sends of programs', () => {
     })
     const make = () => createApiKey(app, { userId: bob, appId: shop, actions: ['push:send'] })
     const keys = await Promise.all([make(), make()])
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
         limited.request('POST', '/api/push/send', {
           token: keys[index % 2]?.key,
@@ -669,8 +669,8 @@ describe('push › sends of programs', () => {
         }),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(5).fill(429)])
-    const refused = answers.find(({ status }) => status === 429)
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(5).fill(429)])
+    const refused = responses.find(({ status }) => status === 429)
     expect(refused?.json.error).toBe('push_limit_reached')
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
   })

@@ -67,7 +67,7 @@ export async function findMailedToken(
     where token_hash = ${hashToken(token)} and purpose = ${purpose} and used_at is null and expires_at > now()`)
 }
 
-/** Consumes the token. Of several concurrent calls one succeeds. */
+/** Consumes the token. One of several concurrent calls succeeds. */
 export async function consumeMailedToken(
   database: Queryable,
   purpose: MailPurpose,

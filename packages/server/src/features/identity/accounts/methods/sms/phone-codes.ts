@@ -50,7 +50,7 @@ export async function countPhoneCodeAttempt(
   return counted > 0
 }
 
-/** Consumes the code. Of several concurrent calls one succeeds. */
+/** Consumes the code. One of several concurrent calls succeeds. */
 export async function consumePhoneCode(
   database: Queryable,
   phone: string,
