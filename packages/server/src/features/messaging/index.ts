@@ -6,7 +6,7 @@ import { type PushDeps, push } from './push/index.ts'
 import { createSmsProvider, StoredSms, sms } from './sms/index.ts'
 import { support } from './support/index.ts'
 
-/** Wires what sends messages to people. */
+/** Wires the features that send messages to people. */
 export function wireMessaging(
   platform: Platform,
   {

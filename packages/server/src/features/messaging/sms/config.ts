@@ -12,13 +12,16 @@ import {
 import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** `sms`: text messages of users and programs. What sends them, and where to, are keys of `auth`. */
+/**
+ * Keys of `sms`, for text messages of users and programs. The provider and the allowed countries are keys of
+ * `auth`.
+ */
 export const smsConfig = Type.Object({
   policy: Type.Object({
     senders: choice(
       'keys',
       ['users', 'keys', 'none'],
-      'Who may send text messages by `/api/messaging/sms/send`: signed-in users and programs; API keys alone; or none. Programs need the action `sms:send`, which only an administrator grants.',
+      'Senders allowed by `/api/messaging/sms/send`: signed-in users and programs, API keys only, or none. Programs need the action `sms:send`, which only an administrator grants.',
     ),
     messages_per_number_and_day: integer(
       10,
@@ -28,34 +31,34 @@ export const smsConfig = Type.Object({
     ),
     messages_per_day: integer(
       1000,
-      'Text messages of users and programs in 24 hours, all together; 0 means no limit.',
+      'Text messages of all users and programs in 24 hours. 0 means no limit.',
       0,
       10_000_000,
     ),
   }),
 })
 
-/** Keys of `auth`: codes sent to phones, and their provider. */
+/** Keys of `auth` for codes sent to phones, and their provider. */
 export const smsKeys = {
   sms_enabled: flag(
     false,
-    'Whether users may sign in by a code sent to their phone, and use it as second factor.',
+    'True if users may sign in by a code sent to their phone, and use it as second factor.',
   ),
   sms_provider: choice(
     'log',
     ['log', 'webhook', 'twilio', 'plivo', 'telnyx', 'msg91', 'sns', 'vonage'],
-    'What sends text messages.',
+    'Provider that sends text messages.',
   ),
-  sms_code_length: integer(6, 'Digits of a code sent to a phone.', 4, 8),
-  sms_code_expiry: integer(300, 'Seconds a code sent to a phone is valid.', 60, 600),
+  sms_code_length: integer(6, 'Number of digits of a code sent to a phone.', 4, 8),
+  sms_code_expiry: integer(300, 'Seconds for which a code sent to a phone is valid.', 60, 600),
   sms_max_attempts: integer(3, 'Wrong codes after which a code sent to a phone is void.', 1, 10),
   sms_daily_limit: integer(
     1000,
-    'Text messages a day for signing in and for enrolling a phone; 0 means no limit.',
+    'Text messages a day for signing in and for enrolling a phone. 0 means no limit.',
     0,
     10_000_000,
   ),
-  sms_allowed_countries: list(['US', 'CA'], 'Countries that codes are sent to; empty means all.', {
+  sms_allowed_countries: list(['US', 'CA'], 'Countries that codes are sent to. Empty means all.', {
     pattern: '^[A-Z]{2}$',
     expects: 'a list of two-letter country codes (ISO 3166-1)',
   }),
@@ -65,7 +68,7 @@ export const smsKeys = {
   }),
   sms_webhook_url: webAddress('Address that the webhook provider posts text messages to.'),
   sms_webhook_secret: signingSecret(
-    'Key that signs what the webhook provider posts, as Standard Webhooks do: any text, or whsec_ and base64.',
+    "Key that signs the webhook provider's requests, as in Standard Webhooks: any text, or whsec_ and base64.",
   ),
   twilio_sid: plain('Account SID of Twilio.'),
   twilio_token: secret('Auth token of Twilio.'),
@@ -82,18 +85,18 @@ export const smsKeys = {
   aws_secret_access_key: secret('AWS secret key of SNS.'),
   vonage_api_key: plain('API key of Vonage.'),
   vonage_api_secret: secret('API secret of Vonage.'),
-  vonage_from: plain('Sender that Vonage shows.'),
+  vonage_from: plain('Sender name for Vonage.'),
   sms_status_url: webAddress(
     'Address of this server that providers report the status of messages to: `https://…/api/webhooks/sms/status`.',
   ),
-  sms_retention_days: integer(30, 'Days that sent text messages are kept for the administration.', 1, 3650),
-  telnyx_public_key: text('', 'Public key of Telnyx that its callbacks are signed with.', {
+  sms_retention_days: integer(30, 'Days for which sent text messages are kept for administrators.', 1, 3650),
+  telnyx_public_key: text('', 'Public key that verifies the callbacks of Telnyx.', {
     pattern: '^([A-Za-z0-9+/]{43}=)?$',
     expects: '32 bytes as base64',
   }),
   vonage_signature_secret: secret('Signature secret of Vonage, which signs its callbacks.'),
   sms_api_base_url: webAddress(
-    "Address of the SMS provider, when it is not the provider's own (a stand-in or a region).",
+    "Address of the SMS provider, if it is not the provider's own (a stand-in or a region).",
   ),
 }
 
@@ -101,19 +104,19 @@ export type SmsConfig = Static<typeof smsConfig>
 
 export type SmsProviderConfig = Static<ReturnType<typeof Type.Object<typeof smsKeys>>>
 
-/** Limit of `auth.limits` that messages of users count against. */
+/** Limit of `auth.limits` for messages of users. */
 export interface SmsLimits {
   readonly limits: { readonly sms_messages_per_hour: number }
 }
 
-/** Rules of the providers of text messages. */
+/** Rules of text message providers. */
 export const smsRules: readonly ConfigRule<Sections>[] = [smsProviderNeedsItsKeys]
 
 interface Sections {
   readonly auth: SmsProviderConfig
 }
 
-/** Keys that each provider of text messages requires. */
+/** Required keys of each text message provider. */
 const smsProviderKeys = {
   log: [],
   webhook: ['sms_webhook_url', 'sms_webhook_secret'],
@@ -125,7 +128,7 @@ const smsProviderKeys = {
   vonage: ['vonage_api_key', 'vonage_api_secret', 'vonage_from'],
 } as const satisfies Record<SmsProviderConfig['sms_provider'], readonly (keyof SmsProviderConfig)[]>
 
-/** Also while auth.sms_enabled is false: it can be switched on while the server runs. */
+/** Requires the keys of the provider even while auth.sms_enabled is false, because it can be enabled at run time. */
 function smsProviderNeedsItsKeys({ auth }: Sections): RuleViolation[] {
   return smsProviderKeys[auth.sms_provider]
     .filter((key) => auth[key].trim() === '')

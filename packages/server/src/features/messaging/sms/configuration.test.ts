@@ -30,35 +30,35 @@ function faults(flags: Readonly<Record<string, string>>): string[] {
   return []
 }
 
-describe.each(names)('%s', (name) => {
-  test('starts with all of its keys', () => {
+describe.each(names)('SMS configuration › %s', (name) => {
+  test('accepts all of its keys', () => {
     expect(load(smsSettings(name)).sms_provider).toBe(name)
   })
 
-  test.each(['true', 'false'])('names every key it lacks, sms_enabled being %s', (isEnabled) => {
+  test.each(['true', 'false'])('names every missing key while sms_enabled is %s', (isEnabled) => {
     const flags = { 'auth.sms_provider': name, 'auth.sms_enabled': isEnabled }
     expect(faults(flags)).toEqual(
       required[name].map((key) => `${key} (default): required with auth.sms_provider = "${name}"`),
     )
   })
 
-  test.each(required[name])('does not start without %s', (key) => {
+  test.each(required[name])('rejects a missing %s', (key) => {
     const { [key]: _, ...rest } = smsSettings(name)
     expect(faults(rest)).toEqual([`${key} (default): required with auth.sms_provider = "${name}"`])
   })
 })
 
-test('the log needs no key', () => {
+test('SMS configuration › the log provider needs no key', () => {
   expect(load({ 'auth.sms_enabled': 'true' }).sms_provider).toBe('log')
 })
 
-test('a key of blanks is none', () => {
+test('SMS configuration › a key of blanks counts as missing', () => {
   const flags = { ...smsSettings('vonage'), 'auth.vonage_from': '  ' }
   expect(faults(flags)).toEqual([
     'auth.vonage_from (flag --auth-vonage-from): required with auth.sms_provider = "vonage"',
   ])
 })
 
-test('keys of other providers are not asked for', () => {
+test('SMS configuration › keys of other providers are not required', () => {
   expect(load({ ...smsSettings('telnyx'), 'auth.twilio_sid': 'AC1' }).sms_provider).toBe('telnyx')
 })

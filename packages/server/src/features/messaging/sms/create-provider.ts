@@ -21,7 +21,7 @@ export interface SmsDeps {
   readonly isDevelopment: boolean
   readonly log: Logger
   readonly clock: Clock
-  /** Time for the whole exchange with the provider. */
+  /** Time limit of the whole exchange with the provider. */
   readonly timeoutMs?: number
 }
 
@@ -31,7 +31,7 @@ const vendors: Readonly<
   Record<Exclude<ProviderName, 'log'>, (config: SmsProviderConfig, clock: Clock) => Vendor>
 > = { webhook, twilio, plivo, telnyx, msg91, sns, vonage }
 
-/** The provider that the configuration names. */
+/** Creates the provider that the configuration names. */
 export function createSmsProvider({
   config,
   isDevelopment,
@@ -66,12 +66,12 @@ async function prepare(
   try {
     return await vendor.request(message, id)
   } catch {
-    // What went wrong may quote the message or a key.
+    // The original error may quote the message or a key.
     throw new Error(`the request to ${name} could not be built: check its keys in the configuration`)
   }
 }
 
-/** Secrets that a provider would reveal by repeating the request in its response. */
+/** Returns the secrets that a provider would reveal by repeating the request in its response. */
 function secretsOf({ to, body }: TextMessage, { headers }: OutgoingRequest): string[] {
   const authorization = headers.authorization ?? ''
   return [to, to.replace('+', ''), body, ...(body.match(/\d{4,}/g) ?? []), authorization.replace(/^\w+ /, '')]

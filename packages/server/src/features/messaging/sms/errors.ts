@@ -4,22 +4,22 @@ export const smsErrorTable = {
   smsNotEnabled: {
     status: 404,
     message: 'SMS is not enabled',
-    help: 'Text messages are off: `auth.sms_enabled`, which administrators can switch while the server runs.',
+    help: 'Text messages are disabled. Set `auth.sms_enabled`, or enable it in the auth settings.',
   },
   smsSenderNotPermitted: {
     status: 403,
     message: 'sending text messages is not permitted',
-    help: '`sms.policy.senders` names who may send text messages, by default API keys with the action `sms:send` alone. Anonymous users never may.',
+    help: '`sms.policy.senders` names the allowed senders, by default only API keys with the action `sms:send`. Anonymous users may never send.',
   },
   missingSmsField: {
     status: 400,
     message: (field: string) => `${field} is required`,
-    help: 'The member of the body is missing or empty.',
+    help: 'This member of the body is missing or empty.',
   },
   invalidPhoneNumber: {
     status: 400,
     message: 'invalid phone number',
-    help: '`to` is a number in international form that exists in the numbering plan of its country: `+14155550132`.',
+    help: 'Send the number in international form, such as `+14155550132`. It must exist in the numbering plan of its country.',
   },
   phoneCountryNotAllowed: {
     status: 400,
@@ -29,7 +29,7 @@ export const smsErrorTable = {
   premiumNumberNotAllowed: {
     status: 400,
     message: 'premium phone number not allowed',
-    help: 'Messages to premium, shared-cost and personal numbers, and to numbers of no country such as satellite phones, cost their sender more.',
+    help: 'Messages to premium, shared-cost and personal numbers cost their sender more. The same holds for numbers without a country, such as satellite phones.',
   },
   smsBodyTooLong: {
     status: 400,
@@ -39,22 +39,22 @@ export const smsErrorTable = {
   invalidSmsBody: {
     status: 400,
     message: 'body: expected Unicode text without NUL',
-    help: 'Neither telephones nor PostgreSQL take the character U+0000 or half of a surrogate pair.',
+    help: 'Neither telephones nor PostgreSQL accept the character U+0000 or half of a surrogate pair.',
   },
   smsMessageNotFound: {
     status: 404,
     message: 'message not found',
-    help: 'No message of the caller has this id. Messages are removed after `auth.sms_retention_days`.',
+    help: 'The caller has no message with this id. Messages are deleted after `auth.sms_retention_days`.',
   },
   smsLimitReached: {
     status: 429,
     message: 'too many text messages',
-    help: 'A limit is used up: 1000 messages of the administration in an hour; `auth.limits.sms_messages_per_hour` of a user, with all credentials together; `sms.policy.messages_per_number_and_day` to one number; `sms.policy.messages_per_day` of all users. Wait for the number of seconds in the `Retry-After` header.',
+    help: 'A limit is used up. Administrators may send 1000 messages an hour, and a user `auth.limits.sms_messages_per_hour`, over all credentials. `sms.policy.messages_per_number_and_day` limits messages to one number, and `sms.policy.messages_per_day` those of all users. Wait for the number of seconds in the `Retry-After` header.',
   },
   smsNotSent: {
     status: 500,
     message: 'failed to send text message',
-    help: 'The provider refused the message or could not be reached; `data.reason` tells administrators what it answered. Check `auth.sms_provider` and the keys of the provider.',
+    help: 'The provider refused the message or was unreachable. For administrators, `data.reason` has its response. Check `auth.sms_provider` and the keys of the provider.',
   },
 } as const
 

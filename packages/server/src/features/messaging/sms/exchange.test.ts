@@ -15,7 +15,7 @@ test.each([
   [replyLimit, replyLimit],
   [replyLimit + 1, replyLimit],
   [5 * replyLimit, replyLimit],
-])('of a reply of %i bytes %i are read', async (size, expected) => {
+])('SMS exchange › reads of a response of %i bytes the first %i', async (size, expected) => {
   standIn.answerWith(text(200, 'x'.repeat(size)))
   const reply = await post({ url: standIn.url, headers: {}, body: '' }, 5000)
   expect(reply).toEqual({ status: 200, text: 'x'.repeat(expected) })

@@ -1,6 +1,6 @@
 import { codeOf } from '../../../lib/errors.ts'
 
-/** A request as the provider documents it; always a POST. */
+/** Documented request of a provider, always a POST. */
 export interface OutgoingRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -9,18 +9,18 @@ export interface OutgoingRequest {
 
 export interface Reply {
   readonly status: number
-  /** At most {@link replyLimit} bytes of it. */
+  /** Text of the response, at most {@link replyLimit} bytes. */
   readonly text: string
 }
 
-/** Replies of providers are a few hundred bytes; more than this is not one. */
+/** Maximum size of a response in bytes. Real ones have a few hundred. */
 export const replyLimit = 64 * 1024
 
 /**
- * Sends a request and reads the reply, all of it within the time given. Redirects are not followed: they would
- * carry the message and the credentials to another host.
+ * Sends a request and reads the response, all of it within the time limit. Redirects are not followed,
+ * because they would send the message and the credentials to another host.
  *
- * @throws Error whose message names the fault and nothing of the request
+ * @throws Error whose message names the fault and contains nothing of the request
  */
 export async function post(outgoing: OutgoingRequest, timeoutMs: number): Promise<Reply> {
   const request = createRequest(outgoing, AbortSignal.timeout(timeoutMs))
@@ -28,7 +28,7 @@ export async function post(outgoing: OutgoingRequest, timeoutMs: number): Promis
     const response = await fetch(request)
     return { status: response.status, text: await readStart(response) }
   } catch (error) {
-    // As with the request below, what fetch says is not passed on.
+    // The error of fetch is not passed on, as for the request below.
     throw new Error(faultOf(error, timeoutMs))
   }
 }
@@ -43,7 +43,7 @@ function createRequest({ url, headers, body }: OutgoingRequest, signal: AbortSig
       signal,
     })
   } catch {
-    // The error quotes the address or header it does not like, which may hold a key.
+    // The error quotes the rejected address or header, which may contain a key.
     throw new Error('the request cannot be made: check the address and the keys in the configuration')
   }
 }

@@ -14,7 +14,7 @@ export interface SmsFeatureDeps extends Omit<SendDeps, 'throttle'> {
   readonly publicBaseUrl: () => string
 }
 
-/** Text messages: sending and delivery. */
+/** Makes the feature of text messages: sending and delivery. */
 export function sms(deps: SmsFeatureDeps): Feature {
   const { config, database, queue } = deps
   queue.define(

@@ -3,8 +3,8 @@ import { maskPhone } from './phone.ts'
 import type { SmsProvider } from './provider.ts'
 
 /**
- * Sends nothing: writes messages to the log while developing. Elsewhere the log is read by people and machines
- * that must not be able to sign in as others, so it only logs that a message was due.
+ * Creates a provider that logs messages in development instead of sending them. Elsewhere readers of the log
+ * must not be able to sign in as other users, so it logs only that a message was due.
  */
 export function createLogProvider(log: Logger, isDevelopment: boolean): SmsProvider {
   return {

@@ -6,19 +6,19 @@ import { type Answered, choice, component, nullable, timestamp } from '../../../
 import { Type } from '../../../lib/type.ts'
 import { type SmsStatus, smsStatuses, statusesBefore } from './statuses.ts'
 
-/** Text message and its delivery. */
+/** Text message with its delivery. */
 export const SmsMessage = component(
   'SmsMessage',
   Type.Object({
     id: Type.String({ format: 'uuid' }),
     user_id: nullable(Type.String({ format: 'uuid' }), {
-      description: 'Sender; null for codes and messages of administrators.',
+      description: 'Sender. null for codes and messages of administrators.',
     }),
     to: Type.String({ description: 'E.164.' }),
-    body: Type.String({ description: 'Codes are replaced by `[redacted]`.' }),
+    body: Type.String({ description: 'Text in which codes are replaced by `[redacted]`.' }),
     provider: Type.String(),
     message_id: nullable(Type.String(), {
-      description: 'Id at the provider; null until the provider has accepted the message.',
+      description: 'Id at the provider. null until the provider has accepted the message.',
     }),
     status: choice(smsStatuses),
     error_message: nullable(Type.String(), { description: 'Reason of a failure.' }),
@@ -28,7 +28,7 @@ export const SmsMessage = component(
 )
 export type SmsMessage = Answered<typeof SmsMessage>
 
-/** Returns the message as its sender sees it: the provider's reason of a failure is for the operator. */
+/** Returns the message without the provider's reason of a failure, which is for the operator. */
 export function withoutReason(message: SmsMessage): SmsMessage {
   const isFailed = message.error_message !== null
   return { ...message, error_message: isFailed ? 'the message was not delivered' : null }
@@ -43,11 +43,11 @@ export interface NewMessage {
   readonly body: string
   readonly provider: string
   readonly userId: string | undefined
-  /** The same for every attempt to send one message. */
+  /** Key of the message, the same for every attempt to send it. */
   readonly key: string | undefined
 }
 
-/** Returns undefined when the provider has accepted the message at an earlier attempt. */
+/** Inserts a message. Returns undefined when the provider has accepted it at an earlier attempt. */
 export function insertMessage(
   database: Queryable,
   { to, body, provider, userId, key }: NewMessage,
@@ -61,7 +61,7 @@ export function insertMessage(
     returning id`)
 }
 
-export function markTaken(
+export function markAccepted(
   database: Queryable,
   id: string,
   messageId: string | undefined,
@@ -73,7 +73,7 @@ export function markTaken(
     returning ${columns}`)
 }
 
-export function markNotTaken(database: Queryable, id: string, reason: string): Promise<number> {
+export function markRejected(database: Queryable, id: string, reason: string): Promise<number> {
   return database.count(sql`
     update basalt.sms_messages set status = 'failed', error_message = ${reason}, updated_at = now()
     where id = ${id} and message_id is null`)
@@ -86,7 +86,7 @@ export interface StatusReport {
   readonly error: string | undefined
 }
 
-/** Moves a message on; one that is as far already stays as it is. */
+/** Advances the status of a message. A message at the same or a later status stays unchanged. */
 export function advanceStatus(database: Queryable, report: StatusReport): Promise<number> {
   return database.count(sql`
     update basalt.sms_messages
@@ -104,7 +104,7 @@ export async function isMessageKnown(database: Queryable, report: StatusReport):
   return known
 }
 
-/** Keeps a report until the message is known. */
+/** Stores a report until the message is known. */
 export async function keepReport(database: Queryable, report: StatusReport): Promise<void> {
   const { provider, messageId, status, error } = report
   await database.count(sql`
@@ -119,8 +119,8 @@ interface EarlyReportRow {
   readonly [column: string]: unknown
 }
 
-/** Removes and returns the reports that came before the message was known. */
-export function takeReports(
+/** Deletes and returns the reports that arrived before the message was known. */
+export function consumeReports(
   transaction: Queryable,
   { provider, messageId }: { readonly provider: string; readonly messageId: string },
 ): Promise<EarlyReportRow[]> {
@@ -129,7 +129,7 @@ export function takeReports(
     returning status, error_message`)
 }
 
-/** Removes reports of messages that never became known. */
+/** Deletes reports of messages that never became known. */
 export function deleteReports(database: Queryable): Promise<number> {
   return database.count(sql`
     delete from basalt.sms_early_reports where received_at < now() - interval '1 day'`)
@@ -141,7 +141,7 @@ export interface MessageFilter {
   readonly offset: number
 }
 
-/** Returns messages, the newest first. */
+/** Lists messages, the newest first. */
 export function listMessages(
   database: Queryable,
   { userId, limit, offset }: MessageFilter,
@@ -165,7 +165,7 @@ export function findMessageOf(
     select ${columns} from basalt.sms_messages where id = ${id} and user_id = ${userId}`)
 }
 
-/** Counts accepted, delivered and failed messages by period; days are those of UTC. */
+/** Counts accepted, delivered and failed messages by period. Days are in UTC. */
 export async function countOutcomes(database: Queryable) {
   type Counts = Record<'sent' | 'confirmed' | 'failed', number> & { readonly period: string }
   return await database.many<Counts>(sql`

@@ -61,7 +61,7 @@ const list = operation({
   summary: 'List text messages, the newest first',
   query: Type.Object({
     page: Type.Optional(Type.Integer({ description: 'From 1.' })),
-    perPage: Type.Optional(Type.Integer({ description: 'At most 200; 50 unless given.' })),
+    perPage: Type.Optional(Type.Integer({ description: 'At most 200, by default 50.' })),
   }),
   success: ok(
     component('SmsMessagePage', Type.Object({ ...pageOf(SmsMessage).properties, isTotalEstimated })),
@@ -80,13 +80,13 @@ const SmsPeriod = component(
   'SmsPeriod',
   Type.Object({
     sent: Type.Integer(),
-    confirmed: Type.Integer({ description: 'Messages that the provider reported as delivered.' }),
+    confirmed: Type.Integer({ description: 'Number of messages that the provider reported as delivered.' }),
     failed: Type.Integer(),
     conversion_rate: Type.Number({ description: 'Percentage of the sent messages that are confirmed.' }),
   }),
 )
 
-/** Percentage of delivered messages below which something is wrong. */
+/** Percentage of delivered messages below which a warning appears. */
 const lowConversion = 10
 
 const health = operation({
@@ -100,7 +100,9 @@ const health = operation({
       today: SmsPeriod,
       last_7d: SmsPeriod,
       last_30d: SmsPeriod,
-      warning: Type.Optional(Type.String({ description: '`low conversion rate`: below 10 % today.' })),
+      warning: Type.Optional(
+        Type.String({ description: '`low conversion rate` when it is below 10 % today.' }),
+      ),
     }),
   ),
   async handle({ database }: SmsDeps) {
@@ -121,5 +123,5 @@ const health = operation({
   },
 })
 
-/** Lists of text messages and their outcomes. */
+/** Operations on lists of text messages and their outcomes. */
 export const messageOperations = [listOwn, getOwn, list, health]

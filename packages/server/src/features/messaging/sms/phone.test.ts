@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { maskPhone, parsePhone, parseTestNumbers } from './index.ts'
 import { isCountryAllowed, isPremium } from './phone.ts'
 
-describe('a number', () => {
+describe('phone number', () => {
   test.each([
     ['+14155550132', '+14155550132', 'US'],
     ['+1 (415) 555-0132', '+14155550132', 'US'],
@@ -23,7 +23,7 @@ describe('a number', () => {
     ['+7 912 345-67-89', '+79123456789', 'RU'],
     ['+7 771 000 9998', '+77710009998', 'KZ'],
     ['+800 1234 5678', '+80012345678', undefined],
-  ])('%s is read', (text, number, country) => {
+  ])('%s is parsed', (text, number, country) => {
     expect(parsePhone(text)).toEqual({ number, country })
   })
 
@@ -57,16 +57,16 @@ describe('a number', () => {
     ['+999123456789', 'a country that does not exist'],
     [`+1 415 555 0132${' '.repeat(64)}`, 'too many separators'],
     [`+${'1'.repeat(100_000)}`, 'far too many digits'],
-  ])('%j is refused: %s', (text) => {
+  ])('%j is rejected: %s', (text) => {
     expect(parsePhone(text)).toBeUndefined()
   })
 
-  /** Territories whose numbers are also those of a larger neighbour, which they count as. */
+  /** Territories that share numbers with a larger neighbour and count as it. */
   const neighbours: Readonly<Record<string, string>> = {
     ...{ AX: 'FI', BL: 'GP', CC: 'AU', CX: 'AU', EH: 'MA', IM: 'GB', MF: 'GP', SJ: 'NO', VA: 'IT' },
   }
 
-  test.each(getCountries())('of %s is read', (country) => {
+  test.each(getCountries())('of %s is parsed', (country) => {
     const number = getExampleNumber(country, examples)?.number ?? ''
     expect(parsePhone(number)).toEqual({ number, country: neighbours[country] ?? country })
   })
@@ -79,7 +79,7 @@ describe('a number', () => {
     digits.map((text) => `+${text}`),
   )
 
-  test('of any form never throws, and what is read is E.164 and reads as itself', () => {
+  test('of any form never throws, and a parsed one is E.164 and parses to itself', () => {
     fc.assert(
       fc.property(anything, (text) => {
         const phone = parsePhone(text)
@@ -91,7 +91,7 @@ describe('a number', () => {
     )
   })
 
-  test('means the same however it is separated', () => {
+  test('means the same with any separators', () => {
     const separator = fc.string({ unit: fc.constantFrom(...' -().'), maxLength: 2 })
     fc.assert(
       fc.property(fc.array(separator, { minLength: 13, maxLength: 13 }), (separators) => {
@@ -101,7 +101,7 @@ describe('a number', () => {
     )
   })
 
-  test('with any other character is refused', () => {
+  test('with any other character is rejected', () => {
     const other = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 1 })
       .filter((c) => !/[0-9 ().-]/.test(c))
@@ -114,10 +114,10 @@ describe('a number', () => {
   })
 })
 
-describe('test numbers', () => {
+describe('SMS test numbers', () => {
   const testNumbers = parseTestNumbers(['+15551234567=123456', '+14155550132=654321', '+999000=0042'])
 
-  test('have their codes, leading zeros included', () => {
+  test('have their codes, including leading zeros', () => {
     expect([...testNumbers]).toEqual([
       ['+15551234567', '123456'],
       ['+14155550132', '654321'],
@@ -126,7 +126,7 @@ describe('test numbers', () => {
     expect([...parseTestNumbers([])]).toEqual([])
   })
 
-  test('are read although they cannot exist', () => {
+  test('are parsed although they cannot exist', () => {
     expect(parsePhone('+1 (555) 123-4567')).toBeUndefined()
     expect(parsePhone('+1 (555) 123-4567', testNumbers)).toEqual({
       number: '+15551234567',
@@ -135,7 +135,7 @@ describe('test numbers', () => {
     expect(parsePhone('+999 000', testNumbers)).toEqual({ number: '+999000', country: undefined })
   })
 
-  test('keep their country where they have one', () => {
+  test('keep their country if they have one', () => {
     expect(parsePhone('+1 415 555 0132', testNumbers)).toEqual({ number: '+14155550132', country: 'US' })
   })
 
@@ -145,7 +145,7 @@ describe('test numbers', () => {
   })
 })
 
-describe('a masked number', () => {
+describe('masked phone number', () => {
   test.each([
     ['+14155550132', '+*******0132'],
     ['+4917012345678', '+*********5678'],
@@ -154,11 +154,11 @@ describe('a masked number', () => {
     ['+1234', '+1234'],
     ['+', '+'],
     ['', ''],
-  ])('%s shows as %s', (number, masked) => {
+  ])('%s is masked as %s', (number, masked) => {
     expect(maskPhone(number)).toBe(masked)
   })
 
-  test('shows the plus and the last four characters only', () => {
+  test('shows only the plus and the last four characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const masked = maskPhone(text)
@@ -179,7 +179,7 @@ test.each([
   [undefined, ['US', 'CA'], false],
   ['KZ', [], true],
   [undefined, [], true],
-])('country %s among %j: %s', (country, allowed, isAllowed) => {
+])('phone numbers › allowed countries › %s among %j: %s', (country, allowed, isAllowed) => {
   expect(isCountryAllowed(country, allowed)).toBe(isAllowed)
 })
 
@@ -196,7 +196,7 @@ test.each([
   ['+979123456789', true],
   ['+881612345678', true],
   ['+883510012345', true],
-])('the number %s is of a premium range: %s', (text, expected) => {
+])('phone numbers › premium ranges › %s: %s', (text, expected) => {
   const phone = parsePhone(text)
   expect(phone && isPremium(phone)).toBe(expected)
 })

@@ -2,29 +2,32 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { redact } from './redact.ts'
 
-test('words without a value stay as they are', () => {
+test('SMS redaction › keeps words without a value', () => {
   expect(redact('21211 The number is not valid', ['secret', ''])).toBe('21211 The number is not valid')
 })
 
-test('a value goes as a whole where it contains another', () => {
+test('SMS redaction › removes a whole value that contains another', () => {
   expect(redact('key=abc-123-def', ['123', 'abc-123-def'])).toBe('key=[redacted]')
 })
 
-test.each(['a b+c', 'a%20b%2Bc', 'a+b%2Bc', 'a\nb+c'])('a value goes in the form %j', (form) => {
-  expect(redact(`key: ${form}!`, ['a b+c'])).toBe('key: [redacted]!')
-})
+test.each(['a b+c', 'a%20b%2Bc', 'a+b%2Bc', 'a\nb+c'])(
+  'SMS redaction › removes a value in the form %j',
+  (form) => {
+    expect(redact(`key: ${form}!`, ['a b+c'])).toBe('key: [redacted]!')
+  },
+)
 
-test('a value of several lines goes in the form of JSON, too', () => {
+test('SMS redaction › removes a value of several lines in JSON form too', () => {
   const value = 'a\n"b"\\c'
   expect(redact(`${value} ${JSON.stringify(value)}`, [value])).toBe('[redacted] "[redacted]"')
 })
 
-test('a value is gone before the words are cut', () => {
+test('SMS redaction › removes a value before it shortens the text', () => {
   const cut = redact(`${'x'.repeat(190)}0123456789abcdef`, ['0123456789abcdef'])
   expect(cut).toBe(`${'x'.repeat(190)}[redacted]`)
 })
 
-test('no value is left, whatever surrounds it', () => {
+test('SMS redaction › leaves no value, whatever surrounds it', () => {
   const value = fc
     .string({ unit: 'binary', minLength: 4, maxLength: 12 })
     .filter((text) => !/[[\]]/.test(text) && !'redacted'.includes(text))

@@ -1,7 +1,10 @@
-/** Longest part of a provider's words that is passed on. */
+/** Maximum length of a provider's text that is passed on. */
 const maxLength = 200
 
-/** Replaces the values wherever they occur, plainly or as URLs, forms and JSON write them; one line, cut to size. */
+/**
+ * Replaces the values wherever they occur, plainly or as URLs, forms and JSON encode them. Returns one line
+ * of limited length.
+ */
 export function redact(text: string, values: readonly string[]): string {
   const forms = values.flatMap((value) => [
     inOneLine(value),
@@ -9,7 +12,7 @@ export function redact(text: string, values: readonly string[]): string {
     new URLSearchParams([['', value]]).toString().slice(1),
     inOneLine(JSON.stringify(value).slice(1, -1)),
   ])
-  // Longest first: a value that contains another must go as a whole.
+  // The longest comes first, because a value that contains another must be removed as a whole.
   const ordered = [...new Set(forms)].filter((form) => form !== '').sort((a, b) => b.length - a.length)
   return ordered
     .reduce((rest, form) => rest.replaceAll(form, '[redacted]'), inOneLine(text))

@@ -22,17 +22,17 @@ export interface SendDeps {
   readonly database: SystemDatabase
   readonly sms: StoredSms
   readonly throttle: Throttle
-  /** Administrators switch text messages while the server runs. */
+  /** Returns whether text messages are enabled, which administrators change at run time. */
   readonly isEnabled: () => boolean
   readonly log: Logger
 }
 
 const longestBody = 1600
 const day = 24 * 3600
-/** Ample for notices; a stolen token cannot send without end. */
+/** Limit of administrators, ample for notices. It bounds the damage of a stolen token. */
 const adminLimit: AttemptLimit = { name: 'sms.send', attempts: 1000, windowSeconds: 3600 }
 
-// Both members are checked after whether text messages are enabled, and the number before the text.
+// The handler checks first whether text messages are enabled, then the number, then the text.
 const NewMessage = Type.Object({
   to: requiredByHandler(
     checkedByHandler({ format: 'phone' }, Type.String({ description: 'Number in international form.' })),
@@ -48,7 +48,7 @@ const sendOwn = operation({
   path: '/api/messaging/sms/send',
   tag: 'sms',
   summary: 'Send a text message',
-  description: '`sms.policy.senders` says who may; programs need the action `sms:send`.',
+  description: '`sms.policy.senders` names the allowed senders. Programs need the action `sms:send`.',
   body: NewMessage,
   success: created(SmsMessage),
   async handle(deps: SendDeps, { body, http }) {
@@ -58,7 +58,7 @@ const sendOwn = operation({
     requireSender(deps, caller)
     await requireQuota(deps, message.to, userId || appId)
     const sent = await send(deps, message, userId === '' ? undefined : userId).catch((error: unknown) => {
-      // The text of the provider is for the operator.
+      // The provider's text is for the operator.
       throw smsErrors.smsNotSent().with({ cause: error })
     })
     return withoutReason(sent)
@@ -86,7 +86,7 @@ const sendAsAdmin = operation({
     const message = requireMessage(deps, body)
     const { to } = message
     await requireAttempt(deps, adminLimit, 'admin')
-    // Before the message: what was sent must not go unrecorded.
+    // The audit row is written before the message is sent, so that no sent message goes unrecorded.
     await recordAudit(deps.database, { actor: 'admin', action: 'sms.send', target: to, origin })
     const { id, message_id, status } = await send(deps, message).catch((error: unknown) => {
       throw smsErrors.smsNotSent().with({ data: { reason: messageOf(error) }, cause: error })
@@ -95,7 +95,7 @@ const sendAsAdmin = operation({
   },
 })
 
-/** Sending of text messages by users, programs and administrators. */
+/** Operations that send text messages, for users, programs and administrators. */
 export const sendOperations = [sendOwn, sendAsAdmin]
 
 function requireMessage({ isEnabled, config }: SendDeps, { to = '', body = '' }: Static<typeof NewMessage>) {
@@ -120,8 +120,8 @@ function requireSender({ policy: { senders } }: SendDeps, { keyId, isAnonymous }
 }
 
 /**
- * Counts a message of a user, whatever credential is presented, to its number, and among all. The user comes first: a
- * rejected user uses up nothing of the limits of others.
+ * Counts a message by its user, with any credential, by its number, and by day. The user is counted first, so
+ * that a rejected user uses nothing of the limits of others.
  */
 async function requireQuota(deps: SendDeps, to: string, sender: string): Promise<void> {
   const { messages_per_number_and_day: perNumber, messages_per_day: perDay } = deps.policy
@@ -136,7 +136,7 @@ async function requireAttempt({ throttle }: SendDeps, limit: AttemptLimit, key: 
   requireAllowed(await throttle.attempt(limit, key), smsErrors.smsLimitReached())
 }
 
-/** @throws the error of the provider */
+/** Sends a message. @throws the error of the provider */
 async function send(
   { sms, log }: SendDeps,
   message: ReturnType<typeof requireMessage>,

@@ -15,6 +15,6 @@ test.each([
   expect(statusesBefore(status)).toEqual(before)
 })
 
-test('sms › statuses › others are not known', () => {
+test('sms › statuses › other statuses are unknown', () => {
   expect(['delivered', 'Delivered', 'received', ''].map(isSmsStatus)).toEqual([true, false, false, false])
 })

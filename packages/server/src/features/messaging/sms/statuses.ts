@@ -12,7 +12,10 @@ export type SmsStatus = (typeof stages)[number][number]
 
 export const smsStatuses: readonly SmsStatus[] = stages.flat()
 
-/** Returns the statuses that a message may have had before this one: callbacks arrive in any order and more than once. */
+/**
+ * Returns the statuses that a message may have had before this one. Callbacks arrive in any order and more
+ * than once.
+ */
 export function statusesBefore(status: SmsStatus): readonly SmsStatus[] {
   const stage = stages.findIndex((members) => (members as readonly SmsStatus[]).includes(status))
   return stages.slice(0, stage).flat()

@@ -2,14 +2,14 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import {
   advanceStatus,
+  consumeReports,
   insertMessage,
   isMessageKnown,
   keepReport,
-  markNotTaken,
-  markTaken,
+  markAccepted,
+  markRejected,
   type SmsMessage,
   type StatusReport,
-  takeReports,
 } from './message.ts'
 import type { SmsProvider, TextMessage } from './provider.ts'
 
@@ -19,7 +19,7 @@ export interface StoredSmsDeps {
   readonly providerName: string
 }
 
-/** Sends text messages and keeps what became of them. */
+/** Store of text messages, which sends them and records their status. */
 export class StoredSms {
   readonly #deps: StoredSmsDeps
 
@@ -27,7 +27,10 @@ export class StoredSms {
     this.#deps = deps
   }
 
-  /** For messages with codes, which are not stored. One that the provider has taken is not sent again. */
+  /**
+   * Provider for messages with codes, which are not stored. A message that the provider has accepted is not
+   * sent again.
+   */
   readonly codes: SmsProvider = {
     send: async (message, { id } = {}) => {
       const row = await this.#send(message, { body: withoutCodes(message.body), key: id })
@@ -35,7 +38,7 @@ export class StoredSms {
     },
   }
 
-  /** @throws what the provider throws */
+  /** Sends a message. @throws the error of the provider */
   async send(message: TextMessage, userId?: string): Promise<SmsMessage | undefined> {
     return await this.#send(message, { body: message.body, userId })
   }
@@ -49,7 +52,7 @@ export class StoredSms {
     },
   ): Promise<SmsMessage | undefined> {
     const { database, provider, providerName } = this.#deps
-    // Before it is sent: no message leaves without a row, whatever stops the process.
+    // The row is inserted before sending, so that no message leaves without a row, whatever stops the process.
     const row = await insertMessage(database, {
       to: message.to,
       body: stored.body,
@@ -60,22 +63,22 @@ export class StoredSms {
     if (row === undefined) return undefined
     try {
       const { messageId } = await provider.send(message, { id: stored.key ?? row.id })
-      const taken = await markTaken(database, row.id, messageId)
+      const accepted = await markAccepted(database, row.id, messageId)
       if (messageId !== undefined) await applyReports(database, { provider: providerName, messageId })
-      return taken
+      return accepted
     } catch (error) {
-      await markNotTaken(database, row.id, messageOf(error))
+      await markRejected(database, row.id, messageOf(error))
       throw error
     }
   }
 }
 
 /**
- * Moves a message on by what its provider reports. A report may come before the answer to the message is stored: it is
- * kept first and the message looked for again, while {@link applyReports} looks for reports after the message is known.
- * Whichever is later finds the other.
+ * Applies a provider report to its message. A report may arrive before the response to the message is stored.
+ * So the report is stored first, and then the message is looked up again. {@link applyReports} looks up
+ * reports after the message is known. The later of the two finds the other.
  */
-export async function takeReport(database: SystemDatabase, report: StatusReport): Promise<void> {
+export async function applyReport(database: SystemDatabase, report: StatusReport): Promise<void> {
   if ((await advanceStatus(database, report)) > 0 || (await isMessageKnown(database, report))) return
   await keepReport(database, report)
   if (await isMessageKnown(database, report)) await applyReports(database, report)
@@ -86,14 +89,14 @@ async function applyReports(
   message: { readonly provider: string; readonly messageId: string },
 ): Promise<void> {
   await database.transaction(async (transaction) => {
-    for (const { status, error_message } of await takeReports(transaction, message)) {
+    for (const { status, error_message } of await consumeReports(transaction, message)) {
       const { provider, messageId } = message
       await advanceStatus(transaction, { provider, messageId, status, error: error_message ?? undefined })
     }
   })
 }
 
-/** `Your code is: 482913` → `Your code is: [redacted]`. */
+/** Redacts codes: `Your code is: 482913` → `Your code is: [redacted]`. */
 function withoutCodes(body: string): string {
   return body.replace(/\d{4,}/g, '[redacted]')
 }

@@ -3,44 +3,47 @@ import type { SmsProviderConfig } from './config.ts'
 import type { OutgoingRequest, Reply } from './exchange.ts'
 import type { TextMessage } from './provider.ts'
 
-/** Outcome that a reply states. */
+/** Outcome of a reply. */
 export type Outcome =
   | { readonly isAccepted: true; readonly messageId: string | undefined }
   | {
       readonly isAccepted: false
       /** True if the provider will never accept this message. */
       readonly isFinal: boolean
-      /** For the operator; may repeat what the provider said and is redacted before it is shown. */
+      /** Reason for the operator. It may quote the provider and is redacted before it is shown. */
       readonly reason: string
     }
 
-/** One provider: its documented request, and how its reply distinguishes success from failure. */
+/** Provider with its documented request, and the distinction of success and failure in its reply. */
 export interface Vendor {
-  /** Values that must never show in an error. */
+  /** Values that must never appear in an error. */
   readonly secrets: readonly string[]
-  /** @param id the same for every attempt to send one message */
+  /** Builds the request. @param id the same for every attempt to send one message */
   request(message: TextMessage, id: string | undefined): OutgoingRequest | Promise<OutgoingRequest>
   read(reply: Reply): Outcome
 }
 
-/** @param messageId what the provider calls the message; anything but a short text counts as none */
+/** Returns the outcome of an accepted message. @param messageId of the provider; only a short text counts */
 export function accepted(messageId: unknown): Outcome {
   const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 255
   return { isAccepted: true, messageId: isId ? messageId : undefined }
 }
 
-/** Returns the outcome that the HTTP status states, where the provider states nothing better. */
+/** Returns the outcome of the HTTP status, unless the provider states a more precise one. */
 export function rejected({ status }: Reply, detail?: string): Outcome {
   const isFinal = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
   return { isAccepted: false, isFinal, reason: withDetail(`HTTP ${status}`, detail) }
 }
 
-/** A provider's own verdict, sent with a status that says otherwise. */
+/** Returns the outcome of a provider's own verdict, which overrides its HTTP status. */
 export function rejectedBy({ status }: Reply, isFinal: boolean, detail?: string): Outcome {
   return { isAccepted: false, isFinal, reason: withDetail(`HTTP ${status}`, detail) }
 }
 
-/** A success without the provider's receipt, such as a page of some proxy: whether it was sent is not known. */
+/**
+ * Returns the outcome of a success without the provider's receipt, such as a proxy page. It is unknown
+ * whether the message was sent.
+ */
 export function notUnderstood({ status }: Reply): Outcome {
   return {
     isAccepted: false,
@@ -53,29 +56,29 @@ export function isSuccess({ status }: Reply): boolean {
   return status >= 200 && status < 300
 }
 
-/** Returns the reply as JSON; undefined when it is not. */
+/** Returns the reply as JSON. Returns undefined if it is not JSON. */
 export function jsonOf({ text }: Reply): unknown {
   return parseJson(text)
 }
 
-/** The texts and numbers among what a provider says, in one line. */
+/** Joins the texts and numbers of a provider's error in one line. */
 export function joinDetail(...parts: readonly unknown[]): string {
   return parts
     .filter((part) => (typeof part === 'string' && part !== '') || typeof part === 'number')
     .join(' ')
 }
 
-/** An address of the provider, or of what stands in for it. */
+/** Returns an address of the provider, or of its stand-in. */
 export function addressOf(base: string, configured: string, path: string): string {
   return (configured === '' ? base : configured).replace(/\/+$/, '') + path
 }
 
-/** The parameter that has the provider report the status of a message, when it can reach this server. */
+/** Returns the parameter that makes the provider report the status of a message, if it can reach this server. */
 export function callbackIn(name: string, { sms_status_url: url }: SmsProviderConfig): Record<string, string> {
   return url === '' ? {} : { [name]: url }
 }
 
-/** RFC 7617, in UTF-8. */
+/** Returns HTTP Basic credentials in UTF-8 (RFC 7617). */
 export function basicAuthorization(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`
 }
@@ -103,10 +106,10 @@ export function postJson(url: string, value: object, headers: Headers): Outgoing
 }
 
 /**
- * Reads a reply that carries the receipt of an accepted message as a text, else the provider's reasons.
+ * Reads the receipt of an accepted message as a text, or otherwise the provider's reasons.
  *
- * @param receipt where the receipt stands in the JSON
- * @param reasons what an error says, in the order in which it is shown
+ * @param receipt reads the receipt of the JSON
+ * @param reasons read the parts of an error, in the order in which they are shown
  */
 export function readReceipt(
   reply: Reply,

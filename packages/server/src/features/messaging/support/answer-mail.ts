@@ -10,11 +10,11 @@ export const answerJobName = 'support_answer_mail'
 export interface AnswerMailDeps {
   readonly database: SystemDatabase
   readonly backend: MailBackend
-  /** Domain that replies go to; empty: replies are not accepted. */
+  /** Domain that replies are sent to. Empty if replies are not accepted. */
   readonly inboundDomain: string
 }
 
-/** Mails an answer to the user of its ticket. */
+/** Defines the job that mails an answer to the user of its ticket. */
 export function answerJob({
   database,
   backend,
@@ -35,13 +35,13 @@ export function answerJob({
         await backend.send(
           {
             to: email,
-            // Replies find their ticket by the subject.
+            // Replies name their ticket in the subject.
             subject: `[Ticket #${ticketId}] ${subject}`,
             text: [body, invitation].filter((part) => part !== '').join('\n\n'),
             html: describe([body, invitation]),
             ...(inboundDomain === '' ? {} : { replyTo: `support@${inboundDomain}` }),
           },
-          // A crash between sending and recording sends it again, as the same mail.
+          // A crash between sending and recording sends the same mail again.
           { id },
         )
       } catch (error) {
@@ -55,6 +55,6 @@ export function answerJob({
 
 function describe(paragraphs: readonly string[]): string {
   const lines = (text: string) => escapeHtml(text).replaceAll('\n', '<br>\n')
-  const shown = paragraphs.filter((text) => text !== '').map((text) => `<p>${lines(text)}</p>`)
-  return `<!doctype html>\n<html><body>\n${shown.join('\n')}\n</body></html>\n`
+  const elements = paragraphs.filter((text) => text !== '').map((text) => `<p>${lines(text)}</p>`)
+  return `<!doctype html>\n<html><body>\n${elements.join('\n')}\n</body></html>\n`
 }

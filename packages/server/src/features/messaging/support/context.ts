@@ -3,14 +3,14 @@ import type { JobQueue } from '../../../job-queue.ts'
 import { requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
 import { supportErrors } from './errors.ts'
 
-/** Dependencies of the operations of tickets. */
+/** Dependencies of the operations on tickets. */
 export interface SupportContext {
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly throttle: Throttle
-  /** Limit of one user. */
+  /** Maximum number of messages of one user. */
   readonly messagesPerHour: number
-  /** Domain in lower case; empty: no mail is accepted. */
+  /** Domain in lower case. Empty if no mail is accepted. */
   readonly inboundDomain: string
 }
 

@@ -4,57 +4,57 @@ export const supportErrorTable = {
   supportNotEnabled: {
     status: 404,
     message: 'support is not enabled',
-    help: 'Tickets are off: `support.enabled`.',
+    help: 'Set `support.enabled` to enable tickets.',
   },
   invalidSupportAuth: {
     status: 401,
     message: 'invalid support webhook auth',
-    help: 'The gateway of mail must send `support.webhook_secret` as `X-Webhook-Secret`. Without the key no mail is accepted.',
+    help: 'The mail gateway must send `support.webhook_secret` as `X-Webhook-Secret`. Without the key no mail is accepted.',
   },
   invalidSupportForm: {
     status: 400,
     message: 'invalid multipart form',
-    help: 'The body must be `multipart/form-data` as gateways of mail post it.',
+    help: 'Send `multipart/form-data`, as mail gateways post it.',
   },
   missingSupportField: {
     status: 400,
     message: (field: string) => `${field} is required`,
-    help: 'The member of the body or the field of the form is missing or empty.',
+    help: 'This member of the body or field of the form is missing or empty.',
   },
   invalidSupportField: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A member of the body or a field of the form has a value that it cannot take; the message names it.',
+    help: 'A member of the body or a field of the form has an invalid value. The message names it.',
   },
   supportDomainMismatch: {
     status: 400,
     message: 'inbound email domain mismatch',
-    help: 'None of the addresses in `to` is of the domain `support.inbound_email_domain`.',
+    help: 'None of the addresses in `to` has the domain `support.inbound_email_domain`.',
   },
   supportSenderMismatch: {
     status: 403,
     message: 'support sender mismatch',
-    help: 'A mail lands in a ticket only when its sender is the user of the ticket, by the address in `From`, the address in `envelope`, and, where the gateway has checked them, SPF or DKIM.',
+    help: "A ticket accepts mail only from its user. The address in `From`, the address in `envelope`, and the gateway's SPF and DKIM results, if there are any, must prove it.",
   },
   invalidTicketId: {
     status: 400,
     message: 'invalid ticket id format',
-    help: 'Ids of tickets are UUIDs.',
+    help: 'Ticket ids are UUIDs.',
   },
   ticketNotFound: {
     status: 404,
     message: 'ticket not found',
-    help: 'There is no ticket of this id, or it is of another user. Closed tickets are removed after `support.retention_days`.',
+    help: 'No ticket has this id, or it belongs to another user. Closed tickets are deleted after `support.retention_days`.',
   },
   attachmentNotFound: {
     status: 404,
     message: 'attachment not found',
-    help: 'The message has no such attachment, or it was not kept: attachments of one ticket take at most 25 MiB. Places count from 0.',
+    help: 'The message has no such attachment, or its content was not stored. The attachments of one ticket may have 25 MiB. Positions count from 0.',
   },
   supportLimitReached: {
     status: 429,
     message: 'too many support messages',
-    help: 'The limit of the hour is used up: `support.messages_per_hour`. Wait for the number of seconds in the `Retry-After` header.',
+    help: 'The hourly limit `support.messages_per_hour` is used up. Wait for the number of seconds in the `Retry-After` header.',
   },
 } as const
 

@@ -6,27 +6,27 @@ import { isUuid } from '../../../lib/uuid.ts'
 import { textOfHtml } from '../mail/index.ts'
 import { supportErrors } from './errors.ts'
 
-/** A mail as a gateway posts it. */
+/** Mail as a gateway posts it. */
 export interface InboundMail {
-  /** Address of `From`, normalized; undefined when it is not exactly one. */
+  /** Normalized address of `From`. Undefined unless there is exactly one. */
   readonly sender: string | undefined
-  /** Address of SMTP's MAIL FROM, normalized; undefined when it is none. */
+  /** Normalized address of SMTP's MAIL FROM. Undefined if it is empty. */
   readonly returnPath: string | undefined
   /** Domains in ASCII and lower case. */
   readonly recipientDomains: readonly string[]
-  /** Named in the subject. */
+  /** Ticket id in the subject. */
   readonly ticketId: string | undefined
   readonly text: string
   readonly attachments: readonly Attachment[]
-  /** Their contents, in the same order. */
+  /** Contents of the attachments, in the same order. */
   readonly files: readonly Blob[]
-  /** The same whenever the mail is delivered: of its Message-ID, or of all that it says when it has none. */
+  /** Hash that is the same whenever the mail is delivered: of its Message-ID, or of its whole content without one. */
   readonly key: Buffer
-  /** The part of its Message-ID that is an id of ours, if it is one. */
+  /** Part of the Message-ID that is an id of this server, if there is one. */
   readonly ownId: string | undefined
-  /** Sent by a program, so that answers to it could go round in circles (RFC 3834 §2). */
+  /** True if a program sent the mail, since a reply could cause a loop (RFC 3834 §2). */
   readonly isAutomatic: boolean
-  /** Result of the gateway; undefined when it states none. */
+  /** SPF result of the gateway. Undefined when it states none. */
   readonly spf: string | undefined
   readonly dkim: string | undefined
 }
@@ -39,18 +39,18 @@ export interface Attachment {
 
 const requiredFields = ['from', 'to', 'subject', 'text', 'envelope'] as const
 
-/** Longest text of a mail that may be 2 MiB: a person does not read more. */
+/** Maximum length of a mail's text. A mail may have 2 MiB, but no reader needs more. */
 const longestText = 100_000
 const mostAttachments = 50
 
-/** @throws AppError missing_support_field, invalid_support_field */
+/** Reads a posted mail. @throws AppError missing_support_field, invalid_support_field */
 export function readInboundMail(form: FormData): InboundMail {
   const files = readFiles(form)
   const attachments = files.map(describeFile)
   const html = textOf(form, 'html')
   const values = requiredFields.map((name) => {
     const text = textOf(form, name)
-    // Mail without a text part says the same in HTML, or in a picture.
+    // Mail without a text part has its content in HTML, or in a picture.
     const isEnough = name === 'subject' || (name === 'text' && (html !== '' || attachments.length > 0))
     if (text === '' && !isEnough) throw supportErrors.missingSupportField(name)
     return text
@@ -98,7 +98,7 @@ function describeFile({ name, type, size }: File): Attachment {
   return { filename: oneLine(name), content_type: oneLine(type), size }
 }
 
-/** Text that PostgreSQL stores, at most so long. */
+/** Returns a text that PostgreSQL can store, cut to the maximum length. */
 function clean(text: string): string {
   const lines = text.toWellFormed().replaceAll('\0', '').replaceAll('\r\n', '\n').trim()
   return lines.length <= longestText ? lines : `${lines.slice(0, longestText).toWellFormed()}\n[…]`
@@ -112,7 +112,7 @@ function oneLine(text: string): string {
     .toWellFormed()
 }
 
-/** Empty when it is the null address of notices (RFC 5321 §4.5.5). */
+/** Returns the return path. It is empty for the null address of notices (RFC 5321 §4.5.5). */
 function readReturnPath(envelope: string): string {
   const from = memberOf(envelope, 'from')
   if (typeof from !== 'string') {
@@ -130,7 +130,10 @@ function memberOf(json: string, name: string): unknown {
   }
 }
 
-/** Returns headers by name in lower case; the last of several with one name. Folded lines are joined (RFC 5322 §2.2.3). */
+/**
+ * Returns headers by name in lower case. Of repeated names the last one counts. Folded lines are joined (RFC
+ * 5322 §2.2.3).
+ */
 function readHeaders(text: string): ReadonlyMap<string, string> {
   const lines = text.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)
   return new Map(
@@ -169,10 +172,10 @@ function domainOf(address: string): string {
 
 const require = createRequire(import.meta.url)
 type AddressParser = typeof import('nodemailer/lib/addressparser')
-/** Loaded with the first mail. */
+/** Parser of addresses, loaded with the first mail. */
 let parser: AddressParser | undefined
 
-/** The addresses of a list such as `Ann <ann@example.com>, ben@example.com` (RFC 5322 §3.4). */
+/** Returns the addresses of a list such as `Ann <ann@example.com>, ben@example.com` (RFC 5322 §3.4). */
 function addressesIn(list: string): string[] {
   parser ??= require('nodemailer/lib/addressparser') as AddressParser
   return parser.default(list, { flatten: true }).map(({ address }) => address)

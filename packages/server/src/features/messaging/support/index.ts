@@ -21,7 +21,7 @@ export interface SupportDeps {
   readonly backend: MailBackend
 }
 
-/** Tickets of users who ask for help, by the API and by mail. */
+/** Makes the feature of support tickets, by the API and by mail. */
 export function support({ config, database, queue, backend }: SupportDeps): Feature {
   const inboundDomain = config.inbound_email_domain.toLowerCase()
   queue.define(answerJob({ database, backend, inboundDomain }))
@@ -36,7 +36,7 @@ export function support({ config, database, queue, backend }: SupportDeps): Feat
     name: 'support',
     routes(app) {
       void app.register(async (scope: HttpServer) => {
-        // After the guard and before anything is read.
+        // This check runs after the guard and before the body is read.
         scope.addHook('preParsing', async () => {
           if (!config.enabled) throw supportErrors.supportNotEnabled()
         })

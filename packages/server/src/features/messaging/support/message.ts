@@ -18,7 +18,7 @@ export const TicketMessage = component(
         content_type: Type.String(),
         size: Type.Integer(),
         kept: Type.Boolean({
-          description: 'False when the ticket had no capacity for the content: 25 MiB per ticket.',
+          description: 'False if the content was not stored, because the ticket has its maximum of 25 MiB.',
         }),
       }),
       {
@@ -39,7 +39,7 @@ const columns = sql`id, ticket_id, author, body, coalesce((
   from jsonb_array_elements(attachments) with ordinality as listed (attachment, number)
 ), '[]') as attachments, mailed_at, created_at`
 
-/** Returns the last messages of a ticket, the oldest of them first. */
+/** Returns the last messages of a ticket, the oldest first. */
 export async function listMessages(
   database: Queryable,
   ticketId: string,
@@ -54,7 +54,7 @@ export async function listMessages(
 
 export interface NewMessage {
   readonly ticketId: string
-  /** Required owner of the ticket; undefined: any. */
+  /** Required owner of the ticket. Undefined accepts any. */
   readonly userId?: string | undefined
   readonly author: TicketMessage['author']
   readonly body: string
@@ -87,7 +87,7 @@ export async function addMessage(
   return added
 }
 
-/** Limit of the attachments of one ticket together: a mail of 2 MiB is sent quickly, and again. */
+/** Maximum size of all attachments of one ticket. A mail of 2 MiB is sent quickly, and repeatedly. */
 const ticketBytes = 25 * 1024 * 1024
 
 /** Stores the content of an attachment, unless its ticket is full. The insert of the message has locked the ticket. */
@@ -136,7 +136,7 @@ export async function isAnswer(database: Queryable, id: string): Promise<boolean
   return known
 }
 
-/** Answer that is to be mailed. */
+/** Answer that must be mailed. */
 export interface UnmailedAnswer extends Record<string, unknown> {
   readonly ticket_id: string
   readonly subject: string
@@ -144,7 +144,10 @@ export interface UnmailedAnswer extends Record<string, unknown> {
   readonly email: string
 }
 
-/** Returns undefined when the answer is mailed already, or the user has no address or may not sign in. */
+/**
+ * Finds an answer to mail. Returns undefined when it is already mailed, or the user has no address or may not
+ * sign in.
+ */
 export async function findUnmailedAnswer(
   database: Queryable,
   id: string,

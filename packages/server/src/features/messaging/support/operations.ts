@@ -92,8 +92,8 @@ const write = operation({
   id: 'support.write',
   method: 'POST',
   path: `${ownTickets}/:id/messages`,
-  summary: "Write into one of the caller's tickets",
-  description: 'Opens a closed ticket again.',
+  summary: "Write to one of the caller's tickets",
+  description: 'A closed ticket is opened again.',
   params,
   body: Type.Object({ body }),
   success: created(TicketMessage),
@@ -130,7 +130,7 @@ const list = operation({
         { invalid: invalid('search: PostgreSQL text cannot hold the character U+0000') },
         Type.String({
           pattern: '^[^\\u0000]*$',
-          description: "Part of the subject or of the user's address; empty: all tickets.",
+          description: "Part of the subject or of the user's address. Empty lists all tickets.",
         }),
       ),
     ),
@@ -160,7 +160,7 @@ const change = operation({
   id: 'support.change',
   method: 'PUT',
   path: `${tickets}/:id`,
-  summary: 'Close a ticket, or open it again',
+  summary: 'Close or reopen a ticket',
   params,
   body: Type.Object({
     status: refusedWith(
@@ -215,7 +215,7 @@ const getAttachment = operation({
   method: 'GET',
   path: `${tickets}/:id/messages/:messageId/attachments/:place`,
   summary: 'Download an attachment of a mail',
-  description: 'Always as a file, of no type that a browser would show.',
+  description: 'The response is always a file, of no type that a browser would show.',
   params: Type.Object({
     ...params.properties,
     messageId: refusedWith(noAttachment, uuid),
@@ -227,7 +227,7 @@ const getAttachment = operation({
       }),
     ),
   }),
-  success: content('application/octet-stream', 'The content.'),
+  success: content('application/octet-stream', 'Content of the attachment.'),
   async handle({ database }: SupportContext, { params: { id, messageId, place } }, reply) {
     const attachment = await findAttachment(database, id, messageId, Number(place))
     if (attachment === undefined) throw supportErrors.attachmentNotFound()
@@ -242,9 +242,9 @@ const getAttachment = operation({
 /** Operations of administrators on all tickets. */
 export const ticketOperations = [list, get, change, getAttachment, answer]
 
-/** @throws AppError missing_support_field, invalid_support_field */
-function requireText(field: string, given: string, longest: number): string {
-  const text = given.trim()
+/** Returns a required text. @throws AppError missing_support_field, invalid_support_field */
+function requireText(field: string, input: string, longest: number): string {
+  const text = input.trim()
   if (text === '') throw supportErrors.missingSupportField(field)
   if (Array.from(text).length > longest) {
     throw supportErrors.invalidSupportField(`${field} must be at most ${longest} characters`)

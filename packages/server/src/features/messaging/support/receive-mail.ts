@@ -20,7 +20,7 @@ export const receiveMail = operation({
   tag: 'callbacks',
   summary: 'Receive a mail to a ticket from a gateway',
   description:
-    'Multipart: `from`, `to`, `subject`, `text`, `envelope`, and, when known, `html`, `headers`, `SPF`, `dkim` and files. `X-Webhook-Secret` is the key. The subject names the ticket: `[Ticket #…]`; other mail, and mail of programs, is answered `{"ok": true}`. A mail counts once, by its Message-ID. At most 2 MiB.',
+    'Multipart form with `from`, `to`, `subject`, `text`, `envelope`, and, if known, `html`, `headers`, `SPF`, `dkim` and files. `X-Webhook-Secret` is the key. The subject names the ticket: `[Ticket #…]`. For other mail, and for mail of programs, the response is `{"ok": true}`. A mail counts once, by its Message-ID. At most 2 MiB.',
   documentedBody: multipartBody(
     Type.Object(
       {
@@ -47,22 +47,22 @@ export const receiveMail = operation({
   },
 })
 
-/** Prepares the scope of {@link receiveMail}: it refuses requests without the key before anything is read. */
+/** Prepares the scope of {@link receiveMail}, which rejects requests without the key before the body is read. */
 export function acceptMail(scope: HttpServer, secret: string): void {
   acceptRaw(scope)
   scope.addHook('onRequest', async (_request, reply) => {
     void reply.header('cache-control', 'no-store')
   })
   scope.addHook('preParsing', async (request) => {
-    const { 'x-webhook-secret': given } = request.headers
-    if (secret === '' || typeof given !== 'string' || !isSameSignature(given, secret)) {
+    const { 'x-webhook-secret': key } = request.headers
+    if (secret === '' || typeof key !== 'string' || !isSameSignature(key, secret)) {
       throw supportErrors.invalidSupportAuth()
     }
   })
 }
 
 /**
- * Puts a mail into the ticket that its subject names, once however often it is delivered.
+ * Adds a mail to the ticket that its subject names, once however often it is delivered.
  *
  * @returns undefined for mail that names no ticket or that a program sent
  * @throws AppError support_domain_mismatch, ticket_not_found, support_sender_mismatch, support_limit_reached
@@ -91,7 +91,7 @@ async function addMail(context: SupportContext, mail: InboundMail): Promise<Tick
       await insertAttachment(transaction, message, position, content)
     }
   })
-  // The same mail may have been added by another request at once; read with the attachments that are stored.
+  // A concurrent request may have added the same mail. The result has the attachments that are stored.
   const message = await findMailedMessage(database, ticketId, mailKey)
   if (message === undefined) throw supportErrors.ticketNotFound()
   return message

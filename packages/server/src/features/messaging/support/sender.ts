@@ -2,9 +2,9 @@ import { createRequire } from 'node:module'
 import type { InboundMail } from './inbound-mail.ts'
 
 /**
- * Returns whether a mail is of the user. Anyone can write any address into `From`, so it counts only with DKIM of its domain, or
- * when MAIL FROM is the same address, which SPF then must not deny. A gateway that says nothing of SPF and DKIM is trusted to
- * have refused what they deny.
+ * Returns whether the user sent a mail. `From` can be forged, so it counts only with DKIM of its domain, or
+ * when MAIL FROM is the same address and SPF does not deny it. A gateway without SPF and DKIM results must
+ * reject mail that these deny.
  */
 export function isSentBy({ sender, returnPath, spf, dkim }: InboundMail, address: string): boolean {
   if (sender !== address) return false
@@ -15,8 +15,9 @@ export function isSentBy({ sender, returnPath, spf, dkim }: InboundMail, address
 }
 
 /**
- * Returns whether a signature of the domain, or of one above or below it that has the same registered domain, is good (RFC 7489
- * §3.1.1): `{@example.com : pass}`. What is above that is a public suffix, under which anybody registers.
+ * Returns whether a signature is valid (RFC 7489 §3.1.1): `{@example.com : pass}`. Its domain may be the
+ * sender's, or one above or below it with the same registered domain. Higher domains are public suffixes,
+ * under which anyone can register.
  */
 function isSigned(dkim: string, domain: string): boolean {
   const signers = Array.from(dkim.matchAll(/@([\w.-]+)\s*:\s*pass\b/gi), ([, name = '']) =>
@@ -32,10 +33,13 @@ function isSigned(dkim: string, domain: string): boolean {
 
 const require = createRequire(import.meta.url)
 type Suffixes = typeof import('tldts')
-/** Loaded with the first signature that needs it: a list of nearly ten thousand suffixes. */
+/** List of nearly ten thousand suffixes, loaded with the first signature that needs it. */
 let suffixes: Suffixes | undefined
 
-/** Null of a public suffix, those of hosters included, whose customers are strangers to each other. */
+/**
+ * Returns the registered domain, or null for a public suffix. Suffixes of hosters count too, because their
+ * customers are strangers to each other.
+ */
 function registeredDomain(name: string): string | null {
   suffixes ??= require('tldts') as Suffixes
   return suffixes.getDomain(name, { allowPrivateDomains: true, validateHostname: false })

@@ -10,7 +10,7 @@ export const TicketWithMessages = component(
   extended(
     Ticket,
     Type.Object({
-      messages: Type.Array(TicketMessage, { description: 'The last 500, the oldest of them first.' }),
+      messages: Type.Array(TicketMessage, { description: 'Last 500 messages, the oldest first.' }),
     }),
   ),
 )
@@ -26,7 +26,7 @@ export async function listPage(database: Queryable, request: PageRequest, filter
   return { items, page, perPage, totalItems, totalPages: Math.ceil(totalItems / perPage) }
 }
 
-/** @param userId required owner; undefined: any. @throws AppError ticket_not_found */
+/** Returns a ticket. @param userId required owner; undefined: any. @throws AppError ticket_not_found */
 export async function getTicket(
   database: Queryable,
   id: string,
@@ -36,7 +36,7 @@ export async function getTicket(
   return { ...ticket, messages: await listMessages(database, id, mostMessages) }
 }
 
-/** @throws AppError ticket_not_found */
+/** Returns the result, if there is one. @throws AppError ticket_not_found */
 export function found<Result>(result: Result | undefined): Result {
   if (result === undefined) throw supportErrors.ticketNotFound()
   return result

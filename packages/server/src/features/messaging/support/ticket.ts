@@ -25,14 +25,14 @@ export type Ticket = Answered<typeof Ticket>
 export interface TicketFilter {
   readonly userId?: string | undefined
   readonly status?: TicketStatus | '' | undefined
-  /** Part of the subject or of the user's address; empty: every ticket. */
+  /** Part of the subject or of the user's address. Empty lists every ticket. */
   readonly search?: string | undefined
 }
 
 const columns = sql`t.id, t.user_id, u.email, t.subject, t.status, t.created_at, t.updated_at`
 export const ticketsOfUsers = sql`basalt.support_tickets t join basalt.users u on u.id = t.user_id`
 
-/** Returns the condition on tickets `t` of users `u`. */
+/** Builds the condition on tickets `t` of users `u`. */
 export function conditionOf({ userId, status = '', search = '' }: TicketFilter): Sql {
   const conditions = [
     ...(userId === undefined ? [] : [sql`t.user_id = ${userId}`]),
@@ -47,7 +47,7 @@ export function conditionOf({ userId, status = '', search = '' }: TicketFilter):
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }
 
-/** Returns tickets; the newest message comes first. */
+/** Lists tickets, the newest message first. */
 export async function listTickets(
   database: Queryable,
   filter: TicketFilter,
@@ -64,7 +64,7 @@ export async function countTickets(database: Queryable, filter: TicketFilter): P
   return count
 }
 
-/** @param userId required owner; undefined: any */
+/** Finds a ticket. @param userId required owner; undefined: any */
 export async function findTicket(
   database: Queryable,
   id: string,
@@ -85,14 +85,14 @@ export async function insertTicket(
     returning id`)
 }
 
-/** Returns whether the ticket exists. */
+/** Sets the status of a ticket. Returns whether the ticket exists. */
 export async function setStatus(transaction: Queryable, id: string, status: TicketStatus): Promise<boolean> {
   const count = await transaction.count(sql`
     update basalt.support_tickets set status = ${status}, updated_at = now() where id = ${id}`)
   return count > 0
 }
 
-/** Removes tickets that were closed so many days ago. */
+/** Deletes tickets that were closed this many days ago. */
 export async function deleteClosedTickets(database: Queryable, days: number): Promise<number> {
   return await deleteInBatches(
     database,

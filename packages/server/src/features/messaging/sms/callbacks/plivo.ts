@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto'
 import { isSameSignature } from '../../../../lib/signatures.ts'
 import { headerOf, type StatusCallback, sortedFields, statusOf, textOf } from './callback.ts'
 
-/** Plivo, signature V3: a form; HMAC-SHA256 of the address, the fields in the order of their names, and a nonce. */
+/**
+ * Creates the callback of Plivo, signature V3: a form, signed by HMAC-SHA256 over the address, the fields
+ * sorted by name, and a nonce.
+ */
 export function plivoCallback(token: string): StatusCallback {
   const header = 'x-plivo-signature-v3'
   return {
@@ -12,12 +15,12 @@ export function plivoCallback(token: string): StatusCallback {
     isSigned(request) {
       const nonce = headerOf(request, `${header}-nonce`)
       const fields = sortedFields(request.body).flat().join('')
-      // While its tokens are being replaced it signs with both.
-      const given = headerOf(request, header).split(',')
+      // While its tokens are being replaced, it signs with both.
+      const signatures = headerOf(request, header).split(',')
       return request.urls.some((url) => {
         const signed = `${url}${fields === '' ? '' : `${url.includes('?') ? '.' : '?'}${fields}`}.${nonce}`
         const expected = createHmac('sha256', token).update(signed, 'utf8').digest('base64')
-        return nonce !== '' && given.some((signature) => isSameSignature(signature.trim(), expected))
+        return nonce !== '' && signatures.some((signature) => isSameSignature(signature.trim(), expected))
       })
     },
     read(body) {

@@ -8,7 +8,7 @@ import type { Clock } from '../../../../lib/clock.ts'
 import { Type } from '../../../../lib/type.ts'
 import type { SmsProviderConfig } from '../config.ts'
 import { smsErrors } from '../errors.ts'
-import { takeReport } from '../store.ts'
+import { applyReport } from '../store.ts'
 import type { StatusCallback } from './callback.ts'
 import { plivoCallback } from './plivo.ts'
 import { telnyxCallback } from './telnyx.ts'
@@ -23,12 +23,12 @@ export interface CallbackDeps {
   readonly publicBaseUrl: () => string
 }
 
-/** Report in the form of its provider. */
+/** Report in the format of its provider. */
 const report = { schema: Type.Object({}, { additionalProperties: true }) }
 
 const signature = Type.Optional(Type.String())
 
-/** Receives reports of every provider whose keys are configured: messages outlive a change of the provider. */
+/** Receives reports of every provider with configured keys, since messages outlive a change of the provider. */
 const reportStatus = operation({
   id: 'sms.reportStatus',
   guard: 'public',
@@ -37,7 +37,7 @@ const reportStatus = operation({
   tag: 'callbacks',
   summary: 'Receive the status of a text message from its provider',
   description:
-    'Signed by the provider, in the form that it documents. Reports arrive in any order and more than once; a status never goes back. Unknown messages and statuses are ignored. At most 64 KiB.',
+    'The provider signs the report, in its documented format. Reports arrive in any order and more than once, and a status never goes back. Unknown messages and statuses are ignored. At most 64 KiB.',
   headers: Type.Object({
     'x-twilio-signature': signature,
     'x-plivo-signature-v3': signature,
@@ -60,7 +60,7 @@ const reportStatus = operation({
     const { messageId, status, error } = callback.read(body)
     if (messageId === undefined) throw smsErrors.missingSmsField(callback.idName)
     const { provider } = callback
-    if (status !== undefined) await takeReport(deps.database, { provider, messageId, status, error })
+    if (status !== undefined) await applyReport(deps.database, { provider, messageId, status, error })
     return {}
   },
 })
@@ -89,8 +89,8 @@ function configuredCallbacks(config: SmsProviderConfig): readonly StatusCallback
 }
 
 /**
- * Of two nodes behind a proxy each may know another name of itself. The name that the request gives is safe to try:
- * without the key a signature for it cannot be made.
+ * Returns the possible addresses of this server. Two nodes behind a proxy may know different names. The name
+ * in the request is safe to try, because a signature for it requires the key.
  */
 function urlsOf(request: FastifyRequest, { config, publicBaseUrl }: CallbackDeps): readonly string[] {
   const configured = config.sms_status_url === '' ? [] : [config.sms_status_url]

@@ -7,14 +7,14 @@ import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './ca
 const names = {
   sending_failed: 'failed',
   delivery_failed: 'undelivered',
-  // The carrier says nothing more.
+  // The carrier reports no further status.
   delivery_unconfirmed: 'sent',
 } as const
 
-/** Telnyx, API v2: JSON; Ed25519 over the time and the body. */
+/** Creates the callback of Telnyx, API v2: JSON, signed by Ed25519 over the time and the body. */
 export function telnyxCallback(publicKey: string): StatusCallback {
   const header = 'telnyx-signature-ed25519'
-  // RFC 8037 §2: the raw key as a JWK.
+  // The raw key as a JWK (RFC 8037 §2).
   const x = Buffer.from(publicKey, 'base64').toString('base64url')
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
   return {

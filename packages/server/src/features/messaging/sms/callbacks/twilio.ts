@@ -3,7 +3,7 @@ import { isSameSignature } from '../../../../lib/signatures.ts'
 import { joinDetail } from '../vendor.ts'
 import { headerOf, type StatusCallback, sortedFields, statusOf, textOf } from './callback.ts'
 
-/** Twilio: a form; HMAC-SHA1 of the address and the fields in the order of their names. */
+/** Creates the callback of Twilio: a form, signed by HMAC-SHA1 over the address and the fields sorted by name. */
 export function twilioCallback(token: string): StatusCallback {
   const header = 'x-twilio-signature'
   return {

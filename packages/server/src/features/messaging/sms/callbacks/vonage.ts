@@ -13,7 +13,7 @@ const names = {
   read: 'delivered',
 } as const
 
-/** Vonage: JSON; a JWT (HS256) in `Authorization` that holds the SHA-256 of the body. */
+/** Creates the callback of Vonage: JSON, signed by a JWT (HS256) in `Authorization` with the SHA-256 of the body. */
 export function vonageCallback(secret: string, apiKey: string): StatusCallback {
   return {
     provider: 'vonage',

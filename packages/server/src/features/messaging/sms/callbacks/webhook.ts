@@ -3,7 +3,10 @@ import { memberAt } from '../../../../lib/json.ts'
 import { isSameSignature } from '../../../../lib/signatures.ts'
 import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
 
-/** The operator's own sender: JSON with `message_id`, `status` and `error`; the hex HMAC-SHA256 of the body. */
+/**
+ * Creates the callback of the operator's own sender: JSON with `message_id`, `status` and `error`, signed by
+ * the hex HMAC-SHA256 of the body.
+ */
 export function webhookCallback(secret: string): StatusCallback {
   const header = 'x-webhook-signature'
   return {

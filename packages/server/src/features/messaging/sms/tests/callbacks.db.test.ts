@@ -52,7 +52,7 @@ async function stored() {
 const post = (body: string, headers: Record<string, string>, node = app) =>
   node.request('POST', path, { body, headers })
 
-/** A callback of Twilio, signed for the address that the node is reached at. */
+/** Returns a callback of Twilio, signed for the address that the node is reached at. */
 const twilio = (fields: Record<string, string>, node = app) => {
   const body = new URLSearchParams(fields).toString()
   return post(body, signTwilio(token, node.url + path, body), node)
@@ -61,7 +61,7 @@ const now = () => Math.floor(Date.now() / 1000)
 const forged = { code: 403, error: 'invalid_webhook_signature', message: 'invalid webhook signature' }
 
 describe('sms › status callbacks › twilio', () => {
-  test('moves a message on and keeps why it failed', async () => {
+  test('advances a message and stores the reason of its failure', async () => {
     await store('twilio')
     const sent = await twilio({ MessageSid: 'M1', MessageStatus: 'sent' })
     expect([sent.status, sent.json]).toEqual([200, {}])
@@ -75,7 +75,7 @@ describe('sms › status callbacks › twilio', () => {
     expect(await stored()).toEqual({ status: 'undelivered', error_message: '30003 Unreachable' })
   })
 
-  test('takes a signature for the configured address', async () => {
+  test('accepts a signature for the configured address', async () => {
     await store('twilio')
     const body = 'MessageStatus=delivered&MessageSid=M1&Body=a+%2B+%C3%A9'
     expect((await post(body, signTwilio(token, configured, body))).status).toBe(200)
@@ -89,7 +89,7 @@ describe('sms › status callbacks › twilio', () => {
     ['sent', 'queued'],
     ['sending', 'accepted'],
     ['queued', 'queued'],
-  ])('of a message that is %s a late %s changes nothing', async (status, late) => {
+  ])('of a message that is %s ignores a late %s', async (status, late) => {
     await store('twilio', status)
     expect((await twilio({ MessageSid: 'M1', MessageStatus: late, ErrorCode: '1' })).status).toBe(200)
     expect(await stored()).toEqual({ status, error_message: null })
@@ -107,7 +107,7 @@ describe('sms › status callbacks › twilio', () => {
     expect(await stored()).toEqual({ status: 'delivered', error_message: null })
   })
 
-  test('of rival ends the first wins, on both nodes', async () => {
+  test('keeps the first of two rival final statuses, on both nodes', async () => {
     await store('twilio')
     const ends = Array.from({ length: 10 }, (_, index) => (index % 3 === 0 ? 'delivered' : 'failed'))
     await Promise.all(
@@ -137,13 +137,13 @@ describe('sms › status callbacks › twilio', () => {
     expect(await stored()).toMatchObject({ status: 'accepted' })
   })
 
-  test('needs a message', async () => {
+  test('requires a message', async () => {
     const expected = { code: 400, error: 'missing_sms_field', message: 'MessageSid is required' }
     expect(envelope(await twilio({ MessageStatus: 'sent' }))).toEqual(expected)
     expect(envelope(await twilio({ MessageSid: '', MessageStatus: 'sent' }))).toEqual(expected)
   })
 
-  test('is refused unless its signature is that of the body, the address and the key', async () => {
+  test('is rejected unless its signature covers the body, the address and the key', async () => {
     await store('twilio')
     const body = 'MessageSid=M1&MessageStatus=failed'
     const good = signTwilio(token, app.url + path, body)
@@ -162,7 +162,7 @@ describe('sms › status callbacks › twilio', () => {
     expect(await stored()).toMatchObject({ status: 'accepted' })
   })
 
-  test('takes 64 KiB and no more', async () => {
+  test('accepts at most 64 KiB', async () => {
     const body = (size: number) => 'MessageSid=M1&Pad='.padEnd(size, 'x')
     const send = (text: string) => post(text, signTwilio(token, app.url + path, text))
     expect((await send(body(65_536))).status).toBe(200)
@@ -227,11 +227,11 @@ describe('sms › status callbacks › other providers', () => {
       () => ({ ...signPlivo('plivo-token', configured, plivo), 'x-plivo-signature-v3-nonce': '' }),
     ],
     ['webhook, of another key', webhook, () => signWebhook('another', webhook)],
-  ])('a forged callback is refused: %s', async (_case, body, sign) => {
+  ])('reject a forged callback: %s', async (_case, body, sign) => {
     expect(envelope(await post(body, sign()))).toEqual(forged)
   })
 
-  test('a signed body that is no JSON, or names no message, is refused', async () => {
+  test('reject a signed body that is not JSON, or names no message', async () => {
     expect(envelope(await post('{', signWebhook('webhook-secret', '{')))).toEqual({
       code: 400,
       error: 'invalid_json',
@@ -243,7 +243,7 @@ describe('sms › status callbacks › other providers', () => {
   })
 })
 
-test('sms › status callbacks › without keys of a provider every callback is refused', async () => {
+test('sms › status callbacks › without keys of a provider every callback is rejected', async () => {
   await using bare = await createTestApp({ database: app.database })
   const body = 'MessageSid=M1&MessageStatus=sent'
   expect(envelope(await post(body, signTwilio('', bare.url + path, body), bare))).toEqual(forged)

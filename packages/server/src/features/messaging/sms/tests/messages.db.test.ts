@@ -77,7 +77,7 @@ const invalid: [string, object, string, string][] = [
   ],
 ]
 
-describe('sms › send of the administration', () => {
+describe('POST /api/admin/sms/send', () => {
   test('sends, stores and audits a message', async () => {
     const response = await asAdmin('POST', '/send', { to: '+1 (415) 555-0132', body: 'Your order 123456' })
     expect(response.status).toBe(200)
@@ -108,18 +108,18 @@ describe('sms › send of the administration', () => {
     expect(audit).toEqual([{ actor: 'admin', target: to }])
   })
 
-  test('takes 1600 characters, counted as characters', async () => {
+  test('accepts 1600 characters, counted as characters', async () => {
     expect((await asAdmin('POST', '/send', { to, body: '😀'.repeat(1600) })).status).toBe(200)
   })
 
-  test.each(invalid)('is refused with %s', async (_case, body, error, message) => {
+  test.each(invalid)('is rejected with %s', async (_case, body, error, message) => {
     const response = await asAdmin('POST', '/send', body)
     expect(envelope(response)).toEqual({ code: 400, error, message })
     expect(twilio.requests).toEqual([])
     expect((await asAdmin('GET', '/messages')).json.items).toEqual([])
   })
 
-  test('answers what the provider said without number or keys, and stores that it failed', async () => {
+  test("returns the provider's reason without number or keys, and stores the failure", async () => {
     twilio.answerWith(json(400, { code: 21211, message: `The number ${to} is unknown` }))
     const response = await asAdmin('POST', '/send', { to, body: 'Hi' })
     const reason = 'twilio refused the message: HTTP 400: 21211 The number [redacted] is unknown'
@@ -134,7 +134,7 @@ describe('sms › send of the administration', () => {
     ])
   })
 
-  test('answers 404 while text messages are off, and works again when they are on', async () => {
+  test('returns 404 while text messages are disabled, and works again once they are enabled', async () => {
     const set = async (isOn: boolean) =>
       await app.request('PATCH', '/api/admin/auth-settings', { token: admin, body: { sms_enabled: isOn } })
     await set(false)
@@ -146,14 +146,14 @@ describe('sms › send of the administration', () => {
   })
 })
 
-describe('sms › status callbacks › before the answer of the provider', () => {
-  test('move the message on once it is known, those of other messages do not', async () => {
+describe('sms › status callbacks › before the response of the provider', () => {
+  test('advance the message once it is known, and ignore other messages', async () => {
     const report = async (MessageSid: string, MessageStatus: string) => {
       const body = new URLSearchParams({ MessageSid, MessageStatus }).toString()
       const url = 'https://api.example.com/api/webhooks/sms/status'
       const headers = signTwilio(smsSettings('twilio')['auth.twilio_token'] ?? '', url, body)
-      const answer = await app.request('POST', '/api/webhooks/sms/status', { body, headers })
-      expect(answer.status).toBe(200)
+      const response = await app.request('POST', '/api/webhooks/sms/status', { body, headers })
+      expect(response.status).toBe(200)
     }
     twilio.answerWith((response, request) => {
       const reports = [
@@ -173,8 +173,8 @@ describe('sms › status callbacks › before the answer of the provider', () =>
   })
 })
 
-describe('sms › list of the administration', () => {
-  test('pages by 50, by 200 at most, the newest first', async () => {
+describe('GET /api/admin/sms/messages', () => {
+  test('returns pages of 50, at most 200, the newest first', async () => {
     await app.sql(`insert into basalt.sms_messages (recipient, body, provider, created_at)
       select '${to}', n::text, 'twilio', now() - n * interval '1 second' from generate_series(1, 260) n`)
     const { items, ...page } = (await asAdmin('GET', '/messages?page=2')).json
@@ -188,7 +188,7 @@ describe('sms › list of the administration', () => {
   })
 })
 
-describe('sms › health', () => {
+describe('GET /api/admin/sms/health', () => {
   test('is zero without messages', async () => {
     const none = { sent: 0, confirmed: 0, failed: 0, conversion_rate: 0 }
     expect((await asAdmin('GET', '/health')).json).toEqual({ today: none, last_7d: none, last_30d: none })
@@ -211,7 +211,7 @@ describe('sms › health', () => {
 })
 
 describe('sms › messages of a user', () => {
-  test('are sent and listed, and are those of the caller only', async () => {
+  test('are sent and listed, only for the caller', async () => {
     const response = await as(alice, 'POST', '/send', { to, body: 'Dinner at 1930?' })
     expect(response.status).toBe(201)
     expect(response.json).toEqual({
@@ -235,11 +235,11 @@ describe('sms › messages of a user', () => {
     expect(envelope(await as(alice, 'GET', '/messages/x'))).toEqual(missing)
   })
 
-  test.each(invalid)('are refused with %s', async (_case, body, error, message) => {
+  test.each(invalid)('are rejected with %s', async (_case, body, error, message) => {
     expect(envelope(await as(alice, 'POST', '/send', body))).toEqual({ code: 400, error, message })
   })
 
-  test('are not for anonymous users, who cost nothing to make', async () => {
+  test('are refused to anonymous users, who cost nothing to create', async () => {
     const token = userToken({ sub: alice, amr: ['anonymous'], is_anonymous: true })
     const body = { to, body: 'Hi' }
     expect(envelope(await app.request('POST', '/api/messaging/sms/send', { token, body }))).toEqual({
@@ -250,18 +250,18 @@ describe('sms › messages of a user', () => {
     expect(twilio.requests).toHaveLength(0)
   })
 
-  test('are limited: of ten at once the quota is sent', async () => {
-    const answers = await Promise.all(
+  test('are limited: of ten concurrent ones the quota is sent', async () => {
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => as(alice, 'POST', '/send', { to, body: 'Hi' })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array(7).fill(429)])
-    const refused = answers.find(({ status }) => status === 429)
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array(7).fill(429)])
+    const refused = responses.find(({ status }) => status === 429)
     expect(refused?.json.message).toBe('too many text messages')
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(twilio.requests).toHaveLength(3)
   })
 
-  test('are limited by user whatever the credential, by number and by day', async () => {
+  test('are limited by user with any credential, by number and by day', async () => {
     const send = async (token: string, number: string) =>
       (await app.request('POST', '/api/messaging/sms/send', { token, body: { to: number, body: 'Hi' } }))
         .status
@@ -279,7 +279,7 @@ describe('sms › messages of a user', () => {
     expect(twilio.requests).toHaveLength(6)
   })
 
-  test('say nothing of what the provider said', async () => {
+  test("reveal nothing of the provider's response", async () => {
     twilio.answerWith(json(400, { code: 21211, message: 'The account AC123 is suspended' }))
     const response = await as(alice, 'POST', '/send', { to, body: 'Hi' })
     expect(envelope(response)).toEqual({
@@ -295,7 +295,7 @@ describe('sms › messages of a user', () => {
     for (const { text } of [response, listed, one]) expect(text).not.toContain('suspended')
   })
 
-  test('are sent by API keys with the action alone unless the operator says otherwise', async () => {
+  test('are sent only by API keys with the action by default', async () => {
     const config = { ...smsSettings('twilio', twilio.url), 'auth.sms_enabled': 'true' }
     await using usual = await createTestApp({ config, database: app.database })
     await using none = await createTestApp({
@@ -305,11 +305,11 @@ describe('sms › messages of a user', () => {
     const acting = await createApiKey(app, { userId: alice, actions: ['sms:send'] })
     const plain = await createApiKey(app, { userId: alice, actions: ['email:send'] })
     const send = async (node: TestApp, token: string) => {
-      const answer = await node.request('POST', '/api/messaging/sms/send', {
+      const response = await node.request('POST', '/api/messaging/sms/send', {
         token,
         body: { to, body: 'Hi' },
       })
-      return [answer.status, answer.json.error]
+      return [response.status, response.json.error]
     }
     const notPermitted = [403, 'sms_sender_not_permitted']
     expect(await send(usual, userToken({ sub: alice }))).toEqual(notPermitted)
@@ -321,10 +321,10 @@ describe('sms › messages of a user', () => {
 })
 
 describe('sms › codes', () => {
-  test('go to no premium number, and the answer does not say so', async () => {
+  test('are not sent to a premium number, which the response does not reveal', async () => {
     for (const phone of ['+19002345678', '+447012345678']) {
-      const answer = await app.request('POST', '/api/auth/sms', { body: { phone } })
-      expect([answer.status, answer.json]).toEqual([
+      const response = await app.request('POST', '/api/auth/sms', { body: { phone } })
+      expect([response.status, response.json]).toEqual([
         200,
         { message: 'if valid, a verification code has been sent' },
       ])
@@ -342,21 +342,21 @@ describe('sms › codes', () => {
     expect(new URLSearchParams(twilio.onlyRequest().body).get('Body')).toMatch(/^Your code is: \d{6}$/)
   })
 
-  test('that the provider has taken are not sent again after a crash', async () => {
+  test('that the provider has accepted are not sent again after a crash', async () => {
     const messages = new StoredSms({
       database: app.app.database.system,
       providerName: 'twilio',
       provider: { send: async () => ({ messageId: `SM${++sent}` }) },
     })
     const code = { to, body: 'Your code is: 482913' }
-    // The job is run again when the process stopped before its end was stored.
+    // The job runs again when the process stopped before its end was stored.
     const first = await messages.codes.send(code, { id: 'job-1' })
     const again = await messages.codes.send(code, { id: 'job-1' })
     expect([first.messageId, again.messageId]).toEqual([`SM${sent}`, undefined])
     expect(await app.sql('select status from basalt.sms_messages')).toEqual([{ status: 'accepted' }])
   })
 
-  test('that the provider did not take are sent by the next attempt', async () => {
+  test('that the provider did not accept are sent by the next attempt', async () => {
     twilio.answerWith(json(503, {}))
     await app.request('POST', '/api/auth/sms', { body: { phone: to } })
     await waitFor('the failure', async () => {

@@ -14,8 +14,9 @@ import {
 } from '../vendor.ts'
 
 /**
- * MSG91, SMS by flow of API v5. It sends templates only: ours may use `##VAR1##` for the whole message or `##OTP##`
- * for the code in it. Answers `type` `success` or `error`, often both with status 200.
+ * Creates the client of MSG91, SMS by flow of API v5. It sends only templates. The template may use
+ * `##VAR1##` for the whole message or `##OTP##` for its code. The response has `type` `success` or `error`,
+ * often both with status 200.
  */
 export function msg91(config: SmsProviderConfig): Vendor {
   const { msg91_auth_key: key, msg91_template_id: template } = config
@@ -38,7 +39,7 @@ export function msg91(config: SmsProviderConfig): Vendor {
   }
 }
 
-/** Codes have 4 to 8 digits; a message with several such numbers is not one of ours. */
+/** Finds the code in a message. Codes have 4 to 8 digits. A message with several such numbers has no code. */
 function codeIn(body: string): { OTP?: string } {
   const [code, ...others] = body.match(/(?<!\d)\d{4,8}(?!\d)/g) ?? []
   return code === undefined || others.length > 0 ? {} : { OTP: code }

@@ -1,7 +1,7 @@
 import type { SmsProviderConfig } from '../config.ts'
 import { addressOf, basicAuthorization, callbackIn, postJson, readReceipt, type Vendor } from '../vendor.ts'
 
-/** Plivo, Message API v1. Answers 202 with `message_uuid`, one for each number. */
+/** Creates the client of Plivo, Message API v1. The response is 202 with `message_uuid`, one for each number. */
 export function plivo(config: SmsProviderConfig): Vendor {
   const { plivo_auth_id: id, plivo_auth_token: token, plivo_from: src } = config
   return {

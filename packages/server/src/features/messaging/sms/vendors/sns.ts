@@ -14,7 +14,10 @@ import {
   type Vendor,
 } from '../vendor.ts'
 
-/** Amazon SNS, action Publish of the query API, signed with Signature Version 4. Answers XML with a `MessageId`. */
+/**
+ * Creates the client of Amazon SNS, action Publish of the query API, signed with Signature Version 4. The
+ * response is XML with a `MessageId`.
+ */
 export function sns(config: SmsProviderConfig, clock: Clock): Vendor {
   const {
     aws_region: region,
@@ -30,7 +33,7 @@ export function sns(config: SmsProviderConfig, clock: Clock): Vendor {
         Version: '2010-03-31',
         PhoneNumber: to,
         Message: body,
-        // Codes must arrive at once; the default kind, Promotional, is sent as cheaply as possible.
+        // Codes must arrive at once. The default kind, Promotional, is sent as cheaply as possible.
         'MessageAttributes.entry.1.Name': 'AWS.SNS.SMS.SMSType',
         'MessageAttributes.entry.1.Value.DataType': 'String',
         'MessageAttributes.entry.1.Value.StringValue': 'Transactional',

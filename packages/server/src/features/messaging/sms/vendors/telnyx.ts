@@ -1,7 +1,10 @@
 import type { SmsProviderConfig } from '../config.ts'
 import { addressOf, callbackIn, postJson, readReceipt, type Vendor } from '../vendor.ts'
 
-/** Telnyx, Messages of API v2. Answers 200 with `data.id`, else a list of `errors`; knows idempotency keys. */
+/**
+ * Creates the client of Telnyx, Messages of API v2. The response is 200 with `data.id`, or a list of
+ * `errors`. It supports idempotency keys.
+ */
 export function telnyx(config: SmsProviderConfig): Vendor {
   const { telnyx_api_key: key, telnyx_from: from } = config
   return {

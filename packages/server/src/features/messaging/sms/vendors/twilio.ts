@@ -1,7 +1,10 @@
 import type { SmsProviderConfig } from '../config.ts'
 import { addressOf, basicAuthorization, callbackIn, postForm, readReceipt, type Vendor } from '../vendor.ts'
 
-/** Twilio, Messages resource of the API of 2010-04-01. Answers 201 with the message's `sid`. */
+/**
+ * Creates the client of Twilio, Messages resource of the API of 2010-04-01. The response is 201 with the
+ * message's `sid`.
+ */
 export function twilio(config: SmsProviderConfig): Vendor {
   const { twilio_sid: sid, twilio_token: token, twilio_from: from } = config
   return {

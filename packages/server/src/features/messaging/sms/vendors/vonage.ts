@@ -14,10 +14,16 @@ import {
   type Vendor,
 } from '../vendor.ts'
 
-/** 1 throttled, 5 internal error, 10 too many existing binds; every other status but 0 stays as it is. */
+/**
+ * Temporary statuses: 1 throttled, 5 internal error, 10 too many existing binds. Every other status except 0
+ * is final.
+ */
 const temporary = ['1', '5', '10']
 
-/** Vonage, SMS API. Answers 200 in any case: each part of the message has a `status`, `"0"` when it was taken. */
+/**
+ * Creates the client of Vonage, SMS API. The response is always 200. Each part of the message has a `status`,
+ * which is `"0"` when it was accepted.
+ */
 export function vonage(config: SmsProviderConfig): Vendor {
   const { vonage_api_key: key, vonage_api_secret: secret, vonage_from: from } = config
   return {
@@ -29,7 +35,7 @@ export function vonage(config: SmsProviderConfig): Vendor {
         from,
         to: to.replace('+', ''),
         text: body,
-        // Characters outside the alphabet of GSM arrive as question marks unless announced.
+        // Characters outside the GSM alphabet arrive as question marks unless they are announced.
         ...callbackIn('callback', config),
         type: /^[\n\r\x20-\x5f\x61-\x7e]*$/.test(body) ? 'text' : 'unicode',
       }),

@@ -6,10 +6,11 @@ import type { SmsProviderConfig } from '../config.ts'
 import { accepted, isSuccess, jsonOf, rejected, type Vendor } from '../vendor.ts'
 
 /**
- * The operator's own sender: gets `to`, `body` and `timestamp` as JSON, with the headers of Standard Webhooks and the hex
- * HMAC-SHA256 of the raw body in `X-Basalt-Signature`, which stands in `X-Webhook-Signature`, too, where receivers written
- * for other services expect it. Every attempt to send a message has the same `webhook-id`. Any 2xx means taken; a JSON
- * reply may name the message as `message_id`.
+ * Creates the client of the operator's own sender. It gets `to`, `body` and `timestamp` as JSON, with the
+ * headers of Standard Webhooks. `X-Basalt-Signature` is the hex HMAC-SHA256 of the raw body.
+ * `X-Webhook-Signature` repeats it for receivers written for other services. Every attempt to send a message
+ * has the same `webhook-id`. Any 2xx means accepted, and a JSON response may name the message as
+ * `message_id`.
  */
 export function webhook(config: SmsProviderConfig, clock: Clock): Vendor {
   const { sms_webhook_url: url, sms_webhook_secret: secret } = config

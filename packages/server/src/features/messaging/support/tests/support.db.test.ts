@@ -15,7 +15,7 @@ let inbox: Inbox
 let app: TestApp
 let other: TestApp
 let admin: string
-/** A user of this test alone. */
+/** User of this test only. */
 let ann: string
 let address: string
 beforeAll(async () => {
@@ -60,7 +60,7 @@ const bodiesOf = async (ticket: string) =>
 
 type Fields = Readonly<Record<string, string | Blob | undefined>>
 
-/** What a gateway posts for a reply of Ann's. */
+/** Returns a gateway's form for a reply of Ann. */
 function reply(ticket: string, change: Fields = {}): Fields {
   return {
     from: `Ann <${address}>`,
@@ -89,7 +89,7 @@ async function post(body: string | FormData, key: string | undefined, node = app
 }
 
 describe('support › tickets of a user', () => {
-  test('are opened, listed, read and written into by that user alone', async () => {
+  test('are opened, listed, read and written only by that user', async () => {
     const response = await as(ann, 'POST', '', { subject: ' Broken door ', body: 'It does not\nopen.' })
     expect(response.status).toBe(201)
     const { messages, ...ticket } = response.json
@@ -152,12 +152,12 @@ describe('support › tickets of a user', () => {
       'invalid_support_field',
       'body: expected Unicode text without NUL',
     ],
-  ])('are refused with %s', async (_, body, error, message) => {
+  ])('are rejected with %s', async (_, body, error, message) => {
     expect(envelope(await as(ann, 'POST', '', body))).toEqual({ code: 400, error, message })
     expect((await as(ann, 'GET')).json.items).toEqual([])
   })
 
-  test('are refused by ids that are none, unknown statuses and unknown ids', async () => {
+  test('are rejected for malformed ids, unknown statuses and unknown ids', async () => {
     const malformed = { code: 400, error: 'invalid_ticket_id', message: 'invalid ticket id format' }
     const missing = { code: 404, error: 'ticket_not_found', message: 'ticket not found' }
     const body = { body: 'Hi' }
@@ -172,20 +172,20 @@ describe('support › tickets of a user', () => {
     })
   })
 
-  test('are limited with their messages: of twenty at once on two nodes the quota is taken', async () => {
-    const answers = await Promise.all(
+  test('are limited with their messages: of twenty concurrent ones on two nodes the quota is accepted', async () => {
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         as(ann, 'POST', '', { subject: 'a', body: 'b' }, index % 2 === 0 ? app : other),
       ),
     )
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(12)
-    const refused = answers.find(({ status }) => status === 429)
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(12)
+    const refused = responses.find(({ status }) => status === 429)
     expect(refused?.json.message).toBe('too many support messages')
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
     expect((await as(ann, 'GET')).json.totalItems).toBe(12)
   })
 
-  test('go with their user', async () => {
+  test('are deleted with their user', async () => {
     const ticket = await open()
     await app.sql('delete from basalt.users where id = $1', [ann])
     expect((await asAdmin('GET', `/${ticket}`)).status).toBe(404)
@@ -226,7 +226,7 @@ describe('support › administration', () => {
     })
   })
 
-  test('answers, which is mailed with the ticket in its subject, and audited', async () => {
+  test('mails an answer with the ticket in its subject, and audits it', async () => {
     const ticket = await open()
     const response = await asAdmin('POST', `/${ticket}/messages`, { body: 'Pull, <not> push.\nAda' })
     expect(response.status).toBe(201)
@@ -247,16 +247,16 @@ describe('support › administration', () => {
       from: 'Basalt <no-reply@localhost>',
       replyTo: 'support@in.example.com',
     })
-    const shown = await waitFor('the record of the mail', async () => {
+    const recorded = await waitFor('the record of the mail', async () => {
       const { json } = await as(ann, 'GET', `/${ticket}`)
       return json.messages[1].mailed_at === null ? undefined : json
     })
-    expect([shown.status, shown.messages[1].mailed_at]).toEqual(['answered', timestamp])
+    expect([recorded.status, recorded.messages[1].mailed_at]).toEqual(['answered', timestamp])
     const audit = await app.sql('select action, detail from basalt.audit where target = $1', [ticket])
     expect(audit).toEqual([{ action: 'support.answer', detail: { messageId: response.json.id } }])
   })
 
-  test('answers in the ticket alone when the user has no address', async () => {
+  test('answers only in the ticket when the user has no address', async () => {
     await app.sql('update basalt.users set email = null where id = $1', [ann])
     const ticket = await open()
     const { id } = (await asAdmin('POST', `/${ticket}/messages`, { body: 'Pull.' })).json
@@ -271,7 +271,7 @@ describe('support › administration', () => {
     expect((await as(ann, 'GET', `/${ticket}`)).json.messages[1]).toMatchObject({ id, mailed_at: null })
   })
 
-  test('mails an answer again when the mail was not taken, and never when it was', async () => {
+  test('mails an answer again until the mail is accepted, and never afterwards', async () => {
     inbox.answer(500)
     const ticket = await open()
     const { id } = (await asAdmin('POST', `/${ticket}/messages`, { body: 'Pull.' })).json
@@ -289,13 +289,13 @@ describe('support › administration', () => {
     await app.sql(`update basalt.jobs set run_at = now() where ${job}`)
     await inbox.take(address)
     await until('completed', 2)
-    // As after a crash between the record and the end of the job.
+    // The state after a crash between the record and the end of the job.
     await app.sql(`update basalt.jobs set state = 'queued', finished_at = null, run_at = now() where ${job}`)
     await until('completed', 3)
     expect(inbox.all.filter(({ to }) => to === address)).toHaveLength(1)
   })
 
-  test('closes a ticket, which the user opens again by writing', async () => {
+  test('closes a ticket, which the user reopens by writing', async () => {
     const ticket = await open()
     const closed = await asAdmin('PUT', `/${ticket}`, { status: 'closed' })
     expect([closed.status, closed.json.status, closed.json.messages.length]).toEqual([200, 'closed', 1])
@@ -321,11 +321,11 @@ describe('support › administration', () => {
     ['POST', '/x/messages', { body: 'x' }, 400, 'invalid_ticket_id', 'invalid ticket id format'],
     ['POST', `/${unknown}/messages`, {}, 400, 'missing_support_field', 'body is required'],
     ['GET', `/${unknown}`, undefined, 404, 'ticket_not_found', 'ticket not found'],
-  ])('%s %s of %j is refused', async (method, rest, body, code, error, message) => {
+  ])('%s %s of %j is rejected', async (method, rest, body, code, error, message) => {
     expect(envelope(await asAdmin(method, rest, body))).toEqual({ code, error, message })
   })
 
-  test('refuses a job that mails the answer of no id', async () => {
+  test('rejects a job that mails an answer without a valid id', async () => {
     const job = { type: 'support_answer_mail', payload: { message_id: 'x' } }
     expect(envelope(await app.request('POST', '/api/admin/jobs', { token: admin, body: job }))).toEqual({
       code: 400,
@@ -334,7 +334,7 @@ describe('support › administration', () => {
     })
   })
 
-  test('removes tickets that were closed long ago, and no others', async () => {
+  test('deletes only tickets that were closed long ago', async () => {
     const [old, recent, unclosed] = [await open(), await open(), await open()]
     for (const ticket of [old, recent]) await asAdmin('PUT', `/${ticket}`, { status: 'closed' })
     await app.sql(
@@ -355,7 +355,7 @@ describe('support › administration', () => {
 describe('support › mail', () => {
   const mismatch = { code: 403, error: 'support_sender_mismatch', message: 'support sender mismatch' }
 
-  test('of the user lands in the ticket and opens it', async () => {
+  test('of the user is added to the ticket and reopens it', async () => {
     const ticket = await open()
     await asAdmin('PUT', `/${ticket}`, { status: 'closed' })
     const response = await deliver(reply(ticket))
@@ -375,33 +375,33 @@ describe('support › mail', () => {
     })
   })
 
-  test('counts once by its Message-ID: of ten at once on two nodes, and delivered again', async () => {
+  test('counts once by its Message-ID: for ten concurrent deliveries on two nodes, and a later one', async () => {
     const ticket = await open()
     const headers = 'Received: by mx\r\n\twith ESMTP\r\nMessage-ID:\r\n <abc@mail.example.com>\r\n'
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        // Gateways build the form anew, and may add to it.
+        // Gateways build the form again, and may add to it.
         deliver(reply(ticket, { headers, spam_score: String(index) }), {
           node: index % 2 === 0 ? app : other,
         }),
       ),
     )
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1)
-    expect((await deliver(reply(ticket, { headers, text: 'changed' }))).json).toEqual(answers[0]?.json)
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(responses.map(({ json }) => json.id)).size).toBe(1)
+    expect((await deliver(reply(ticket, { headers, text: 'changed' }))).json).toEqual(responses[0]?.json)
     expect(await bodiesOf(ticket)).toEqual(['It does not open.', 'It opens now.\nThanks!'])
     const next = headers.replace('abc', 'abd')
-    expect((await deliver(reply(ticket, { headers: next }))).json.id).not.toBe(answers[0]?.json.id)
+    expect((await deliver(reply(ticket, { headers: next }))).json.id).not.toBe(responses[0]?.json.id)
   })
 
-  test('without a Message-ID counts once by what it says', async () => {
+  test('without a Message-ID counts once by its content', async () => {
     const ticket = await open()
     const first = await deliver(reply(ticket))
     expect((await deliver(reply(ticket))).json.id).toBe(first.json.id)
     expect((await deliver(reply(ticket, { text: 'Something else' }))).json.id).not.toBe(first.json.id)
   })
 
-  test('without a text part says what its HTML says, and with a picture alone names it', async () => {
+  test('without a text part uses the text of its HTML, and with only a picture names it', async () => {
     const ticket = await open()
     const html = '<p>It <b>opens</b>.</p><p>Thanks</p>'
     expect((await deliver(reply(ticket, { text: '', html }))).json.body).toBe('It opens.\n\nThanks')
@@ -423,7 +423,7 @@ describe('support › mail', () => {
       { filename: 'page.png', content_type: 'text/html', size: 25, kept: true },
       { filename: 'Größe".png', content_type: 'image/png', size: 4, kept: true },
     ])
-    // Delivered again, it is the same message, with one copy of each.
+    // A second delivery is the same message, with one copy of each.
     expect((await deliver(reply(ticket, { page, 'Größe"': picture }), { node: other })).json).toEqual(message)
     const path = `${app.url}/api/admin/support/tickets/${ticket}/messages/${message.id}/attachments`
     const headers = { authorization: `Bearer ${admin}` }
@@ -449,7 +449,7 @@ describe('support › mail', () => {
     ]) {
       expect(envelope(await asAdmin('GET', `/${ticket}/messages/${rest}`))).toEqual(missing)
     }
-    // Of another ticket; and for administrators alone.
+    // The attachment belongs to another ticket, and is for administrators only.
     expect(envelope(await asAdmin('GET', `/${await open()}/messages/${message.id}/attachments/0`))).toEqual(
       missing,
     )
@@ -458,7 +458,7 @@ describe('support › mail', () => {
     ).toBe(401)
   })
 
-  test('brings no more than a ticket has room for, and says what it was', async () => {
+  test('stores attachments up to the maximum of a ticket, and names the others', async () => {
     const ticket = await open()
     await deliver(reply(ticket, { text: 'first' }))
     await app.sql(
@@ -474,11 +474,11 @@ describe('support › mail', () => {
       { ...described, size: 11, kept: false },
       { ...described, size: 10, kept: true },
     ])
-    const shown = [
+    const tickets = [
       await app.request('GET', `/api/support/tickets/${ticket}`, { token: userToken({ sub: ann }) }),
       await asAdmin('GET', `/${ticket}`),
     ]
-    for (const { json } of shown) expect(json.messages.at(-1).attachments).toEqual(attachments)
+    for (const { json } of tickets) expect(json.messages.at(-1).attachments).toEqual(attachments)
     const statusOf = async (place: number) =>
       (await asAdmin('GET', `/${ticket}/messages/${id}/attachments/${place}`)).status
     expect([await statusOf(0), await statusOf(1)]).toEqual([404, 200])
@@ -486,7 +486,7 @@ describe('support › mail', () => {
     expect(await app.sql('select from basalt.support_attachments where message_id = $1', [id])).toEqual([])
   })
 
-  test('is cut where it is too long, and loses what cannot be stored', async () => {
+  test('is cut to the maximum length, and loses characters that cannot be stored', async () => {
     const ticket = await open()
     const { body } = (await deliver(reply(ticket, { text: `a\0b${'x'.repeat(200_000)}` }))).json
     expect(body).toBe(`ab${'x'.repeat(99_998)}\n[…]`)
@@ -504,7 +504,7 @@ describe('support › mail', () => {
     expect(await bodiesOf(ticket)).toHaveLength(1)
   })
 
-  test('that comes back to us, or is a notice of failure, is ignored', async () => {
+  test('that returns to its sender, or is a notice of failure, is ignored', async () => {
     const ticket = await open()
     const { id } = (await asAdmin('POST', `/${ticket}/messages`, { body: 'Pull.' })).json
     const returned = await deliver(reply(ticket, { headers: `Message-ID: <${id}@localhost>` }))
@@ -541,7 +541,7 @@ describe('support › mail', () => {
     ],
     ['DKIM of a public suffix', () => ({ SPF: 'fail', dkim: '{@com : pass}' })],
     ['DKIM of a domain that only ends alike', () => ({ SPF: 'fail', dkim: '{@badexample.com : pass}' })],
-  ])('with %s is refused', async (_, change) => {
+  ])('with %s is rejected', async (_, change) => {
     const ticket = await open()
     expect(envelope(await deliver(reply(ticket, change(address))))).toEqual(mismatch)
     expect(await bodiesOf(ticket)).toHaveLength(1)
@@ -569,7 +569,7 @@ describe('support › mail', () => {
     ['example.co.uk', 'mail.example.co.uk', 200],
     ['other.co.uk', 'example.co.uk', 403],
     ['host.intern', 'host.intern', 200],
-  ])('with DKIM of %s for an address of %s is %i', async (signer, domain, status) => {
+  ])('with DKIM of %s for an address of %s returns %i', async (signer, domain, status) => {
     const own = `ann-${ann}@${domain}`
     await app.sql('update basalt.users set email = $2 where id = $1', [ann, own])
     const envelope = JSON.stringify({ from: own })
@@ -577,7 +577,7 @@ describe('support › mail', () => {
     expect((await deliver(mail)).status).toBe(status)
   })
 
-  test('into the ticket of a user without an address is refused, and into an unknown one not found', async () => {
+  test('is rejected for the ticket of a user without an address, and gets 404 for an unknown ticket', async () => {
     const ticket = await open()
     await app.sql('update basalt.users set email = null where id = $1', [ann])
     expect(envelope(await deliver(reply(ticket)))).toEqual(mismatch)
@@ -620,17 +620,17 @@ describe('support › mail', () => {
       'support_domain_mismatch',
       'inbound email domain mismatch',
     ],
-  ])('with %s is refused', async (_, change, error, message) => {
+  ])('with %s is rejected', async (_, change, error, message) => {
     expect(envelope(await deliver(reply(await open(), change)))).toEqual({ code: 400, error, message })
   })
 
-  test('that is no form is refused', async () => {
+  test('that is not a form is rejected', async () => {
     const refused = { code: 400, error: 'invalid_support_form', message: 'invalid multipart form' }
     expect(envelope(await post('{}', secret))).toEqual(refused)
     expect(envelope(await post('', secret))).toEqual(refused)
   })
 
-  test('without the key is refused before it is read', async () => {
+  test('without the key is rejected before it is read', async () => {
     const refused = {
       code: 401,
       error: 'invalid_support_auth',
@@ -645,7 +645,7 @@ describe('support › mail', () => {
     expect(await bodiesOf(ticket)).toHaveLength(1)
   })
 
-  test('is taken up to 2 MiB', async () => {
+  test('is accepted up to 2 MiB', async () => {
     const ticket = await open()
     const file = (size: number) => new Blob([Buffer.alloc(size, 'x')])
     expect((await deliver(reply(ticket, { file: file(2_000_000) }))).json.attachments).toMatchObject([
@@ -672,7 +672,7 @@ describe('support › mail', () => {
 })
 
 describe('support › without', () => {
-  test('support every route is off, for those who may call it', async () => {
+  test('support every route is off, for permitted callers', async () => {
     await using bare = await createTestApp({
       config: { 'support.webhook_secret': secret },
       database: app.database,
