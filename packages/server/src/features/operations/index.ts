@@ -20,15 +20,18 @@ import { createThrottle, defineThrottleHousekeeping } from './throttle/index.ts'
 
 export interface OperationsPorts {
   readonly passwords: AdminDeps['passwords']
-  /** What the error reference lists. */
+  /** Errors that the reference lists. */
   readonly errors: readonly ReferencedError[]
-  /** Without them, those that are built. */
+  /** Files of the dashboard. Without them, the built ones are used. */
   readonly dashboardFiles: DashboardFiles | undefined
-  /** A rehearsal has a database of its own in the data directory of another server, whose first sign-in is not its own. */
+  /**
+   * True for a rehearsal. It has a database of its own in the data directory of another server, whose first
+   * sign-in it must not touch.
+   */
   readonly isRehearsal: boolean
 }
 
-/** Wires what operators use: health, metrics, the administrator, the audit log, the reference. */
+/** Wires the features for operators: health, metrics, the administrator, the audit log, the reference. */
 export function wireOperations(platform: Platform, ports: OperationsPorts) {
   const { config, catalog, log, metrics: measurements, publicBaseUrl, queue, version, isStopping } = platform
   const database = platform.database.system
@@ -56,7 +59,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         settings: listEffectiveSettings(settings, config),
         isAuthRequired: config.auth.enabled,
         isEmbedded: config.database.url === '',
-        // On a listener of its own the dashboard has another origin.
+        // On a separate listener the dashboard has another origin.
         dashboardPath: config.admin.enabled && config.admin.listen === '' ? config.admin.path : undefined,
       }),
       reference({ catalog, errors: ports.errors, publicBaseUrl, describeConfiguration }),
@@ -68,7 +71,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
     throttle: attempts,
     adminTokens,
     dashboard: dashboardFiles,
-    /** Makes the administrator's password at the first start; answers what to show of it. */
+    /** Creates the administrator's password at the first start, and returns the credentials to print. */
     ensureAdministrator: () => ensurePassword(administrator, config.admin.password),
   }
 }

@@ -8,20 +8,23 @@ import type { Platform } from '../../platform.ts'
 import { LogStore, logs } from './logs/index.ts'
 import { countJobRuns, type MeasureStorage, Meter, Quotas, usage } from './usage/index.ts'
 
-/** What is recorded of requests, statements and jobs: the log, usage, traces. */
+/** Records of requests, statements and jobs: the log, usage, traces. */
 export interface Observation {
-  /** Writes to the process's output and, if configured, to the database. */
+  /** Log that writes to the process output and, if configured, to the database. */
   readonly log: Logger
-  /** Writes to the database alone. */
+  /** Log that writes only to the database. */
   readonly storedLog: Logger
   readonly observers: readonly RequestObserver[]
-  /** @returns the same queue, whose runs count as usage */
+  /** Observes jobs. @returns the same queue, whose runs count as usage */
   observeJobs(queue: JobQueue): JobQueue
-  /** Started before all other features and stopped after them, so that what these do meanwhile is recorded. */
+  /**
+   * Returns the features that start before all others and stop after them, so that they record everything in
+   * between.
+   */
   features(queue: JobQueue, notifications: Pick<Notifications, 'watch'>): readonly Feature[]
 }
 
-/** @param output the log of the process */
+/** Opens the observation. @param output the log of the process */
 export async function openObservation(
   {
     config,
@@ -31,7 +34,7 @@ export async function openObservation(
     version,
     measureStorage,
   }: Pick<Platform, 'config' | 'database' | 'metrics' | 'clock' | 'version'> & {
-    /** Undefined while nothing stores files. */
+    /** Measure of stored files. Undefined while nothing stores files. */
     readonly measureStorage: MeasureStorage | undefined
   },
   output: Logger,
@@ -67,7 +70,7 @@ export async function openObservation(
     },
   }
 
-  /** Loaded only when there is a receiver of traces. */
+  /** Loads tracing, only when there is a receiver of traces. */
   async function openTelemetry(): Promise<Feature | undefined> {
     if (config.telemetry.otlp_endpoint === '') return undefined
     const { createTelemetry } = await import('./telemetry/index.ts')

@@ -111,7 +111,7 @@ export async function countFailures<Result>(
 ): Promise<Result> {
   if (counted === undefined) return await attempt()
   const { limit, key, onSuccess } = counted
-  return await throttle.inTurn(limit, key, async () => {
+  return await throttle.withSlot(limit, key, async () => {
     await requireAttempt(throttle, limit, key)
     try {
       const result = await countFailures(throttle, others, attempt)

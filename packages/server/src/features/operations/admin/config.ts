@@ -3,34 +3,38 @@ import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
 import { isAddressRange } from '../../../lib/addresses.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** `admin`: the administrator and the dashboard. */
+/** Keys of `admin`, for the administrator and the dashboard. */
 export const adminConfig = Type.Object({
-  enabled: flag(true, 'Serve the dashboard. The API of administration is served either way.'),
+  enabled: flag(true, 'True if the dashboard is served. The admin API is always served.'),
   path: text('/admin', 'Path of the dashboard.', {
     pattern: '^/[a-zA-Z0-9_.~-]+(/[a-zA-Z0-9_.~-]+)*$',
     expects: 'a path such as /admin, without a slash at its end',
   }),
   listen: text(
     '',
-    'Address of a listener of its own for the dashboard and the API of administration, which server.port then does not answer. Empty: none.',
+    'Address of a separate listener for the dashboard and the admin API, which server.port then does not serve. Empty means none.',
     {
       pattern: '^([^:\\s]+|\\[[0-9a-fA-F:]+\\]):\\d{1,5}$|^$',
       expects: 'an address and a port, such as 127.0.0.1:9090',
     },
   ),
-  allowed_ips: list([], 'Addresses that reach the dashboard and the API of administration. Empty: all.', {
+  allowed_ips: list([], 'Addresses that may reach the dashboard and the admin API. Empty means all.', {
     pattern: '^[0-9a-fA-F:.]+(/\\d{1,3})?$',
     expects: 'a list of IP addresses or CIDR ranges',
   }),
   build: flag(
     true,
-    'In a clone of the repository: build the dashboard beside the start when its sources have changed.',
+    'True if a clone of the repository builds the dashboard at startup, in the background, when its sources have changed.',
   ),
-  password: text('', 'Password of the administrator. Empty: generated at the first start and printed once.', {
-    secret: true,
-    pattern: '^(.{8,1024})?$',
-    expects: 'at least 8 characters',
-  }),
+  password: text(
+    '',
+    'Password of the administrator. If empty, it is generated at the first start and printed once.',
+    {
+      secret: true,
+      pattern: '^(.{8,1024})?$',
+      expects: 'at least 8 characters',
+    },
+  ),
 })
 
 export type AdminConfig = Static<typeof adminConfig>
@@ -48,7 +52,7 @@ function administratorsAreAddresses({ admin }: Sections): RuleViolation | undefi
   return { key: 'admin.allowed_ips', problem: `"${wrong}" is not an IP address or CIDR range` }
 }
 
-/** The paths of the API stay its own, and a port is one that can be. */
+/** Rejects a dashboard path that is one of the API, and an invalid port. */
 function administrationIsApart({ admin }: Sections): RuleViolation[] {
   const [, first = ''] = admin.path.split('/')
   const port = Number(/\d+$/.exec(admin.listen)?.[0] ?? 0)

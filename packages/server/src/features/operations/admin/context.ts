@@ -1,7 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Throttle } from '../throttle/index.ts'
 
-/** Hashing of passwords; the same as of users. */
+/** Password hasher, the same as for users. */
 export interface PasswordHashing {
   hash(password: string): Promise<string>
   verify(password: string, hash: string): Promise<boolean>
@@ -11,6 +11,9 @@ export interface AdminDeps {
   readonly database: SystemDatabase
   readonly passwords: PasswordHashing
   readonly throttle: Throttle
-  /** Called once what the first start made has been used or replaced, and again at will. */
+  /**
+   * Removes the credentials of the first start. It is called once they have been used or replaced, and may be
+   * called again.
+   */
   readonly forgetFirstSignIn: () => void
 }

@@ -4,7 +4,7 @@ export const adminErrorTable = {
   invalidPassword: {
     status: 401,
     message: 'invalid password',
-    help: "The administrator's password is wrong. `basalt admin reset-password` makes a new one.",
+    help: "The administrator's password is wrong. `basalt admin reset-password` sets a new one.",
   },
   invalidSignInCode: {
     status: 401,

@@ -7,8 +7,8 @@ function pathIn(dataDirectory: string): string {
 }
 
 /**
- * Keeps the first password where only the account of the server reads it: without a terminal there is only the log
- * to show it on, which is collected, shipped and read by others.
+ * Writes the first password to a file that only the server's account can read. Without a terminal, the
+ * alternative would be the log, which is collected, shipped and widely read.
  *
  * @returns the file's path
  * @throws Error when the data directory cannot be written
@@ -16,7 +16,7 @@ function pathIn(dataDirectory: string): string {
 export function writeFirstSignIn(dataDirectory: string, password: string, link: string | undefined): string {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   const path = pathIn(dataDirectory)
-  // One that exists could have other rights, or be a link to somewhere else.
+  // An existing file could have other permissions, or be a link to another location.
   rmSync(path, { force: true })
   const open = link === undefined ? '' : `or open:  ${link}\n`
   const text = `password: ${password}\n${open}\nThis file is removed at the first sign-in.\n`
@@ -24,7 +24,7 @@ export function writeFirstSignIn(dataDirectory: string, password: string, link: 
   return path
 }
 
-/** Removes the file, if there is one. A sign-in does not fail because of it: the reason goes to `warn`. */
+/** Removes the file, if there is one. A failure does not fail the sign-in. Its reason goes to `warn`. */
 export function removeFirstSignIn(dataDirectory: string, warn: (message: string) => void): void {
   const path = pathIn(dataDirectory)
   try {

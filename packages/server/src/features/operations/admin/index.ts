@@ -10,7 +10,10 @@ export { createSession } from './session.ts'
 export { signInLink } from './sign-in-link.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'
 
-/** The administrator: one account, whose tokens open every admin endpoint and the data without policies. */
+/**
+ * Makes the feature of the administrator, one account whose tokens grant every admin endpoint and the data
+ * without policies.
+ */
 export function admin(context: AdminContext): Feature {
   return { name: 'admin', routes: (app) => addOperations(app, context, adminOperations) }
 }

@@ -52,7 +52,7 @@ const authenticate = operation({
   path: '/api/admin/auth',
   tag: 'admin',
   summary: 'Sign in as administrator',
-  description: 'With the password, or with the code of a one-time sign-in link.',
+  description: 'Requires the password, or the code of a one-time sign-in link.',
   ...credentials,
   success: ok(Type.Object({ token: Type.String(), expiresAt: timestamp })),
   async handle(context: AdminContext, { body, origin }, reply) {
@@ -74,11 +74,11 @@ const signOut = operation({
   async handle({ database, tokens }: AdminContext, { http, origin }) {
     const { sessionId } = adminOf(http)
     await endSession(database, sessionId, origin)
-    tokens.forget(sessionId)
+    tokens.invalidate(sessionId)
   },
 })
 
-// A session in a cookie is for the pages of this server: no script of theirs ever has the token.
+// Starts a session in a cookie for pages of this server, so that no script ever has the token.
 
 const startSession = operation({
   id: 'admin.startSession',
@@ -88,7 +88,7 @@ const startSession = operation({
   tag: 'admin',
   summary: 'Sign in as administrator in the dashboard',
   description:
-    'Sets an HttpOnly cookie that counts as an admin token on every route, for requests of pages of this server that carry `x-basalt-dashboard: 1`. The session ends after two hours without a request, and after twelve hours.',
+    "Sets an HttpOnly cookie that counts as an admin token on every route, for requests of this server's pages with `x-basalt-dashboard: 1`. The session ends after two hours without a request, and after twelve hours.",
   ...credentials,
   success: ok(AdminSession),
   async handle(context: AdminContext, { body, http, origin }, reply) {
@@ -114,7 +114,7 @@ const getSession = operation({
   success: ok(AdminSession),
   async handle({ database }: AdminContext, { http }) {
     const expiresAt = await findSessionEnd(database, adminOf(http).sessionId)
-    // Ended since the guard has checked.
+    // The session has ended since the guard's check.
     if (expiresAt === undefined) throw httpErrors.adminRequired()
     return { expiresAt }
   },
@@ -132,10 +132,10 @@ const endOwnSession = operation({
   async handle({ database, tokens }: AdminContext, { http, origin }, reply) {
     const { sessionId } = adminOf(http)
     await endSession(database, sessionId, origin)
-    tokens.forget(sessionId)
+    tokens.invalidate(sessionId)
     clearAdminCookie(reply)
   },
 })
 
-/** Sessions of the administrator. */
+/** Operations on sessions of the administrator. */
 export const adminOperations = [status, authenticate, signOut, startSession, getSession, endOwnSession]

@@ -10,12 +10,12 @@ const signInCodeSeconds = 60 * 60
 /** Credentials that are printed once, after the first start. */
 export interface FirstSignIn {
   readonly password: string
-  /** Code of a link that signs in without it. */
+  /** Code of a link that signs in without the password. */
   readonly code: string
 }
 
 /**
- * Puts the configured password in force, or makes one when there is none yet.
+ * Applies the configured password, or generates one when there is none yet.
  *
  * @returns the credentials of the first sign-in, when this call made them
  */
@@ -28,12 +28,12 @@ export async function ensurePassword(deps: AdminDeps, configured: string): Promi
     return undefined
   }
   if (stored === undefined) return await createFirstSignIn(deps)
-  // Signed in on another node, perhaps.
+  // The first sign-in may have happened on another node.
   if (await queries.wasFirstSignInUsed(database)) forgetFirstSignIn()
   return undefined
 }
 
-/** Creates the first password; returns undefined when another node was first. */
+/** Creates the first password. Returns undefined when another node was first. */
 async function createFirstSignIn({ database, passwords }: AdminDeps): Promise<FirstSignIn | undefined> {
   const password = createPassword()
   const code = createToken(signInCodePrefix)
@@ -64,7 +64,7 @@ async function replacePassword(deps: AdminDeps, password: string, actor: string)
   deps.forgetFirstSignIn()
 }
 
-/** 120 random bits in a form that can be read out. */
+/** Creates a password of 120 random bits in a form that can be read aloud. */
 function createPassword(): string {
   return (randomBytes(15).toString('hex').match(/.{5}/g) ?? []).join('-')
 }

@@ -7,14 +7,14 @@ export async function findPasswordHash(database: Queryable): Promise<string | un
 }
 
 /**
- * Returns whether this is still the password's hash. Until the transaction ends it cannot be replaced: a session that
- * begins while the password is being reset is either ended by the reset or never begins.
+ * Returns whether this is still the password's hash, and locks it until the transaction ends. A session that
+ * begins during a password reset is therefore either ended by the reset or never begins.
  */
 export async function holdPasswordHash(transaction: Queryable, hash: string): Promise<boolean> {
   return (await transaction.count(sql`select from basalt.admin where password_hash = ${hash} for share`)) > 0
 }
 
-/** Sets the first password; returns whether there was none yet. One of several nodes succeeds. */
+/** Sets the first password. Returns whether there was none yet. One of several nodes succeeds. */
 export async function insertPassword(database: Queryable, hash: string): Promise<boolean> {
   return (
     (await database.count(
@@ -29,7 +29,7 @@ export async function upsertPassword(database: Queryable, hash: string): Promise
     on conflict (is_only) do update set password_hash = excluded.password_hash, updated_at = now()`)
 }
 
-/** Returns whether there was a sign-in since the password was made, or it was replaced. */
+/** Returns whether there was a sign-in with the current first password, or it was replaced. */
 export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> {
   const { used } = await database.one<{ used: boolean }>(sql`
     select exists (
@@ -38,14 +38,14 @@ export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> 
   return used
 }
 
-/** Lifetime of a session: at most, and without a request. */
+/** Lifetime of a session: the maximum, and the time without a request. */
 export interface SessionLife {
   readonly seconds: number
-  /** Undefined: as long as it lasts at most. */
+  /** Idle time that ends the session. Undefined means that only the maximum applies. */
   readonly idleSeconds: number | undefined
 }
 
-/** Also removes sessions and codes that have expired. */
+/** Inserts a session, and deletes expired sessions and codes. */
 export async function insertSession(
   database: Queryable,
   tokenHash: Buffer,
@@ -61,7 +61,7 @@ export async function insertSession(
     returning least(expires_at, idle_expires_at) as "expiresAt"`)
 }
 
-/** The session of a token, unless it has ended, and whether its idle life began more than so many seconds ago. */
+/** Finds the active session of a token, and whether its idle time started more than this many seconds ago. */
 export async function findSession(
   database: Queryable,
   tokenHash: Buffer,
@@ -74,7 +74,7 @@ export async function findSession(
     where token_hash = ${tokenHash} and least(expires_at, idle_expires_at) > now()`)
 }
 
-/** Begins the idle life again; of several requests at once one does. */
+/** Restarts the idle time. One of several concurrent requests does so. */
 export async function moveIdleEnd(
   database: Queryable,
   id: string,
@@ -86,7 +86,7 @@ export async function moveIdleEnd(
       and idle_expires_at < now() + make_interval(secs => ${idleSeconds - moveSeconds}::int)`)
 }
 
-/** Returns the end of the session unless further requests come; undefined when it has ended. */
+/** Returns when the session ends without further requests. Returns undefined when it has ended. */
 export async function findSessionEnd(database: Queryable, id: string): Promise<Date | undefined> {
   const row = await database.maybeOne<{ ends_at: Date }>(sql`
     select least(expires_at, idle_expires_at) as ends_at from basalt.admin_sessions where id = ${id}`)
@@ -115,7 +115,7 @@ export async function insertSignInCode(
     values (${codeHash}, now() + make_interval(secs => ${lifetimeSeconds}::int))`)
 }
 
-/** Uses the code up; of several attempts at once one succeeds. */
+/** Consumes the code. One of several concurrent attempts succeeds. */
 export async function consumeSignInCode(database: Queryable, codeHash: Buffer): Promise<boolean> {
   const used = await database.count(
     sql`delete from basalt.admin_sign_in_codes where code_hash = ${codeHash} and expires_at > now()`,
@@ -123,7 +123,7 @@ export async function consumeSignInCode(database: Queryable, codeHash: Buffer): 
   return used > 0
 }
 
-/** Sign-in links stop working together with the password they stood in for. */
+/** Deletes all sign-in codes. Links end together with the password that they replace. */
 export async function deleteAllSignInCodes(database: Queryable): Promise<void> {
   await database.count(sql`delete from basalt.admin_sign_in_codes`)
 }

@@ -6,12 +6,12 @@ import { deleteSession, insertSession } from './queries.ts'
 
 export const adminTokenPrefix = 'basalt_admin_'
 
-/** Twelve hours. */
+/** Maximum lifetime of a session, twelve hours. */
 const sessionSeconds = 12 * 60 * 60
-/** Two hours without a request end a session in a cookie, which stays where a person has left it. */
+/** Idle time of a session in a cookie, two hours. A cookie stays in the browser that a person has left. */
 export const idleLife = { idleSeconds: 2 * 60 * 60, moveSeconds: 60 } as const
 
-/** Holder of a session: a program, or a browser in a cookie. */
+/** Holder of a session: a program, or a browser with a cookie. */
 export type SessionKeeper = 'program' | 'browser'
 
 export interface AdminSession {

@@ -1,4 +1,4 @@
-/** A one-time link. The code stands in the fragment, which browsers keep out of requests and logs. */
+/** Returns a one-time link. The code is in the fragment, which browsers keep out of requests and logs. */
 export function signInLink(dashboardUrl: string, code: string): string {
   return `${dashboardUrl}/sign-in#code=${code}`
 }

@@ -8,17 +8,17 @@ import { adminErrors } from './errors.ts'
 import { consumeSignInCode, findPasswordHash, holdPasswordHash } from './queries.ts'
 import { type AdminSession, type SessionKeeper, startSession } from './session.ts'
 
-/** The password, or the code of a one-time link. */
+/** Credentials: the password, or the code of a one-time link. */
 export interface Credentials {
   readonly password?: string | undefined
   readonly code?: string | undefined
 }
 
-/** Failures per address. */
+/** Limit of failures per address. */
 const failedSignIns: AttemptLimit = { name: 'admin.sign_in', attempts: 10, windowSeconds: 15 * 60 }
 
 /**
- * Signs in; a success clears the failures of the address.
+ * Signs in. A success clears the failures of the address.
  *
  * @throws AppError missing_credentials, invalid_password, invalid_sign_in_code, too_many_requests
  */
@@ -80,7 +80,7 @@ async function requireAttempts(
   requireAllowed(await throttle.check(failedSignIns, address, transaction))
 }
 
-/** Counts the failure; those too many look the same whether the password was right or wrong. */
+/** Counts the failure. Beyond the limit, the response is the same for a right and a wrong password. */
 async function failSignIn(
   { throttle }: AdminDeps,
   { address }: RequestOrigin,

@@ -5,35 +5,35 @@ import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { findSession, moveIdleEnd } from './queries.ts'
 import { adminTokenPrefix, idleLife } from './session.ts'
 
-/** Within this time after a session ends, its token may still be believed on another node. */
+/** Time after the end of a session during which another node may still accept its token. */
 const trustMs = 1000
 
 export interface AdminTokenVerifier extends TokenVerifier {
-  /** Stops believing the session's token at once on this node. */
-  forget(sessionId: string): void
+  /** Removes the session's token from the cache of this node. */
+  invalidate(sessionId: string): void
 }
 
-/** Looks each admin token up in the database, at most once a second. */
+/** Creates a verifier that looks up each admin token in the database, at most once a second. */
 export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVerifier {
-  const believed = new Lru<
+  const cache = new Lru<
     string,
     { readonly verdict: Verdict; readonly sessionId: string; readonly at: number }
   >(1000)
 
-  async function look(token: string): Promise<Verdict> {
-    // From before the question: the session may end while the answer is in flight.
+  async function lookUp(token: string): Promise<Verdict> {
+    // The time from before the query counts, because the session may end while the response is in flight.
     const at = performance.now()
     const session = await findSession(database, hashToken(token), idleLife)
     if (session === undefined) {
-      believed.delete(token)
+      cache.delete(token)
       return { refusal: 'invalid' }
     }
-    // A database that takes no writes must not lock the administrator out: the session ends as it would have.
+    // A database that accepts no writes must not lock the administrator out. The session then ends at its old time.
     if (session.is_due) await moveIdleEnd(database, session.id, idleLife).catch(() => undefined)
     const verdict: Verdict = {
       identity: { kind: 'admin', sessionId: session.id, scope: { kind: 'unrestricted' }, ...unattributed },
     }
-    believed.set(token, { verdict, sessionId: session.id, at })
+    cache.set(token, { verdict, sessionId: session.id, at })
     return verdict
   }
 
@@ -41,12 +41,12 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
     recognizes: (token) => token.startsWith(adminTokenPrefix),
     verify(token) {
       if (!isToken(adminTokenPrefix, token)) return { refusal: 'invalid' }
-      const known = believed.get(token)
-      if (known !== undefined && performance.now() - known.at < trustMs) return known.verdict
-      return look(token)
+      const cached = cache.get(token)
+      if (cached !== undefined && performance.now() - cached.at < trustMs) return cached.verdict
+      return lookUp(token)
     },
-    forget(sessionId) {
-      believed.deleteWhere((entry) => entry.sessionId === sessionId)
+    invalidate(sessionId) {
+      cache.deleteWhere((entry) => entry.sessionId === sessionId)
     },
   }
 }

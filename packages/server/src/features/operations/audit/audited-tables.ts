@@ -14,9 +14,9 @@ import {
   listTriggers,
 } from './triggers.ts'
 
-/** How often a node looks whether tables have come or changed; the catalog itself notices within a second. */
+/** Interval of checks for new or changed tables. The catalog notices changes within a second. */
 const checkMs = 1000
-/** Creating a trigger waits for the writers of the table, and later writers for it. */
+/** Lock timeout, because creating a trigger waits for the writers of the table, and later writers wait for it. */
 const lockTimeout = '3s'
 /** Key of the advisory lock that lets one node at a time create triggers. */
 const lockKey = 0x6261_736c_0011n // "basl", 17
@@ -29,20 +29,20 @@ export interface AuditedTablesOptions {
   readonly log: Logger
 }
 
-/** Keeps the triggers of the configured tables as they should be, also of tables that are created later. */
+/** Triggers of the configured tables, which are kept up to date, also for tables that are created later. */
 export class AuditedTables {
   readonly #options: AuditedTablesOptions
   #done: Catalog | undefined
   #timer: NodeJS.Timeout | undefined
   #installing: Promise<void> | undefined
-  /** Failures that were logged, until the catalog changes. */
+  /** Logged failures, until the catalog changes. */
   readonly #reported = new Set<string>()
 
   constructor(options: AuditedTablesOptions) {
     this.#options = options
   }
 
-  /** When it resolves, what is written is audited. */
+  /** Starts the checks. Once it resolves, writes are audited. */
   async start(): Promise<void> {
     await this.#check()
     if (this.#options.names.length === 0) return
@@ -71,30 +71,30 @@ export class AuditedTables {
     }
   }
 
-  /** @returns whether every table is as it should be */
+  /** Installs the triggers. @returns whether every table has the right ones */
   async #install(catalog: Catalog): Promise<boolean> {
     const { names, database } = this.#options
-    const known = new Map((await listTriggers(database)).map((row) => [keyOf(row), row]))
+    const existing = new Map((await listTriggers(database)).map((row) => [keyOf(row), row]))
     const families = new Map((await listFamilies(database)).map((row) => [keyOf(row), row]))
     const audited = [...catalog.relations.values(), ...catalog.partitions.values()].filter((relation) =>
       isAudited(relation, names),
     )
     if (this.#done === undefined) this.#nameMissing(audited)
     const keys = new Set(audited.map(keyOf))
-    const wanted = new Map(
+    const required = new Map(
       audited
         .filter((relation) => !isCovered(families.get(keyOf(relation)), keys))
         .map((relation) => [keyOf(relation), relation]),
     )
     let isComplete = true
-    // First, so that a table that has become a partition can take the triggers of the whole.
-    for (const [key, found] of known) {
-      if (wanted.has(key)) continue
+    // This comes first, so that a table that became a partition can get the triggers of the whole.
+    for (const [key, found] of existing) {
+      if (required.has(key)) continue
       await change(database, (transaction) => dropTriggers(transaction, found, found.triggers))
     }
-    for (const [key, relation] of wanted) {
+    for (const [key, relation] of required) {
       const definition = { args: argumentsOf(relation), isPerRow: families.has(key) }
-      const found = known.get(key)
+      const found = existing.get(key)
       if (found !== undefined && isSame(found, definition)) continue
       try {
         await change(database, (transaction) => createTriggers(transaction, relation, definition, found))
@@ -114,10 +114,10 @@ export class AuditedTables {
     )
   }
 
-  #nameMissing(wanted: readonly Relation[]): void {
+  #nameMissing(required: readonly Relation[]): void {
     const { names, log } = this.#options
     const missing = names.filter(
-      (name) => name !== '*' && !wanted.some(({ collection }) => collection === name),
+      (name) => name !== '*' && !required.some(({ collection }) => collection === name),
     )
     if (missing.length > 0) log.warn({ tables: missing }, 'audit.tables names tables that do not exist yet')
   }
@@ -134,14 +134,14 @@ function isAudited({ kind, collection }: Relation, names: readonly string[]): bo
   return names.includes('*') || names.includes(collection)
 }
 
-/** Whether it is a partition of an audited table, whose triggers it has. */
+/** Returns whether the table is a partition of an audited table, whose triggers it has. */
 function isCovered(family: FamilyRow | undefined, audited: ReadonlySet<string>): boolean {
   if (family === undefined || family.root === null) return false
   const root = keyOf(family.root)
   return root !== keyOf(family) && audited.has(root)
 }
 
-/** What the function of the triggers is given: the collection, and the columns of the key. */
+/** Returns the arguments of the trigger function: the collection, and the columns of the key. */
 function argumentsOf({ collection, primaryKey }: Relation): readonly string[] {
   return [collection, ...primaryKey.map(({ name }) => name)]
 }

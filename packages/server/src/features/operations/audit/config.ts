@@ -1,15 +1,15 @@
 import { integer, list } from '../../../config/keys.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** `audit`: which changes are recorded. */
+/** Keys of `audit`, for recorded changes. */
 export const auditConfig = Type.Object({
-  tables: list([], 'Collections of which every change of a row is recorded; "*" means all.', {
+  tables: list([], 'Collections for which every change of a row is recorded. "*" means all.', {
     pattern: '^[^\\u0000]{1,127}$',
     expects: 'a list of collections such as note or shop.order, or "*"',
   }),
   retention_days: integer(
     90,
-    'Days the record of acts and changes is kept, once its schedule audit_retention_daily is enabled.',
+    'Days for which the audit log is kept, once its schedule audit_retention_daily is enabled.',
     1,
     36_500,
   ),

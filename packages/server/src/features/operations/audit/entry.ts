@@ -49,11 +49,11 @@ export interface AuditFilter extends Partial<TimeRange> {
 export interface AuditPage {
   readonly limit: number
   readonly offset?: number
-  /** Id of the last entry of the page before. */
+  /** Id of the last entry of the previous page. */
   readonly after?: string | undefined
 }
 
-/** Lists the newest first. */
+/** Lists entries, the newest first. */
 export async function listAudit(
   database: Queryable,
   filter: AuditFilter,
@@ -69,7 +69,7 @@ export async function listAudit(
     when(filter.operation, (name) => sql`operation = ${name}`),
     when(filter.actor, (name) => sql`actor = ${name}`),
     when(action, (name) => sql`action = ${name}`),
-    // Actions of administrators have an index, in which changes of rows are not.
+    // Actions of administrators have an index that contains no row changes.
     action === undefined || action.startsWith('rows.') ? undefined : sql`operation is null`,
     when(filter.request_id, (id) => sql`request_id = ${id}`),
     when(filter.from, (time) => sql`happened_at >= ${time}::timestamptz`),

@@ -20,7 +20,7 @@ export interface AuditDeps {
   readonly log: Logger
 }
 
-/** The record of what administrators did, and of what was changed in the tables of `audit.tables`. */
+/** Makes the feature of the audit log: actions of administrators, and changes in the tables of `audit.tables`. */
 export function audit({ config, database, catalog, queue, log }: AuditDeps): Feature {
   queue.define(
     housekeeping('audit_log_retention', ({ retention_days = config.retention_days }) =>

@@ -2,21 +2,21 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 
-/** One thing an administrator did. */
+/** Action of an administrator, for the audit log. */
 export interface NewAuditEntry {
-  /** Who: `admin`, or `command line`. */
+  /** Actor: `admin`, or `command line`. */
   readonly actor: string
-  /** What, in the operation's name: `admin.sign_in`. */
+  /** Name of the action: `admin.sign_in`. */
   readonly action: string
-  /** On what, if it was on something. */
+  /** Object of the action, if there is one. */
   readonly target?: string
-  /** More, without secrets. */
+  /** Details, without secrets. */
   readonly detail?: Readonly<Record<string, unknown>>
-  /** By which request, if by one. */
+  /** Request that caused the action, if there is one. */
   readonly origin?: RequestOrigin | undefined
 }
 
-/** Writes the entry; call it in the transaction of the act itself. */
+/** Writes an entry. It must run in the transaction of the action. */
 export async function recordAudit(
   database: Queryable,
   { actor, action, target, detail = {}, origin }: NewAuditEntry,
@@ -27,7 +27,7 @@ export async function recordAudit(
       ${origin?.address ?? null}, ${origin?.requestId ?? null})`)
 }
 
-/** Records what an administrator did by a request; call it in the transaction of the act itself. */
+/** Records an administrator's action by a request. It must run in the transaction of the action. */
 export async function recordAdminAction(
   database: Queryable,
   action: string,

@@ -1,40 +1,41 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-/** A table by name, in a schema. */
+/** Name of a table in a schema. */
 export interface TableName {
   readonly schema: string
   readonly name: string
 }
 
-/** The triggers that a table should have. */
+/** Required triggers of a table. */
 export interface TriggerDefinition {
-  /** Of their functions. */
+  /** Arguments of the trigger functions. */
   readonly args: readonly string[]
   /**
-   * Whether inserts and deletes are recorded row by row. Triggers of a statement record many rows at a third of the cost,
-   * but only where the statement names their table: not when it names another table of the same family.
+   * True if inserts and deletes are recorded row by row. Statement triggers record many rows at a third of the
+   * cost. They fire only when a statement names their table, not when it names another table of the same
+   * family.
    */
   readonly isPerRow: boolean
 }
 
-/** The triggers that a table has. */
+/** Existing triggers of a table. */
 export interface TriggerRow extends TableName {
   readonly args: readonly string[]
-  /** By name. */
+  /** Names of the triggers. */
   readonly triggers: readonly string[]
   readonly [column: string]: unknown
 }
 
-/** A table that has partitions or inheritance children, or is one. */
+/** Table with partitions or inheritance children, or one of these. */
 export interface FamilyRow extends TableName {
-  /** Of partitions. */
+  /** Root of a partition. */
   readonly root: TableName | null
   readonly [column: string]: unknown
 }
 
 const recordRow = sql.id('basalt', 'audit_row')
-/** These read the transition table `changed`. */
+/** These triggers read the transition table `changed`. */
 const recordInserts = sql.id('basalt', 'audit_inserts')
 const recordDeletes = sql.id('basalt', 'audit_deletes')
 
@@ -44,7 +45,7 @@ const truncate = {
   scope: sql`for each statement`,
   run: recordRow,
 }
-/** In the order of their names. */
+/** Row triggers, in the order of their names. */
 const perRow = [
   {
     name: 'basalt_audit_row',
@@ -54,7 +55,7 @@ const perRow = [
   },
   truncate,
 ]
-/** In the order of their names. */
+/** Statement triggers, in the order of their names. */
 const perStatement = [
   {
     name: 'basalt_audit_delete',
@@ -73,18 +74,18 @@ const perStatement = [
 ]
 const triggerNames = [...new Set([...perRow, ...perStatement].map(({ name }) => name))]
 
-/** Unlike a name a pair of names has one reading. */
+/** Returns the key of a table. A pair of names is unambiguous, unlike a joined name. */
 export function keyOf({ schema, name }: TableName): string {
   return JSON.stringify([schema, name])
 }
 
 export function isSame({ args, triggers }: TriggerRow, definition: TriggerDefinition): boolean {
-  const wanted = definition.isPerRow ? perRow : perStatement
+  const required = definition.isPerRow ? perRow : perStatement
   return (
     isEqual(args, definition.args) &&
     isEqual(
       triggers,
-      wanted.map(({ name }) => name),
+      required.map(({ name }) => name),
     )
   )
 }
@@ -93,7 +94,7 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((value, index) => value === other[index])
 }
 
-/** Without the copies which partitions have of the triggers of their table. */
+/** Lists triggers, without the copies that partitions have of their table's triggers. */
 export async function listTriggers(database: Queryable): Promise<readonly TriggerRow[]> {
   return await database.many<TriggerRow>(sql`
     select n.nspname as schema, c.relname as name,
@@ -127,18 +128,18 @@ export async function createTriggers(
   { args, isPerRow }: TriggerDefinition,
   found: TriggerRow | undefined,
 ): Promise<void> {
-  const wanted = isPerRow ? perRow : perStatement
-  const surplus = found?.triggers.filter((existing) => wanted.every(({ name }) => name !== existing)) ?? []
+  const required = isPerRow ? perRow : perStatement
+  const surplus = found?.triggers.filter((existing) => required.every(({ name }) => name !== existing)) ?? []
   await dropTriggers(transaction, table, surplus)
   const values = sql.join(args.map((value) => sql.literal(value)))
-  for (const { name, event, scope, run } of wanted) {
+  for (const { name, event, scope, run } of required) {
     await transaction.count(sql`
       create or replace trigger ${sql.id(name)} ${event} on ${sql.id(table.schema, table.name)} ${scope}
       execute function ${run}(${values})`)
   }
 }
 
-/** @param names of those that it has */
+/** Drops triggers of a table. @param names of existing triggers */
 export async function dropTriggers(
   transaction: Queryable,
   { schema, name }: TableName,

@@ -1,17 +1,17 @@
 import { integer, secret, table, text } from '../../../config/keys.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** `billing`: who reports what apps pay for. */
+/** Keys of `billing`, for subscriptions of apps. */
 export const billingConfig = Type.Object({
   provider: text(
     '',
-    'Who reports subscriptions of apps to `/api/webhooks/billing`; empty: the route is off.',
+    'Provider that reports subscriptions of apps to `/api/webhooks/billing`. Empty disables the route.',
     {
       pattern: '^(stripe)?$',
       expects: 'stripe, or nothing',
     },
   ),
-  webhook_secret: secret('Signing secret of the endpoint at the provider; empty: the route is off.'),
+  webhook_secret: secret("Signing secret of the provider's endpoint. Empty disables the route."),
   plans: table(Type.String({ minLength: 1 }), 'Plans of `usage.plans` by the id of their price.', {
     expects: 'a table such as {price_1Nx = "pro"}',
   }),
@@ -21,7 +21,7 @@ export const billingConfig = Type.Object({
   }),
   retention_days: integer(
     365,
-    'Days that events are kept which the state of no app follows from.',
+    'Days for which events are kept, except those that decide the state of an app.',
     // Stripe delivers an event again for a month.
     31,
     3650,

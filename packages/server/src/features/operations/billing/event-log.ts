@@ -6,20 +6,20 @@ import { type Answered, component, nullable, timestamp } from '../../../http/sch
 import { Type } from '../../../lib/type.ts'
 
 const text = nullable(Type.String())
-const said = nullable(Type.String(), { description: 'According to the event.' })
+const eventTime = nullable(Type.String(), { description: 'Time according to the event.' })
 
-/** Event that the billing provider reported. */
+/** Event of the billing provider. */
 export const LoggedEvent = component(
   'BillingEvent',
   Type.Object({
     id: Type.String(),
     type: Type.String(),
     happened_at: timestamp,
-    app_id: nullable(Type.String(), { description: 'Of a checkout.' }),
+    app_id: nullable(Type.String(), { description: 'App of a checkout.' }),
     subscription_id: text,
     customer_id: text,
-    plan: said,
-    status: said,
+    plan: eventTime,
+    status: eventTime,
     received_at: timestamp,
   }),
 )
@@ -32,7 +32,7 @@ export interface EventFilter extends TimeRange {
   readonly type?: string | undefined
 }
 
-/** Lists the newest first. */
+/** Lists events, the newest first. */
 export async function listEvents(
   database: Queryable,
   filter: EventFilter,
@@ -59,8 +59,8 @@ export async function listEvents(
 }
 
 /**
- * Removes events of so many days ago, but not those that the state of a subscription follows from: its checkout and its
- * end, and the last ones that name plan, status and customer.
+ * Deletes events that are this many days old. It keeps those that decide the state of a subscription: its
+ * checkout and its end, and the last ones that name plan, status and customer.
  */
 export function deleteEvents(database: Queryable, days: number): Promise<number> {
   const isReplaced = (column: string) => sql`(e.${sql.id(column)} is null or exists (

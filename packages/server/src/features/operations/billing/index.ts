@@ -19,7 +19,7 @@ export interface BillingDeps {
   readonly clock: Clock
 }
 
-/** What apps pay for: events of the billing provider, and the plan and status that follow from them. */
+/** Makes the feature of billing: events of the provider, and the resulting plan and status of apps. */
 export function billing({ config, database, queue, clock }: BillingDeps): Feature {
   queue.define(
     housekeeping('billing_event_retention', ({ retention_days = config.retention_days }) =>

@@ -13,7 +13,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { Type } from '../../../lib/type.ts'
 import { billingErrors } from './errors.ts'
 import { LoggedEvent, listEvents } from './event-log.ts'
-import { BillingState, findBilling, takeEvent } from './queries.ts'
+import { BillingState, findBilling, processEvent } from './queries.ts'
 import { type PlanNames, readStripeEvent } from './stripe-event.ts'
 import { isSignedByStripe } from './stripe-signature.ts'
 
@@ -24,7 +24,7 @@ export interface BillingOperationDeps {
   readonly clock: Clock
 }
 
-/** Part of the descriptions for administrators. */
+/** Members that the descriptions for administrators share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'billing' } as const
 const text = Type.Optional(Type.String())
 const eventLimit = limitParameter(100, 500)
@@ -34,10 +34,10 @@ const list = operation({
   id: 'billing.listEvents',
   method: 'GET',
   path: '/api/admin/billing/events',
-  summary: 'List what the billing provider reported',
-  description: 'Newest first.',
+  summary: 'List events of the billing provider',
+  description: 'The newest events come first.',
   query: Type.Object({
-    app_id: described('Events of the subscriptions of this app.', uuidParameter('app_id')),
+    app_id: described("Events of this app's subscriptions.", uuidParameter('app_id')),
     subscription_id: text,
     customer_id: text,
     type: text,
@@ -59,7 +59,7 @@ const get = operation({
   id: 'billing.get',
   method: 'GET',
   path: '/api/admin/apps/:id/billing',
-  summary: 'Get what an app pays for',
+  summary: 'Get the subscription of an app',
   params: Type.Object({ id: refusedWith({ invalid: billingErrors.invalidBilledApp }, uuid) }),
   success: ok(BillingState),
   async handle({ database }: BillingOperationDeps, { params: { id } }) {
@@ -69,7 +69,7 @@ const get = operation({
   },
 })
 
-/** Report of the provider, in a scope of raw bodies. */
+/** Receives an event of the provider, in a scope of raw bodies. */
 export const reportOperation = operation({
   id: 'billing.report',
   method: 'POST',
@@ -78,7 +78,7 @@ export const reportOperation = operation({
   tag: 'callbacks',
   summary: 'Report an event of the billing provider',
   description:
-    'Signed by Stripe (`Stripe-Signature`, at most 300 s old). An event counts once, whatever order events arrive in; other events are recorded. At most 64 KiB.',
+    'Stripe signs the event (`Stripe-Signature`, at most 300 s old). An event counts once, whatever the order of arrival. Events of other types are only recorded. At most 64 KiB.',
   documentedBody: bodyOf('application/json', Type.Object({}, { additionalProperties: true })),
   bodyLimit: 64 * 1024,
   success: ok(Type.Object({ ok: Type.Boolean() })),
@@ -87,11 +87,11 @@ export const reportOperation = operation({
     if (!isSignedByStripe(http.headers['stripe-signature'], body, secret, clock.now())) {
       throw httpErrors.invalidWebhookSignature()
     }
-    // In one transaction, so that an event is known and in force, or neither and reported again.
-    await database.runTogether(takeEvent(readStripeEvent(body, names)))
+    // One transaction records and applies the event. If it fails, the provider reports the event again.
+    await database.runTogether(processEvent(readStripeEvent(body, names)))
     return { ok: true }
   },
 })
 
-/** Report of the provider, and its consequence. */
+/** Operations on the events of the provider and their effect. */
 export const billingOperations = [list, get]

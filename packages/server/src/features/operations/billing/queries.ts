@@ -5,10 +5,11 @@ import { Type } from '../../../lib/type.ts'
 import { type BillingEvent, billingStatuses } from './stripe-event.ts'
 
 /**
- * Records an event that no one reported before, and brings the app of its subscription up to date. Statements of one
- * transaction, because each of the last two must see what was committed while the one before it waited for its lock.
+ * Returns the statements that record a new event and update the app of its subscription. They are statements
+ * of one transaction, because each of the last two must see everything that committed while the previous one
+ * waited for its lock.
  */
-export function takeEvent(event: BillingEvent): readonly Sql[] {
+export function processEvent(event: BillingEvent): readonly Sql[] {
   const { subscriptionId } = event
   if (subscriptionId === undefined) return [insertEvent(event)]
   return [
@@ -19,12 +20,15 @@ export function takeEvent(event: BillingEvent): readonly Sql[] {
   ]
 }
 
-/** Events of one subscription are taken one after the other, on whatever node: each must see those before it. */
+/**
+ * Locks a subscription, so that its events are processed one after the other on all nodes. Each must see
+ * those before it.
+ */
 function lockSubscription(subscriptionId: string): Sql {
   return sql`select pg_advisory_xact_lock(hashtextextended('basalt billing ' || ${subscriptionId}, 0))`
 }
 
-/** Does nothing when the event is known. */
+/** Inserts an event. Does nothing when the event is known. */
 function insertEvent(event: BillingEvent): Sql {
   const { id, type, happenedAt, appId, subscriptionId, customerId, plan, status } = event
   return sql`
@@ -37,8 +41,8 @@ function insertEvent(event: BillingEvent): Sql {
 }
 
 /**
- * The app that a checkout gave the subscription to. Before its checkout is reported a subscription belongs to none; its
- * events count then, too.
+ * Selects the app that a checkout gave the subscription to. A subscription belongs to no app before its
+ * checkout is reported, but its earlier events count then, too.
  */
 function appOf(subscriptionId: string): Sql {
   return sql`
@@ -47,14 +51,14 @@ function appOf(subscriptionId: string): Sql {
     order by happened_at desc, number desc limit 1`
 }
 
-/** An app's subscriptions may change together. */
+/** Locks the app, since its subscriptions may change concurrently. */
 function lockAppOf(subscriptionId: string): Sql {
   return sql`select from basalt.apps where id = (${appOf(subscriptionId)}) for no key update`
 }
 
 /**
- * The state of an app, from the events of its newest subscription: the latest that says something of the plan, and the
- * latest that says something of the status. The end of a subscription is final, whatever is reported after it. An event
+ * Updates the state of an app from the events of its newest subscription: the latest that names a plan, and
+ * the latest that names a status. The end of a subscription is final, whatever is reported later. An event
  * that was known before this transaction changes nothing.
  */
 function updateBilling(eventId: string, subscriptionId: string): Sql {

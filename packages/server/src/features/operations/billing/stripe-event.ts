@@ -5,13 +5,13 @@ import { billingErrors } from './errors.ts'
 export const billingStatuses = ['unpaid', 'active', 'past_due', 'canceled', 'trialing', 'incomplete'] as const
 export type BillingStatus = (typeof billingStatuses)[number]
 
-/** What an event says, in our words. */
+/** Content of an event, independent of the provider. */
 export interface BillingEvent {
   readonly id: string
   readonly type: string
-  /** Seconds since 1970. */
+  /** Time in seconds since 1970. */
   readonly happenedAt: number
-  /** Of a checkout: the app that the subscription is for. */
+  /** App of a checkout, which the subscription is for. */
   readonly appId?: string | undefined
   readonly subscriptionId?: string | undefined
   readonly customerId?: string | undefined
@@ -32,12 +32,12 @@ const statuses: Readonly<Record<string, BillingStatus>> = {
 }
 
 export interface PlanNames {
-  /** By the id of the price. */
+  /** Plans by the id of their price. */
   readonly plans: Readonly<Record<string, string>>
   readonly free: string
 }
 
-/** What an event of each type says; events of other types are only recorded. */
+/** Readers of event types. Events of other types are only recorded. */
 const readers: Readonly<Record<string, (object: unknown, names: PlanNames) => Partial<BillingEvent>>> = {
   'checkout.session.completed': (session) => {
     const app = textAt(session, 'metadata', 'tenant_id')
@@ -58,7 +58,7 @@ const readers: Readonly<Record<string, (object: unknown, names: PlanNames) => Pa
   'invoice.payment_failed': (invoice) => ({ subscriptionId: subscriptionOf(invoice), status: 'past_due' }),
 }
 
-/** @throws AppError invalid_billing_event */
+/** Parses an event. @throws AppError invalid_billing_event */
 export function readStripeEvent(body: Buffer, names: PlanNames): BillingEvent {
   const event = parse(body)
   const [id, type] = [textAt(event, 'id'), textAt(event, 'type')]
@@ -67,16 +67,16 @@ export function readStripeEvent(body: Buffer, names: PlanNames): BillingEvent {
   if (type === undefined) throw billingErrors.invalidBillingEvent('type is required')
   if (!isTime(happenedAt)) throw billingErrors.invalidBillingEvent('created: expected seconds since 1970')
   const object = memberAt(event, 'data', 'object')
-  const said = Object.hasOwn(readers, type) ? readers[type]?.(object, names) : undefined
+  const content = Object.hasOwn(readers, type) ? readers[type]?.(object, names) : undefined
   const base = { id, type, happenedAt, customerId: textAt(object, 'customer') }
-  // Of no subscription nothing can be said: a payment of another kind.
-  return said?.subscriptionId === undefined ? base : { ...base, ...said }
+  // An event without a subscription is a payment of another kind.
+  return content?.subscriptionId === undefined ? base : { ...base, ...content }
 }
 
 function readSubscription(subscription: unknown, { plans, free }: PlanNames): Partial<BillingEvent> {
   const price = textAt(subscription, 'items', 'data', 0, 'price', 'id')
-  const given = textAt(subscription, 'status')
-  const status = given !== undefined && Object.hasOwn(statuses, given) ? statuses[given] : undefined
+  const name = textAt(subscription, 'status')
+  const status = name !== undefined && Object.hasOwn(statuses, name) ? statuses[name] : undefined
   const plan = price !== undefined && Object.hasOwn(plans, price) ? plans[price] : undefined
   return {
     subscriptionId: textAt(subscription, 'id'),
@@ -85,7 +85,7 @@ function readSubscription(subscription: unknown, { plans, free }: PlanNames): Pa
   }
 }
 
-/** Where Stripe's API has it since 2025-03-31, and where it had it before. */
+/** Returns the subscription of an invoice, from its position in Stripe's API since 2025-03-31, or the earlier one. */
 function subscriptionOf(invoice: unknown): string | undefined {
   return textAt(invoice, 'parent', 'subscription_details', 'subscription') ?? textAt(invoice, 'subscription')
 }
@@ -100,7 +100,7 @@ function isTime(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 253_402_300_800
 }
 
-/** A text that can be an id: not empty, not long, nothing that PostgreSQL does not store. */
+/** Returns a text that can be an id: not empty, not long, and valid in PostgreSQL. */
 function textAt(value: unknown, ...path: readonly (string | number)[]): string | undefined {
   const text = memberAt(value, ...path)
   return typeof text === 'string' && /^[\x21-\x7e]{1,255}$/.test(text) ? text : undefined

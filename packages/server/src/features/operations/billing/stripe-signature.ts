@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { isFresh, isSameSignature } from '../../../lib/signatures.ts'
 
-/** `Stripe-Signature: t=…,v1=…`: hex HMAC-SHA256 of the time, a dot and the bytes of the body; several while keys change. */
+/**
+ * Verifies `Stripe-Signature: t=…,v1=…`: the hex HMAC-SHA256 of the time, a dot and the bytes of the body.
+ * There are several while keys change.
+ */
 export function isSignedByStripe(header: unknown, body: Buffer, secret: string, now: Date): boolean {
   if (typeof header !== 'string') return false
   const parts = header.split(',').map((part) => part.trim())

@@ -10,18 +10,18 @@ export type BuildState =
   | { readonly kind: 'building' }
   | { readonly kind: 'failed'; readonly output: string; readonly newestBefore: bigint | undefined }
 
-/** Origin of the builds of a clone. */
+/** Clone of the repository, whose builds are made here. */
 export interface Clone {
-  /** The builds; `scripts/build-dashboard.js` says what is in it. */
+  /** Folder of the builds. `scripts/build-dashboard.js` describes its content. */
   readonly builds: string
-  /** Makes them. */
+  /** Script that makes the builds. */
   readonly script: string
 }
 
-/** Characters of what a failed build has written. */
-const shownOutput = 4000
+/** Maximum number of characters of a failed build's output. */
+const outputLimit = 4000
 
-/** Builds the dashboard of a clone in a process of the lowest priority, beside the server. */
+/** Build of a clone's dashboard in a process of the lowest priority, in the background. */
 export class DashboardBuild {
   readonly #clone: Clone
   #state: BuildState = { kind: 'idle' }
@@ -35,7 +35,7 @@ export class DashboardBuild {
     return this.#state
   }
 
-  /** True if there is a build of these sources: after a failure, one made by hand or by another server. */
+  /** True if there is a build of these sources. After a failure, it was made by hand or by another server. */
   get isUsable(): boolean {
     const state = this.#state
     return state.kind === 'idle' || (state.kind === 'failed' && this.#newest() !== state.newestBefore)
@@ -50,14 +50,14 @@ export class DashboardBuild {
     })
     this.#process = child
     let output = ''
-    // Written only when there is something to build.
+    // The script writes output only when it builds.
     child.stdout.once('data', () => {
       this.#state = { kind: 'building' }
       log.info('building the dashboard')
     })
     child.stdout.resume()
     child.stderr.on('data', (chunk) => {
-      output = `${output}${chunk}`.slice(-shownOutput)
+      output = `${output}${chunk}`.slice(-outputLimit)
     })
     const end = (reason: string | undefined) => {
       const wasBuilding = this.#state.kind === 'building'
@@ -71,7 +71,7 @@ export class DashboardBuild {
     child.once('error', (error) => end(error.message))
     child.once('close', (code, signal) => {
       if (this.#process !== child) return
-      // Ended by `stop`.
+      // `stop` has ended the process.
       end(code === 0 || signal !== null ? undefined : output.trim() || `exit code ${code}`)
     })
   }
@@ -84,8 +84,8 @@ export class DashboardBuild {
   }
 
   /**
-   * Nanoseconds at which the newest build was published; each one gets a new time. To be compared with itself only: the
-   * clock of files lags behind `Date.now()`.
+   * Returns the time in nanoseconds at which the newest build was published. Each build gets a new time. It can
+   * only be compared with itself, because the clock of files lags behind `Date.now()`.
    */
   #newest(): bigint | undefined {
     const current = join(this.#clone.builds, 'current')

@@ -8,13 +8,13 @@ import { packageFolder } from '../../../package.ts'
 import { type BuildState, type Clone, DashboardBuild } from './build.ts'
 
 export interface DashboardFolders {
-  /** The files of a published package. */
+  /** Folder of a published package's files. */
   readonly published: string
   /** Files of a clone. */
   readonly clone: Clone | undefined
 }
 
-// Beside an installed package are the files of others.
+// The folder next to an installed package belongs to others.
 const isInstalled = packageFolder.includes(`${sep}node_modules${sep}`)
 
 const ownFolders: DashboardFolders = {
@@ -27,7 +27,7 @@ const ownFolders: DashboardFolders = {
       },
 }
 
-/** A file that never changes under its name. */
+/** File that never changes under its name. */
 export interface DashboardAsset {
   readonly size: number
   readonly coding: Coding | undefined
@@ -37,13 +37,16 @@ export interface DashboardAsset {
 /** Files of the dashboard. Those of builds are read from the disk each time, so that a new one is served at once. */
 export interface DashboardFiles {
   readonly state: BuildState
-  /** `index.html`; undefined while there is none, while one is built, and until one is built after a failure. */
+  /**
+   * Reads `index.html`. Returns undefined while there is none, while one is being built, and after a failure
+   * until one is built.
+   */
   readPage(): Promise<string | undefined>
-  /** @param name without a path */
+  /** Finds a file. @param name without a path */
   findAsset(name: string, acceptedCodings: string | undefined): Promise<DashboardAsset | undefined>
   /** Starts a build in a clone whose sources have changed. Does not wait for it. */
   build(log: Logger): void
-  /** Ends a build. */
+  /** Stops a build. */
   stop(): Promise<void>
 }
 
@@ -51,7 +54,7 @@ export function openDashboardFiles({ published, clone } = ownFolders): Dashboard
   return clone === undefined ? openPublished(published) : openClone(clone, published)
 }
 
-/** They stay as they are: after the first request nothing is asked of the disk but content. */
+/** Opens published files. They never change, so after the first request only their content is read from the disk. */
 function openPublished(folder: string): DashboardFiles {
   let page: string | undefined
   let names: readonly string[] | undefined
@@ -64,7 +67,7 @@ function openPublished(folder: string): DashboardFiles {
     },
     async findAsset(name, acceptedCodings) {
       names ??= await readdir(join(folder, 'assets')).catch(() => undefined)
-      // Only what is there is kept, whatever clients ask for.
+      // Only existing names are cached, whatever clients request.
       if (names?.includes(name) !== true) return undefined
       const key = `${chooseCoding(acceptedCodings, ['br', 'gzip'])} ${name}`
       const asset = assets.get(key) ?? (await openAsset(join(folder, 'assets', name), acceptedCodings))
@@ -100,7 +103,7 @@ function openClone(clone: Clone, published: string): DashboardFiles {
   }
 }
 
-/** Builds before the newest are for pages that are open: they load parts of theirs late. */
+/** Lists the builds. Earlier builds serve open pages, which load some of their parts late. */
 async function listBuilds(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => /^[0-9a-f]{16}$/.test(name)).map((name) => join(folder, name))

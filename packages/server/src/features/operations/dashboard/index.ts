@@ -4,7 +4,7 @@ import { dashboardRoutes } from './routes.ts'
 
 export { type DashboardFiles, openDashboardFiles } from './files.ts'
 
-/** The dashboard, a page that uses the public API: its files and the policy it is sent with. */
+/** Makes the feature of the dashboard, a page that uses the public API: its files and its security policy. */
 export function dashboard(path: string, files: DashboardFiles): Feature {
   return {
     name: 'dashboard',

@@ -1,7 +1,7 @@
 /**
- * The page's Content Security Policy: its own scripts, nothing inline but style elements with the nonce, no other origin.
- * Pictures are blobs that the page has looked at; HTML is taken by frames without permissions alone (`basalt-inert`, the
- * Trusted Types policy of the page).
+ * Returns the page's Content Security Policy. It allows its own scripts, no inline code but style elements
+ * with the nonce, and no other origin. Pictures are blobs that the page has checked. Only frames without
+ * permissions accept HTML (`basalt-inert`, the Trusted Types policy of the page).
  */
 export function pagePolicy(nonce: string): string {
   return [

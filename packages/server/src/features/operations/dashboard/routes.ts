@@ -7,7 +7,7 @@ import type { DashboardFiles } from './files.ts'
 import { pagePolicy } from './policy.ts'
 import { createWaitingPage } from './waiting-page.ts'
 
-/** Names that the build writes: with a hash, without a path. */
+/** Pattern of file names that the build writes: with a hash, without a path. */
 const assetName = /^[\w-][\w.-]*$/
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 const assetFolder = 'assets/'
 
-/** The page, at every address below its own, and the files it is made of. */
+/** Adds the routes of the page, at every address below its own, and of its files. */
 export function dashboardRoutes(app: HttpServer, path: string, files: DashboardFiles): void {
   app.get(
     path,
@@ -54,7 +54,7 @@ async function sendAsset(
     type === undefined || !assetName.test(name)
       ? undefined
       : await files.findAsset(name, typeof codings === 'string' ? codings : undefined)
-  // A page in the place of a script would break the page that loads it.
+  // A page in response to a script request would break the page that loads the script.
   if (asset === undefined || type === undefined) {
     void reply.header('cache-control', 'no-store')
     return reply.callNotFound()

@@ -1,7 +1,7 @@
 import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
 import type { BuildState } from './build.ts'
 
-/** Creates the page that replaces the dashboard while a clone builds it, and opens the dashboard by itself. */
+/** Creates the page that replaces the dashboard while a clone builds it, and then opens the dashboard by itself. */
 export function createWaitingPage(state: BuildState): Page {
   switch (state.kind) {
     case 'building':

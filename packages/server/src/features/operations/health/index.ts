@@ -15,7 +15,10 @@ interface HealthContext {
   readonly isStopping: () => boolean
 }
 
-/** 200 while the server runs and the database answers; 503 takes the node out of a load balancer. */
+/**
+ * Health check that returns 200 while the server runs and the database responds. 503 removes the node from a
+ * load balancer.
+ */
 const check = operation({
   id: 'health.check',
   guard: 'public',
@@ -35,12 +38,12 @@ const check = operation({
 })
 
 export interface HealthDeps {
-  /** Opens a connection beside the pools. */
+  /** Opens a connection outside the pools. */
   readonly open: () => Promise<Connection>
   readonly isStopping: () => boolean
 }
 
-/** Health check of load balancers. */
+/** Makes the feature of the health check for load balancers. */
 export function health({ open, isStopping }: HealthDeps): Feature {
   const probe = new DatabaseProbe(open)
   return {

@@ -3,12 +3,12 @@ import { isRefusal } from '../../../database/connection/half-open.ts'
 import { sql } from '../../../database/sql.ts'
 import { whenLate } from '../../../lib/timer.ts'
 
-/** Longest time a database that is well takes to answer anything. */
+/** Maximum response time of a healthy database. */
 const answerMs = 2000
 
 /**
- * Asks the database whether it answers, on a connection of its own: requests may take every connection of the pools while
- * it is well, and a node that then says otherwise is taken out of its load balancer. Those who ask at once share one query.
+ * Probe of the database on a connection of its own. Requests may use every connection of the pools of a
+ * healthy node, which must not be removed from its load balancer. Concurrent probes share one query.
  */
 export class DatabaseProbe {
   readonly #open: () => Promise<Connection>
@@ -20,9 +20,9 @@ export class DatabaseProbe {
     this.#open = open
   }
 
-  /** Returns whether the database answers within two seconds. */
+  /** Returns whether the database responds within two seconds. */
   isReachable(): Promise<boolean> {
-    this.#asking ??= this.#ask().finally(() => {
+    this.#asking ??= this.#probe().finally(() => {
       this.#asking = undefined
     })
     return this.#asking
@@ -33,10 +33,10 @@ export class DatabaseProbe {
     await this.#connection?.close()
   }
 
-  async #ask(): Promise<boolean> {
+  async #probe(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const cancel = whenLate(answerMs, () => {
-      // What is in flight on it may never end.
+      // A request in flight on it may never end.
       this.#connection?.destroy()
       resolve(false)
     })
@@ -44,7 +44,7 @@ export class DatabaseProbe {
     return await promise.finally(cancel)
   }
 
-  /** An idle connection may have been ended meanwhile, by a restart or a firewall. */
+  /** Queries the database. A restart or a firewall may have ended an idle connection, which is then replaced. */
   async #query(): Promise<boolean> {
     if (this.#connection?.isOpen === true) {
       try {

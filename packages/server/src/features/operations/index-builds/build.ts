@@ -18,10 +18,10 @@ interface PendingIndex {
 }
 
 /**
- * Builds what `basalt.index_builds` lists, one index after the other, on one node at a time. Writers of the table wait for
- * nothing but the locks of `create index concurrently`.
+ * Builds the indexes that `basalt.index_builds` lists, one after the other, on one node at a time. Writers of
+ * the table wait only for the locks of `create index concurrently`.
  *
- * @returns false when some are left, as another node builds them
+ * @returns false when some are left, because another node builds them
  * @throws GaveWay when another session changes the table
  */
 export async function buildPendingIndexes(deps: IndexBuildDeps): Promise<boolean> {
@@ -48,7 +48,10 @@ async function listPending(database: Queryable): Promise<PendingIndex[]> {
   )
 }
 
-/** Without parameters: those would leave a portal with a snapshot, for whose end a concurrent build waits. */
+/**
+ * Acquires the lock. The statement has no parameters, because they would leave a portal whose snapshot blocks
+ * a concurrent build.
+ */
 async function tryLock(transaction: Queryable): Promise<boolean> {
   const { is_locked } = await transaction.one<{ is_locked: boolean }>(sql`
     select pg_try_advisory_xact_lock(hashtextextended('basalt index builds', 0)) as is_locked`)
@@ -59,7 +62,7 @@ async function build(worker: Connection, { name, definition, replaces }: Pending
   const index = sql.id('basalt', name)
   const { rows } = await worker.query<{ is_valid: boolean }>(sql`
     select indisvalid as is_valid from pg_index where indexrelid = to_regclass(${`basalt.${name}`})`)
-  // A build that failed or was cut off leaves an index that only costs.
+  // A failed or interrupted build leaves an invalid index, which only costs.
   if (rows[0]?.is_valid === false) await worker.query(sql`drop index concurrently if exists ${index}`)
   if (rows[0]?.is_valid !== true) {
     // Both parts come from a migration.

@@ -5,17 +5,17 @@ import { messageOf } from '../../../lib/errors.ts'
 import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import { buildPendingIndexes, type IndexBuildDeps } from './build.ts'
 
-/** Pause after which a build that failed, gave way or runs on another node is attempted again. */
+/** Pause after which a build is attempted again when it failed, gave way or runs on another node. */
 const retryMs = 60_000
 
 export interface IndexBuildsDeps {
   readonly database: Pick<Database, 'system' | 'aside' | 'engine'>
   readonly log: Logger
-  /** For tests. */
+  /** Replaces the build, for tests. */
   readonly build?: (deps: IndexBuildDeps) => Promise<boolean>
 }
 
-/** Builds the indexes of large system tables that migrations have left, behind the work of the server. */
+/** Makes the feature that builds indexes of large system tables for migrations, in the background. */
 export function indexBuilds({ database, log, build = buildPendingIndexes }: IndexBuildsDeps): Feature {
   const work = new WorkInFlight()
   const { signal } = work

@@ -10,7 +10,7 @@ import { type LogLine, nameLevel } from './line.ts'
 
 const everyMs = 1000
 const batchSize = 500
-/** Entries that wait while a receiver is unavailable. */
+/** Maximum number of entries that wait while a receiver is unavailable. */
 const capacity = 10_000
 
 type DrainConfig = LoggingConfig['drains'][string]
@@ -20,18 +20,18 @@ export interface DrainsOptions {
   readonly serviceName: string
   readonly node: string
   readonly metrics: Metrics
-  /** For failures of the drains themselves, which must not go to them. */
+  /** Log for failures of the drains themselves, which must not be sent to them. */
   readonly log: Logger
 }
 
-/** A receiver of the log. */
+/** Receiver of the log. */
 export interface LogDrain {
   add(entry: LogLine): void
   start(): void
   stop(): Promise<void>
 }
 
-/** Receivers that the configuration names; each has a queue of its own. */
+/** Creates the receivers of the configuration, each with a queue of its own. */
 export function createDrains({ drains, serviceName, node, metrics, log }: DrainsOptions): LogDrain[] {
   return Object.entries(drains).map(([name, drain]) => {
     let refused = 0

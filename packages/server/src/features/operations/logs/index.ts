@@ -37,7 +37,7 @@ export interface LogsDeps {
   readonly log: Logger
 }
 
-/** What happened on all nodes: log, requests, statements. */
+/** Makes the feature of the log, requests and statements of all nodes. */
 export function logs({ config, database, store, queue, metrics, clock, log }: LogsDeps): Feature {
   const { retention_days: days } = config.logging
   queue.define(

@@ -14,40 +14,40 @@ export const stepMs: Readonly<Record<LatencyStep, number>> = {
 
 export interface LatencyFilter {
   readonly from: Date
-  /** Exclusive. */
+  /** Exclusive end. */
   readonly to: Date
   readonly operation: string | undefined
   readonly appId: string | undefined
 }
 
-const milliseconds = nullable(Type.Number(), { description: 'Exact to 5 %; null without requests.' })
+const milliseconds = nullable(Type.Number(), { description: 'Accurate to 5 %. null without requests.' })
 
-/** Requests of one step, and how long they took. */
+/** Number of requests in one step, with their durations. */
 export const Latency = Type.Object({
-  timestamp: described('Begin of the step, UTC.', timestamp),
+  timestamp: described('Start of the step, in UTC.', timestamp),
   requests: Type.Number(),
-  errors: Type.Number({ description: 'Answers of status 500 and above.' }),
-  bytes: Type.Number({ description: 'In and out, headers included.' }),
+  errors: Type.Number({ description: 'Responses with status 500 and above.' }),
+  bytes: Type.Number({ description: 'Bytes received and sent, including headers.' }),
   p50_ms: milliseconds,
   p95_ms: milliseconds,
   p99_ms: milliseconds,
 })
 type Latency = Answered<typeof Latency>
 
-/** Each class of durations is a tenth longer than the one before: a percentile is exact to 5 %. */
+/** Ratio of each class of durations to the previous one, which makes percentiles accurate to 5 %. */
 const growth = 1.1
 
 /**
- * Lists requests and how long they took, per step and in UTC, with the empty steps between. Durations are counted by class
- * rather than sorted, so that a day of a busy server needs no memory.
+ * Lists requests and their durations per step, in UTC, including empty steps. Durations are counted by class
+ * rather than sorted, so that a day of a busy server needs little memory.
  */
 export async function listLatency(
   database: Queryable,
   step: LatencyStep,
   { from, to, operation, appId }: LatencyFilter,
 ): Promise<Latency[]> {
-  const percentile = (share: number) =>
-    sql`power(${growth}::float8, min(class) filter (where upto >= total * ${share}::float8) + 0.5)`
+  const percentile = (fraction: number) =>
+    sql`power(${growth}::float8, min(class) filter (where upto >= total * ${fraction}::float8) + 0.5)`
   return await database.many<Latency>(sql`
     with classes as (
       select date_trunc(${step}, happened_at, 'UTC') as at,

@@ -1,7 +1,7 @@
-/** A line of the log. */
+/** Line of the log. */
 export interface LogLine {
   readonly time: Date
-  /** As pino numbers them. */
+  /** Level as pino numbers it. */
   readonly level: number
   readonly message: string
   readonly attrs: Readonly<Record<string, unknown>>
@@ -11,20 +11,21 @@ export interface LogLine {
 export const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const
 export type LevelName = keyof typeof levels
 
-export const levelNames = Object.keys(levels) as LevelName[] // Its own keys, which Object.keys widens.
+export const levelNames = Object.keys(levels) as LevelName[] // The cast restores the keys' own type, which Object.keys widens.
 
 export function nameLevel(level: number): LevelName {
   return levelNames.findLast((name) => levels[name] <= level) ?? 'trace'
 }
 
-/** Characters of a message, and of the attributes as JSON: an error can quote a body of any size. */
+/** Maximum length of a message in characters, and of the attributes as JSON. An error can quote a body of any size. */
 const longestMessage = 8192
 const longestAttrs = 32_768
 
 /**
- * Reads a line as it was written: after the redaction, so that no secret gets past it. Undefined when it is none.
+ * Parses a written line. It has passed the redaction, so it contains no secret. Returns undefined for any
+ * other line.
  *
- * @param time when it was; its own is by the clock of the machine, which may be wrong
+ * @param time of the entry; the line's own time is by the machine clock, which may be wrong
  */
 export function parseLine(line: string, time: Date): LogLine | undefined {
   let fields: Record<string, unknown>
@@ -44,12 +45,12 @@ export function parseLine(line: string, time: Date): LogLine | undefined {
   }
 }
 
-/** Text in Postgres cannot hold NUL, nor half of a surrogate pair. */
+/** Returns the text without NUL and halves of surrogate pairs, which PostgreSQL cannot store. */
 export function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
-/** JSON whose texts Postgres can hold. */
+/** Returns JSON whose texts PostgreSQL can store. */
 export function storableJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'string' ? storable(inner) : inner,

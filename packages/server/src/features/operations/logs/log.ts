@@ -28,9 +28,9 @@ export interface LogPosition {
 }
 
 export interface LogFilter extends Partial<TimeRange> {
-  /** This level and those above it. */
+  /** Minimum level. */
   readonly level?: LevelName | undefined
-  /** In the message or the attributes, in any case; empty for every entry. */
+  /** Text in the message or the attributes, in any case. Empty matches every entry. */
   readonly q?: string | undefined
   readonly requestId?: string | undefined
 }
@@ -39,16 +39,16 @@ const columns = sql`found.time,
   (${levelNames}::text[])[greatest(1, least(${levelNames.length}::int, found.level / 10))] as level,
   found.message, found.attrs, found.node, found.request_id as "requestId"`
 
-/** Rows that a search without an index reads at most. */
+/** Maximum number of rows that a search without an index reads. */
 export const scanLimit = 20_000
 
-/** Rows of a page, where a list has no other limit. */
+/** Number of rows of a page, where a list has no other limit. */
 const pageSize = 1000
 
 /** Entries, as `found (id, time, …)`. */
 const entries: Sql = sql`select id, logged_at as time, level, message, attrs, node, request_id from basalt.logs`
 
-/** Returns the request itself, as the entry that its node would have logged; its id is below those of the log. */
+/** Returns the request itself, as the entry that its node would have logged. Its id is below those of the log. */
 function requestEntry(requestId: string): Sql {
   return sql`
     select -id, happened_at, case when status >= 500 then 50 else 30 end, 'request',
@@ -96,7 +96,7 @@ export async function insertLogs(
     )`)
 }
 
-/** Lists the newest first. A text is searched for in {@link scanLimit} entries at most. */
+/** Lists entries, the newest first. A text is searched in at most {@link scanLimit} entries. */
 export async function searchLogs(
   database: Queryable,
   filter: LogFilter,
@@ -106,7 +106,7 @@ export async function searchLogs(
   const { requestId } = filter
   const source = requestId === undefined ? entries : sql`${entries} union all ${requestEntry(requestId)}`
   const isAfter = when(before, ({ time, id }) => sql`(time, id) < (${time}::timestamptz, ${id}::bigint)`)
-  // The column: an id alone would be the text that is selected.
+  // This names the column, because a plain id would be the selected text.
   const order = sql`order by time desc, found.id desc`
   return await searchBounded<LogEntry & LogPosition>(
     database,
@@ -121,11 +121,7 @@ export async function searchLogs(
   )
 }
 
-/**
- * Lists the newest entries of those that the snapshot sees, oldest first, by pages.
- *
- * @param limit of all pages together
- */
+/** Lists the newest entries that the snapshot sees, the oldest first, by pages. @param limit of all pages together */
 export async function* listLatestLogs(
   database: Queryable,
   filter: LogFilter,
@@ -133,12 +129,12 @@ export async function* listLatestLogs(
   limit: number,
 ): AsyncGenerator<readonly LogEntry[]> {
   const { requestId } = filter
-  const seen = sql`${entries} where pg_visible_in_snapshot(transaction_id, ${snapshot}::pg_snapshot)`
-  const source = requestId === undefined ? seen : sql`${seen} union all ${requestEntry(requestId)}`
+  const visible = sql`${entries} where pg_visible_in_snapshot(transaction_id, ${snapshot}::pg_snapshot)`
+  const source = requestId === undefined ? visible : sql`${visible} union all ${requestEntry(requestId)}`
   const matches = [...indexedConditions(filter), textCondition(filter)]
   type Position = { readonly id: string; readonly exactTime: string }
   const position = sql`found.id::text, found.time::text as "exactTime"`
-  // The one before the oldest of them.
+  // The position is right before the oldest of them.
   let after = await database.maybeOne<Position>(sql`
     select ${position} from (${source}) found
     where ${allOf(matches)}
@@ -161,7 +157,7 @@ export async function* listLatestLogs(
   }
 }
 
-/** Returns where a live tail begins: what is not visible in the snapshot is yet to come. */
+/** Returns a snapshot, where a live tail starts. Entries that are not visible in it are still to come. */
 export async function takeSnapshot(database: Queryable): Promise<string> {
   const { snapshot } = await database.one<{ snapshot: string }>(
     sql`select pg_current_snapshot()::text as snapshot`,
@@ -169,7 +165,7 @@ export async function takeSnapshot(database: Queryable): Promise<string> {
   return snapshot
 }
 
-/** Lists what was committed since a snapshot, oldest first, with the next snapshot. */
+/** Lists entries that were committed since a snapshot, the oldest first, with the next snapshot. */
 export async function listLogsSince(
   database: Queryable,
   filter: LogFilter,

@@ -38,17 +38,17 @@ export interface LogDeps {
 
 const common = { guard: 'admin', permission: 'owner', tag: 'operations' } as const
 
-/** Parameters that choose entries of the log. */
+/** Parameters that filter entries of the log. */
 export const logFilter = {
-  level: choiceParameter('level', levelNames, { description: 'This one and those above it.' }),
+  level: choiceParameter('level', levelNames, { description: 'Minimum level.' }),
   q: Type.Optional(
     Type.String({
       description:
-        'A text in the message or the attributes, in any case. A page of a list searches 20,000 entries.',
+        'Text in the message or the attributes, in any case. A page of a list searches 20,000 entries.',
     }),
   ),
   requestId: Type.Optional(
-    Type.String({ description: 'Entries of one request, the request itself among them.' }),
+    Type.String({ description: 'Entries of one request, including the request itself.' }),
   ),
 }
 
@@ -60,7 +60,7 @@ const listLogs = operation({
   method: 'GET',
   path: '/api/admin/logs',
   summary: 'List the log of all nodes',
-  description: 'Newest first.',
+  description: 'The newest entries come first.',
   query: Type.Object({
     ...logFilter,
     since: instantParameter,
@@ -71,7 +71,7 @@ const listLogs = operation({
         { invalid: logErrors.invalidLogCursor },
         Type.String({
           pattern: '^\\d{1,15}_-?\\d{1,18}$',
-          description: 'The `nextCursor` of the page before.',
+          description: '`nextCursor` of the previous page.',
         }),
       ),
     ),
@@ -79,10 +79,10 @@ const listLogs = operation({
   success: ok(
     Type.Object({
       entries: Type.Array(LogEntry),
-      nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+      nextCursor: Type.Optional(Type.String({ description: 'Missing on the last page.' })),
       searchedTo: Type.Optional(
         described(
-          'Time of the last entry that was read, where the search for a text ended the page; `nextCursor` continues there.',
+          'Time of the last entry that was read, where the search for a text ended the page. `nextCursor` continues there.',
           timestamp,
         ),
       ),
@@ -112,18 +112,18 @@ const listRequests = operation({
   id: 'analytics.requests',
   method: 'GET',
   path: '/api/admin/analytics/requests',
-  summary: 'List the requests that all nodes answered',
+  summary: 'List the requests to all nodes',
   description:
-    'Newest first. Indexes serve `user_id`, `api_key_id`, `request_id`, `from`, `to`, and a `status` from 400 on; the other filters are applied to the newest 20,000 requests of those.',
+    'The newest requests come first. Indexes serve `user_id`, `api_key_id`, `request_id`, `from`, `to`, and a `status` from 400 on. The other filters apply to the newest 20,000 of these requests.',
   query: Type.Object({
     method: text,
-    path: Type.Optional(Type.String({ description: 'A `*` stands for anything.' })),
+    path: Type.Optional(Type.String({ description: 'Path, in which `*` matches any text.' })),
     status: Type.Optional(
       refusedWith(
         { invalid: () => httpErrors.invalidListParameter('status filter', 'expected an HTTP status') },
         Type.String({
           pattern: '^[1-5](\\d\\d|xx)$',
-          description: 'An HTTP status, or a class such as `4xx`.',
+          description: 'HTTP status, or a class such as `4xx`.',
         }),
       ),
     ),
@@ -150,7 +150,7 @@ const listRequests = operation({
       ...offsetPageOf(LoggedRequest).properties,
       searchedTo: Type.Optional(
         described(
-          'When the oldest request that was read happened, where the bound ended the search; `to` with this time continues it.',
+          'Time of the oldest request that was read, where the bound ended the search. Continue with this time as `to`.',
           timestamp,
         ),
       ),
@@ -171,10 +171,10 @@ const listQueries = operation({
   id: 'analytics.queries',
   method: 'GET',
   path: '/api/admin/analytics/queries',
-  summary: 'List the statements that take longest',
-  description: 'From the extension pg_stat_statements; without it 503.',
+  summary: 'List the slowest statements',
+  description: 'The data come from the extension pg_stat_statements. Without it the response is 503.',
   query: Type.Object({
-    sort: choiceParameter('sort', statementOrders, { description: 'total_time unless given.' }),
+    sort: choiceParameter('sort', statementOrders, { description: 'By default total_time.' }),
     limit: statementLimit.schema,
   }),
   success: ok(
@@ -182,7 +182,7 @@ const listQueries = operation({
       items: Type.Array(Statement),
       count: Type.Integer(),
       index_suggestions: Type.Array(IndexSuggestion, {
-        description: 'Large tables that are often read from one end to the other.',
+        description: 'Large tables that are often read by sequential scans.',
       }),
     }),
   ),
@@ -199,12 +199,12 @@ const reportLatency = operation({
   method: 'GET',
   path: '/api/admin/analytics/latency',
   summary: 'Report requests and their latency over time',
-  description: 'From the requests that are kept (`logging.retention_days`), all nodes together.',
+  description: 'The data come from the stored requests (`logging.retention_days`) of all nodes.',
   query: Type.Object({
-    step: choiceParameter('step', latencySteps, { description: 'minute unless given.' }),
-    from: described('RFC 3339 or YYYY-MM-DD; an hour ago unless given.', instantParameter),
-    to: described('RFC 3339 or YYYY-MM-DD; now unless given.', instantParameter),
-    operation: Type.Optional(Type.String({ description: 'Such as `collections.list`.' })),
+    step: choiceParameter('step', latencySteps, { description: 'By default minute.' }),
+    from: described('RFC 3339 or YYYY-MM-DD. By default an hour ago.', instantParameter),
+    to: described('RFC 3339 or YYYY-MM-DD. By default now.', instantParameter),
+    operation: Type.Optional(Type.String({ description: 'Operation such as `collections.list`.' })),
     app_id: uuidParameter('app_id'),
   }),
   success: ok(Type.Object({ step: choice(latencySteps), items: Type.Array(Latency) })),
@@ -215,10 +215,10 @@ const reportLatency = operation({
   },
 })
 
-/** More are no picture any more. */
+/** Maximum number of steps. A chart of more is unreadable. */
 const mostSteps = 1500
 
-/** @throws AppError invalid_list_parameter */
+/** Reads the range of a report. @throws AppError invalid_list_parameter */
 function readSpan(step: LatencyStep, range: TimeRange, now: Date) {
   const to = range.to ?? now
   const from = range.from ?? new Date(to.getTime() - stepMs.hour)
@@ -236,15 +236,15 @@ const getStats = operation({
   id: 'stats.get',
   method: 'GET',
   path: '/api/admin/stats',
-  summary: 'Get the state of the node that answers',
+  summary: 'Get the state of the responding node',
   success: ok(
     Type.Object({
       uptime_seconds: Type.Number(),
       node: Type.String(),
       node_version: Type.String(),
       active_resources: Type.Integer(),
-      memory_alloc: Type.Integer({ description: 'Bytes of the heap in use.' }),
-      memory_sys: Type.Integer({ description: 'Bytes of the process in memory.' }),
+      memory_alloc: Type.Integer({ description: 'Heap in use in bytes.' }),
+      memory_sys: Type.Integer({ description: 'Resident memory of the process in bytes.' }),
       gc_cycles: Type.Integer(),
       db_pool_total: Type.Integer(),
       db_pool_idle: Type.Integer(),
@@ -271,5 +271,5 @@ const getStats = operation({
   },
 })
 
-/** Log, requests, statements and state of nodes. */
+/** Operations on the log, requests, statements and state of nodes. */
 export const logOperations = [listLogs, listRequests, listQueries, reportLatency, getStats]

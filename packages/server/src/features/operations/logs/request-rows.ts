@@ -2,7 +2,7 @@ import { BinaryRows } from '../../../database/connection/binary-rows.ts'
 import type { AnsweredRequest } from '../../../http/observation/request-observer.ts'
 import { storable } from './line.ts'
 
-/** Characters of a path that are kept. */
+/** Maximum length of a stored path in characters. */
 const longestPath = 2048
 
 const columns = [
@@ -10,19 +10,19 @@ const columns = [
   ...['app_id', 'request_size', 'response_size', 'address', 'request_id', 'impersonated_by', 'node'],
 ]
 
-/** Inserts the rows. */
+/** Statement that inserts the rows. */
 export const requestsCopy = `copy basalt.requests (${columns.join(', ')}) from stdin (format binary)`
 
 /**
- * Answered requests as PostgreSQL reads them, each encoded when it is added: kept as objects until they are written they
- * would outlive the garbage collections that are cheap.
+ * Completed requests in PostgreSQL's binary format. Each is encoded when it is added, because objects that
+ * wait for the write would outlive the cheap garbage collections.
  */
 export class RequestRows {
   readonly #node: string
-  /** For one statement, {@link requestsCopy}. */
+  /** Rows for one statement, {@link requestsCopy}. */
   readonly encoded: BinaryRows
 
-  /** @param node that answered them */
+  /** @param node that served the requests */
   constructor(node: string, encoded = new BinaryRows(columns.length)) {
     this.#node = node
     this.encoded = encoded

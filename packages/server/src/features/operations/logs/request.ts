@@ -9,9 +9,9 @@ import { Type } from '../../../lib/type.ts'
 import { scanLimit } from './log.ts'
 import { type RequestRows, requestsCopy } from './request-rows.ts'
 
-const bytes = Type.Number({ description: 'Bytes on the connection, headers included.' })
+const bytes = Type.Number({ description: 'Bytes on the connection, including headers.' })
 
-/** Request that a node answered. */
+/** Request that a node served. */
 export const LoggedRequest = component(
   'LoggedRequest',
   Type.Object({
@@ -29,7 +29,7 @@ export const LoggedRequest = component(
     response_size: bytes,
     ip_address: nullable(Type.String()),
     request_id: Type.String(),
-    impersonated_by: nullable(Type.String(), { description: 'The administrator who acted as the user.' }),
+    impersonated_by: nullable(Type.String(), { description: 'Administrator who acted as the user.' }),
     node: Type.String(),
   }),
 )
@@ -40,7 +40,7 @@ const columns = sql`found.id::text, found.happened_at as timestamp, found.method
   found.api_key_id, found.app_id, found.request_size::float8, found.response_size::float8,
   found.address as ip_address, found.request_id, found.impersonated_by, found.node`
 
-/** Inserts what was answered in one statement, which stays open for as long as the following ones come. */
+/** Inserts requests by one statement, which stays open for as long as further ones arrive. */
 export async function insertRequests(
   database: SystemDatabase,
   first: RequestRows,
@@ -56,9 +56,9 @@ async function* encoded(first: RequestRows, following: AsyncIterable<RequestRows
 
 export interface RequestFilter extends Partial<TimeRange> {
   readonly method?: string | undefined
-  /** A `*` stands for anything. */
+  /** Path, in which `*` matches any text. */
   readonly path?: string | undefined
-  /** An HTTP status, or a class such as `4xx`. */
+  /** HTTP status, or a class such as `4xx`. */
   readonly status?: string | undefined
   readonly min_duration_ms?: string | undefined
   readonly user_id?: string | undefined
@@ -67,7 +67,7 @@ export interface RequestFilter extends Partial<TimeRange> {
   readonly request_id?: string | undefined
 }
 
-/** Lists the newest first. What no index serves is searched for in {@link scanLimit} requests at most. */
+/** Lists requests, the newest first. Filters without an index search at most {@link scanLimit} requests. */
 export async function searchRequests(
   database: Queryable,
   { status, ...filter }: RequestFilter,
@@ -76,7 +76,7 @@ export async function searchRequests(
   const least = Number(status?.replace('xx', '00'))
   const most = Number(status?.replace('xx', '99'))
   const hasStatus = when(status, () => sql`status between ${least}::int and ${most}::int`)
-  // An index has the failed ones.
+  // An index has the failed requests.
   const isFailed = least >= 400
   const indexed = allOf([
     isFailed ? hasStatus : undefined,
@@ -106,7 +106,7 @@ export async function searchRequests(
   )
 }
 
-/** Returns the pattern for `like`, in which only the `*` of the path means more than itself. */
+/** Returns the pattern for `like`, in which only the `*` of the path is special. */
 function toPattern(path: string): string {
   return path.replace(/[\\%_]/g, (sign) => `\\${sign}`).replaceAll('*', '%')
 }

@@ -28,7 +28,7 @@ export const Statement = component(
 type Statement = Answered<typeof Statement>
 
 /**
- * Lists statistics of the statements of this database, but for the one that stores requests.
+ * Lists statistics of this database's statements, except the one that stores requests.
  *
  * @throws AppError query_statistics_unavailable
  */
@@ -52,13 +52,13 @@ export async function listStatements(
       order by ${columns[order]} desc, s.queryid
       limit ${limit}::int`)
   } catch (cause) {
-    // 55000: created, but not in shared_preload_libraries.
+    // 55000: the extension is created, but not in shared_preload_libraries.
     if (codeOf(cause) === '55000') throw logErrors.queryStatisticsUnavailable()
     throw cause
   }
 }
 
-/** A scan of fewer rows is as quick as an index. */
+/** Number of rows below which a scan is as fast as an index. */
 const scannedRows = 10_000
 const scans = 50
 
@@ -69,7 +69,7 @@ export const IndexSuggestion = Type.Object({
 })
 type IndexSuggestion = Answered<typeof IndexSuggestion>
 
-/** Lists tables of the exposed schemas that are often read from one end to the other. */
+/** Lists tables of the exposed schemas that are often read by sequential scans. */
 export async function listIndexSuggestions(
   database: Queryable,
   schemas: readonly string[],

@@ -18,11 +18,14 @@ import { divertLog, tapLog } from './tap.ts'
 
 const logsEveryMs = 1000
 const requestsEveryMs = 2000
-/** Few enough that encoding and writing them holds up no answer: PostgreSQL inserts a thousand of a COPY in 7 ms. */
+/**
+ * Number of requests of one write, small enough to delay no response. PostgreSQL inserts a thousand rows of a
+ * COPY in 7 ms.
+ */
 const batchSize = 250
-/** Entries of each kind that wait while the database is unavailable. */
+/** Maximum number of entries of each kind that wait while the database is unavailable. */
 const capacity = 10_000
-/** Each statement costs PostgreSQL as much as dozens of requests. */
+/** Maximum duration of one COPY. Each statement costs PostgreSQL as much as dozens of requests. */
 const longestCopyMs = 1000
 
 export interface LogStoreOptions {
@@ -32,17 +35,17 @@ export interface LogStoreOptions {
   readonly metrics: Metrics
   readonly clock: Clock
   readonly log: Logger
-  /** Names the service to receivers of the log. */
+  /** Name of the service for receivers of the log. */
   readonly serviceName: string
 }
 
-/** Keeps the log and the requests in the database, behind the work that they describe. */
+/** Store of the log and the requests, which writes them to the database in the background. */
 export class LogStore implements RequestObserver {
-  /** Names this process in entries. */
+  /** Name of this process in entries. */
   readonly node = `${hostname()}/${process.pid}`
-  /** What it is given is written as before, and kept. */
+  /** Log that writes to the output and stores each entry. */
   readonly log: Logger
-  /** What it is given is kept alone. */
+  /** Log that only stores each entry. */
   readonly storedLog: Logger
   readonly #logs: WriteBehind<LogLine> | undefined
   readonly #requests: WriteBehind<AnsweredRequest, RequestRows> | undefined
@@ -57,7 +60,7 @@ export class LogStore implements RequestObserver {
       everyMs,
       batchSize,
       capacity,
-      // To the output alone: in the queue it would only take the place of what waits.
+      // This goes only to the output. In the queue it would displace waiting entries.
       onFailure: (error: unknown) =>
         log.warn({ reason: messageOf(error) }, `failed to store ${what}; retrying every ${everyMs / 1000} s`),
     })
@@ -72,7 +75,7 @@ export class LogStore implements RequestObserver {
       ? new WriteBehind({
           ...queue('the requests', requestsEveryMs),
           createBatch: () => new RequestRows(this.node),
-          // Well within the time of a statement, of which the requests' coming is a part.
+          // The limit is well within the statement timeout, which also covers the wait for requests.
           followMs: Math.min(longestCopyMs, config.database.statement_timeout_ms / 4),
           write: (requests, following) => insertRequests(database, requests, following),
         })

@@ -16,11 +16,11 @@ export function tailRoute(app: HttpServer, database: SystemDatabase, tails: LogT
         tags: ['operations'],
         security: bearerSecurity,
         summary: 'Follow the log of all nodes',
-        description: 'Server-sent events named `log`, from now on, or from where `Last-Event-ID` says.',
+        description: 'Server-sent events named `log`, from now on, or from the position in `Last-Event-ID`.',
         querystring: Type.Object(logFilter),
         response: responses({
           200: {
-            description: 'A stream of entries.',
+            description: 'Stream of entries.',
             content: { 'text/event-stream': { schema: Type.String() } },
           },
         }),

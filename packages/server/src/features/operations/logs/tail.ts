@@ -6,9 +6,9 @@ import { EventStream, formatClose, formatEvent, reconnectAfter } from '../../../
 import { messageOf } from '../../../lib/errors.ts'
 import { type LogFilter, listLogsSince } from './log.ts'
 
-/** How often a tail looks for entries of all nodes. */
+/** Interval at which a tail reads entries of all nodes. */
 const pollMs = 500
-/** A quiet stream shows that it is alive. */
+/** Interval of heartbeats on a quiet stream. */
 const heartbeatMs = 20_000
 
 export interface TailOptions {
@@ -16,7 +16,7 @@ export interface TailOptions {
   readonly log: Logger
 }
 
-/** Entries as they are written, by any node, as server-sent events. */
+/** Live entries of all nodes, as server-sent events. */
 export class LogTails {
   readonly #options: TailOptions
   readonly #open = new Set<() => void>()
@@ -26,12 +26,12 @@ export class LogTails {
     this.#options = options
   }
 
-  /** @throws AppError shutting_down */
+  /** Rejects new tails during shutdown. @throws AppError shutting_down */
   requireOpen(): void {
     if (this.#isDraining) throw httpErrors.shuttingDown().retryAfter(1)
   }
 
-  /** @param snapshot where it begins; the id of every event continues there */
+  /** Opens a tail. @param snapshot where it starts; the id of every event continues there */
   open(reply: FastifyReply, filter: LogFilter, snapshot: string): void {
     const { database, log } = this.#options
     const stream = new EventStream(reply)

@@ -4,7 +4,7 @@ interface LineStream {
   write(line: string): unknown
 }
 
-/** The same logger, which hands each line it writes to a listener as well: the JSON that comes out of the redaction. */
+/** Returns a logger that also passes each written line to a listener: the JSON after the redaction. */
 export function tapLog(log: Logger, onLine: (line: string) => void): Logger {
   return redirect(log, (line, stream) => {
     stream.write(line)
@@ -12,7 +12,7 @@ export function tapLog(log: Logger, onLine: (line: string) => void): Logger {
   })
 }
 
-/** A logger alike, which hands its lines to a listener instead of writing them. */
+/** Returns a similar logger that passes its lines to a listener instead of writing them. */
 export function divertLog(log: Logger, onLine: (line: string) => void): Logger {
   return redirect(log, onLine)
 }

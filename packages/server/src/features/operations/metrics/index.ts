@@ -17,8 +17,8 @@ const get = operation({
   method: 'GET',
   path: '/metrics',
   tag: 'operations',
-  summary: 'Metrics in the Prometheus text format',
-  description: 'For everyone, or for callers that send `metrics.token` as bearer token when it is set.',
+  summary: 'Get metrics in the Prometheus text format',
+  description: 'Open to all callers. If `metrics.token` is set, callers must send it as bearer token.',
   success: content('text/plain', 'Metrics.', Type.String()),
   async handle({ collected, token }: MetricsDeps, { http }, reply) {
     const refusal = token === '' ? undefined : judge(http.headers.authorization, token)
@@ -29,7 +29,7 @@ const get = operation({
   },
 })
 
-/** Metrics, behind a token of their own when one is configured. */
+/** Makes the feature of metrics, which require a token of their own if one is configured. */
 export function metrics(collected: Metrics, token: string): Feature {
   return { name: 'metrics', routes: (app) => addOperations(app, { collected, token }, [get]) }
 }
@@ -39,7 +39,7 @@ function judge(authorization: string | undefined, token: string): AppError | und
   return isEqual(authorization, `Bearer ${token}`) ? undefined : httpErrors.invalidToken()
 }
 
-/** Compares texts in a time that does not depend on where they differ. */
+/** Compares texts in a time that does not depend on the position of a difference. */
 function isEqual(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(one), digest(other))

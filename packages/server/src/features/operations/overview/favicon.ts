@@ -1,9 +1,9 @@
 import { logo } from '../../../lib/page.ts'
 
-/** A file of its own needs the namespace, which inside a page is known. */
+/** Icon as a file of its own, which needs the namespace that HTML implies. */
 export const faviconSvg = logo.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" ')
 
-/** The same, 32 pixels wide, for what asks for `/favicon.ico` without reading the page. */
+/** Icon of 32 pixels, for clients that request `/favicon.ico` without reading the page. */
 export const favicon = Buffer.from(
   'AAABAAEAICAAAAEAIAAXAQAAFgAAAIlQTkcNChoKAAAADUlIRFIAAAAgAAAAIAgGAAAAc3p69AAAAN5JREFUeNrtjkEKgkAU' +
     'ht15EN3pCSJyHbhqE9kZxA4QGQzNAYJuUNI6QesSGrTMg8zO5o8EG3A5lvAefPCYN/B9hkEz1Bmxs+XxUwqw9ya295k54Sfm' +

@@ -6,11 +6,14 @@ import { type OverviewOperationDeps, overviewOperations } from './operations.ts'
 import { createOverviewPage } from './page.ts'
 
 export interface OverviewDeps extends OverviewOperationDeps {
-  /** Path of the dashboard, where it has the same origin. */
+  /** Path of the dashboard, if it has the same origin. */
   readonly dashboardPath: string | undefined
 }
 
-/** `/`, what a person sees first: what runs here and where to go; and the state of the server for administrators. */
+/**
+ * Makes the feature of `/`, the page that describes the server and links to its parts, and of the server
+ * state for administrators.
+ */
 export function overview({ dashboardPath, ...deps }: OverviewDeps): Feature {
   const { version, isAuthRequired } = deps
   const page = createOverviewPage({ version, isAuthRequired, dashboardPath })
@@ -24,7 +27,7 @@ export function overview({ dashboardPath, ...deps }: OverviewDeps): Feature {
         { config: { guard: 'public', operation: 'overview.page' }, schema: { hide: true } },
         (request, reply) => {
           void reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '))
-          // To programs this address is none, as any other that is not of the API.
+          // For programs this address does not exist, like any other address outside the API.
           return wantsPage(request.headers.accept) ? sendPage(reply, page) : reply.callNotFound()
         },
       )
@@ -45,7 +48,7 @@ export function overview({ dashboardPath, ...deps }: OverviewDeps): Feature {
   }
 }
 
-/** Returns whether a page is what the client asks for: not when it names JSON and no HTML (RFC 9110 §12.5.1). */
+/** Returns whether the client wants a page. It does not if it names JSON and no HTML (RFC 9110 §12.5.1). */
 function wantsPage(accept: string | undefined): boolean {
   if (accept === undefined) return true
   const types = accept.split(',').map((part) => part.split(';', 1)[0]?.trim().toLowerCase())

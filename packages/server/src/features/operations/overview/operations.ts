@@ -8,7 +8,7 @@ import { Type } from '../../../lib/type.ts'
 import { listTables, TableSummary } from './tables.ts'
 
 export interface OverviewOperationDeps {
-  /** Keys of the configuration with their values in force. */
+  /** Keys of the configuration with their current values. */
   readonly settings: ReturnType<typeof listEffectiveSettings>
   readonly isAuthRequired: boolean
   readonly isEmbedded: boolean
@@ -25,11 +25,11 @@ const DatabaseState = component(
   'DatabaseState',
   Type.Object({
     name: Type.String(),
-    version: Type.String({ description: 'Of PostgreSQL.' }),
+    version: Type.String({ description: 'Version of PostgreSQL.' }),
     isEmbedded: Type.Boolean(),
     sizeBytes: Type.Integer(),
     startedAt: timestamp,
-    connections: Type.Integer({ description: 'Of all clients.' }),
+    connections: Type.Integer({ description: 'Connections of all clients.' }),
     maxConnections: Type.Integer(),
   }),
 )
@@ -61,17 +61,17 @@ const getConfiguration = operation({
   id: 'overview.configuration',
   method: 'GET',
   path: '/api/admin/configuration',
-  summary: 'List the configuration in force on the node that answers; secrets are never shown',
+  summary: 'List the current configuration of the responding node, without secrets',
   success: ok(
     listOf(
       component(
         'EffectiveSetting',
         Type.Object({
           key: Type.String(),
-          value: Type.Unknown({ description: 'Null of a secret, set or not.' }),
+          value: Type.Unknown({ description: 'null for a secret, set or not.' }),
           isSecret: Type.Boolean(),
           isDefault: Type.Boolean(),
-          env: Type.String({ description: 'The variable that sets it.' }),
+          env: Type.String({ description: 'Environment variable that sets the key.' }),
           description: Type.String(),
         }),
       ),
@@ -80,22 +80,22 @@ const getConfiguration = operation({
   handle: ({ settings }: Deps) => ({ items: settings, count: settings.length }),
 })
 
-/** Lists the tables: for administrators, and for everybody while authentication is off. */
+/** Lists the tables, for administrators, and for all callers while authentication is off. */
 const tables = (isAuthRequired: boolean) =>
   operation({
     ...(isAuthRequired ? common : { ...common, guard: 'data' }),
     id: 'overview.tables',
     method: 'GET',
     path: '/api/admin/tables',
-    summary: 'List the tables and views that are served, with their estimated size and who can read them',
+    summary: 'List the served tables and views, with their estimated size and who can read them',
     description:
-      'Sorted by name, `shop_2` before `shop_10`; those whose name begins with the first part searched for come first.',
+      'Sorted by name, `shop_2` before `shop_10`. Names that begin with the first search part come first.',
     query: Type.Object({
-      search: Type.Optional(Type.String({ description: 'Parts of the name; it has all of them.' })),
+      search: Type.Optional(Type.String({ description: 'Parts of the name, all of which must occur.' })),
       limit: Type.Optional(
         checkedByHandler(
           { maximum: 999_999_999_999_999 },
-          Type.Integer({ minimum: 1, description: 'All unless given.' }),
+          Type.Integer({ minimum: 1, description: 'By default all.' }),
         ),
       ),
     }),
@@ -111,7 +111,7 @@ const tables = (isAuthRequired: boolean) =>
     },
   })
 
-/** State of the server, for its administrators. */
+/** Returns the operations on the state of the server, for administrators. */
 export function overviewOperations(isAuthRequired: boolean) {
   return [getServer, getConfiguration, tables(isAuthRequired)]
 }

@@ -3,7 +3,7 @@ import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
 export interface OverviewFacts {
   readonly version: string
   readonly isAuthRequired: boolean
-  /** Path of the dashboard; undefined unless this listener serves it. */
+  /** Path of the dashboard. Undefined unless this listener serves it. */
   readonly dashboardPath: string | undefined
 }
 

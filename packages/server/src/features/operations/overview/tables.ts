@@ -5,7 +5,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { type Answered, component, nullable } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** Table or view that is served. */
+/** Served table or view. */
 export const TableSummary = component(
   'TableSummary',
   Type.Object({
@@ -14,11 +14,11 @@ export const TableSummary = component(
     name: Type.String(),
     kind: Type.String(),
     estimatedRows: nullable(Type.Integer(), {
-      description: "The database's estimate; null for views.",
+      description: 'Estimate of the database. null for views.',
     }),
     rlsEnabled: Type.Boolean(),
     policies: Type.Integer(),
-    isReadable: Type.Boolean({ description: 'True if signed-in users may read it at all.' }),
+    isReadable: Type.Boolean({ description: 'True if signed-in users may read any of it.' }),
   }),
 )
 type TableSummary = Answered<typeof TableSummary>
@@ -51,14 +51,17 @@ export async function listTables(
   return { items, count: found.length }
 }
 
-/** A relation and what it is found by, in lower case. */
+/** Relation with the lower-case name that it is searched by. */
 interface Entry {
   readonly relation: Relation
   readonly name: string
   readonly text: string
 }
 
-/** By snapshot of the catalog: sorting twenty thousand names for each letter that is typed would block other requests. */
+/**
+ * Sorted relations by snapshot of the catalog. Sorting twenty thousand names for each typed letter would
+ * block other requests.
+ */
 const sorted = new WeakMap<Catalog, readonly Entry[]>()
 
 function sortedEntries(catalog: Catalog): readonly Entry[] {
@@ -74,7 +77,7 @@ function sortedEntries(catalog: Catalog): readonly Entry[] {
   return entries
 }
 
-/** Returns what the planner believes, or, before the first ANALYZE, what was counted while rows were written. */
+/** Returns the planner's estimates, or, before the first ANALYZE, the counts of written rows. */
 function estimateRows(database: SystemDatabase, relations: readonly Relation[]) {
   return database.many<{ schema: string; name: string; rows: number }>(sql`
     select n.nspname as schema, c.relname as name, sum(

@@ -4,19 +4,19 @@ import type { Audience } from './described-table.ts'
 import type { StaticDocument } from './document-parts.ts'
 import { describeTables } from './table-document.ts'
 
-/** A document as it is sent, with its entity tag (RFC 9110 §8.8.3). */
+/** Serialized document, with its entity tag (RFC 9110 §8.8.3). */
 export interface ApiDocument {
   readonly text: string
   readonly etag: string
 }
 
-/** Makes each document once for a snapshot of the catalog. */
+/** Creates each document once for a snapshot of the catalog. */
 export function createApiDocuments(readStatic: () => StaticDocument, publicBaseUrl: () => string) {
   const perSnapshot = new WeakMap<Catalog, Map<Audience, ApiDocument>>()
   let withoutTables: ApiDocument | undefined
   const servers = () => [{ url: publicBaseUrl() }]
   return {
-    /** For a client that may not know which tables there are. */
+    /** Document for a client that may not know the tables. */
     withoutTables: (): ApiDocument => (withoutTables ??= seal({ ...readStatic(), servers: servers() })),
 
     withTables(catalog: Catalog, audience: Audience): ApiDocument {

@@ -2,15 +2,16 @@ import { createPage, type Page } from '../../../lib/page.ts'
 
 export const apiPagePath = '/api/docs'
 
-/** Files of Swagger UI that the page needs, by the name they are served under. */
+/** Files of Swagger UI that the page needs, by their served name. */
 export const apiPageAssets = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'swagger-ui.css': 'text/css; charset=utf-8',
 } as const
 
 /**
- * The API, to read and to try. The document is loaded again when the reader authorizes: it then has the tables that
- * token may use. Requests go to the origin the page came from, whatever public address the document names.
+ * Creates the page that shows the API and tries it out. The document is loaded again when the reader
+ * authorizes, and then has the tables of that token. Requests go to the origin of the page, whatever public
+ * address the document names.
  */
 export function createApiPage(): Page {
   const asset = (name: keyof typeof apiPageAssets) => `${apiPagePath}/assets/${name}`
@@ -93,7 +94,7 @@ show()`,
   })
 }
 
-/** Style that makes Swagger UI fit our page. */
+/** Style that fits Swagger UI into the page. */
 export const apiPageStyle = `
 .swagger-ui .wrapper { padding: 0; max-width: none; }
 .swagger-ui .info { margin: 1rem 0; }

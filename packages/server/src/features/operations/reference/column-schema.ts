@@ -13,7 +13,7 @@ export function describeColumnSchema(column: Column): JsonSchema {
   }
 }
 
-/** Returns whether a caller may give the column a value. */
+/** Returns whether a caller may write the column. */
 export function isWritable({ isGenerated, identity }: Column): boolean {
   return !isGenerated && identity !== 'always'
 }
@@ -23,7 +23,7 @@ export function isRequired(column: Column): boolean {
   return !column.nullable && column.default === undefined && column.identity === undefined
 }
 
-/** Values of the type that are not null. */
+/** Describes the values of the type that are not null. */
 export function describeType(type: ColumnType): JsonSchema {
   if (type.enumLabels !== undefined) return { type: 'string', enum: type.enumLabels }
   if (type.element !== undefined) return { type: 'array', items: describeType(type.element) }
@@ -43,7 +43,7 @@ const byBase: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ['uuid', { type: 'string', format: 'uuid' }],
   ['date', { type: 'string', format: 'date' }],
   ['timestamptz', { type: 'string', format: 'date-time' }],
-  // Names of the OpenAPI format registry for what RFC 3339 has no production for.
+  // Names of the OpenAPI format registry, for types without a production in RFC 3339.
   ['timestamp', { type: 'string', format: 'date-time-local' }],
   ['timetz', { type: 'string', format: 'time' }],
   ['time', { type: 'string', format: 'time-local' }],
@@ -58,7 +58,7 @@ const byBase: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ['geography', { $ref: '#/components/schemas/GeoJSON' }],
 ])
 
-/** Postgres writes the number of characters behind the type: `character varying(160)`. */
+/** Reads the length limit. PostgreSQL writes the number of characters after the type: `character varying(160)`. */
 function describeLength({ type, typeName }: Column): JsonSchema {
   const [, length] = /^character(?: varying)?\((\d+)\)$/.exec(typeName) ?? []
   return length === undefined || !type.isText ? {} : { maxLength: Number(length) }
@@ -71,10 +71,10 @@ function allowNull(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [schema.type, 'null'], ...labels }
 }
 
-/** RFC 7946 §3.1, as far as a schema that is read by people should go. */
+/** Schema of GeoJSON (RFC 7946 §3.1), as detailed as a readable schema should be. */
 export const geoJsonSchema: JsonSchema = {
   type: 'object',
-  description: 'A GeoJSON geometry (RFC 7946).',
+  description: 'GeoJSON geometry (RFC 7946).',
   required: ['type'],
   properties: {
     type: {

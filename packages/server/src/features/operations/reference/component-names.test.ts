@@ -5,8 +5,8 @@ import { componentSuffixes, nameComponents } from './component-names.ts'
 const named = (collections: readonly string[], reserved: readonly string[] = []) =>
   Object.fromEntries(nameComponents(collections, reserved))
 
-describe('names of components of tables', () => {
-  test('are those of the tables, as types are written', () => {
+describe('component names of tables', () => {
+  test('are those of the tables, in the spelling of types', () => {
     expect(named(['track', 'playlist_track', 'userProfiles', 'archive.report', 'größe'])).toEqual({
       track: 'Track',
       playlist_track: 'PlaylistTrack',
@@ -16,7 +16,7 @@ describe('names of components of tables', () => {
     })
   })
 
-  test('begin with a letter, whatever a table is called', () => {
+  test("begin with a letter, whatever the table's name", () => {
     expect(named(['2fa', '表', '🦊'])).toEqual({ '2fa': 'Table2fa', 表: 'Table', '🦊': 'Table2' })
   })
 
@@ -24,7 +24,7 @@ describe('names of components of tables', () => {
     expect(named(['A B', 'a.b', 'a_b', 'ab'])).toEqual({ a_b: 'AB', ab: 'Ab2', 'A B': 'AB3', 'a.b': 'AB4' })
   })
 
-  test('leave the components of neighbours alone', () => {
+  test('do not collide with components of neighbours', () => {
     expect(named(['track', 'track_create', 'track_page'])).toEqual({
       track: 'Track',
       track_create: 'TrackCreate2',
@@ -32,7 +32,7 @@ describe('names of components of tables', () => {
     })
   })
 
-  test('leave the components and operations of every server alone', () => {
+  test('do not collide with the static components and operations', () => {
     expect(named(['error', 'record', 'jobs', 'error_record'], ['Error', 'RecordPage', 'jobs'])).toEqual({
       error: 'ErrorRecord',
       record: 'RecordRecord',
@@ -41,7 +41,7 @@ describe('names of components of tables', () => {
     })
   })
 
-  test('are ones that OpenAPI allows, and no two components are the same', () => {
+  test('are allowed by OpenAPI, and unique', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ minLength: 1, unit: 'grapheme' })), (collections) => {
         const names = [...nameComponents(collections, ['Error']).values()]

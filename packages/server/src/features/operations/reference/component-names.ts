@@ -1,4 +1,4 @@
-/** Ends of the names of components that a table has beside its record, such as `TrackCreate`. */
+/** Suffixes of the names of a table's components in addition to its record, such as `TrackCreate`. */
 export const componentSuffixes = [
   'Create',
   'Update',
@@ -9,20 +9,20 @@ export const componentSuffixes = [
 ] as const
 
 /**
- * Names components after tables: `playlist_track` is `PlaylistTrack`. Names are of ASCII letters and digits, which OpenAPI
- * (3.1 §4.8.7) and every language take. They differ in more than the case of letters, since generated files may not.
+ * Names components after tables: `playlist_track` is `PlaylistTrack`. Names consist of ASCII letters and
+ * digits, which OpenAPI (3.1 §4.8.7) and every language accept. They differ in more than the case of letters,
+ * because generated files may have to.
+ * A name of a static component or operation group gets the suffix `Record`. If several tables have the same
+ * name, the first keeps it, with those in plain snake case before others, and the next ones get a number.
  *
- * A name that a component of every server has, or an operation begins with, ends with `Record`. Of tables whose
- * components would have one name, the first keeps it, those in plain snake case before others; the next get a number.
- *
- * @param reserved names of components and groups of operations that every server has
+ * @param reserved names of static components and operation groups
  */
 export function nameComponents(
   collections: readonly string[],
   reserved: Iterable<string>,
 ): ReadonlyMap<string, string> {
   const fixed = new Set(Array.from(reserved, (name) => name.toLowerCase()))
-  const taken = new Set<string>()
+  const used = new Set<string>()
   const namesOf = (name: string) =>
     ['', ...componentSuffixes].map((suffix) => `${name}${suffix}`.toLowerCase())
   const isPlain = (collection: string) => /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(collection)
@@ -36,9 +36,9 @@ export function nameComponents(
     const isFixed = namesOf(plain).some((each) => fixed.has(each))
     const base = isFixed ? `${plain}Record` : plain
     let name = base
-    const isTaken = (each: string) => taken.has(each) || fixed.has(each)
-    for (let number = 2; namesOf(name).some(isTaken); number += 1) name = `${base}${number}`
-    for (const each of namesOf(name)) taken.add(each)
+    const isUsed = (each: string) => used.has(each) || fixed.has(each)
+    for (let number = 2; namesOf(name).some(isUsed); number += 1) name = `${base}${number}`
+    for (const each of namesOf(name)) used.add(each)
     names.set(collection, name)
   }
   return names

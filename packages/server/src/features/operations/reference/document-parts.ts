@@ -1,8 +1,8 @@
 import type { JsonSchema } from './column-schema.ts'
 
-/** Parts of an OpenAPI document, as far as they are read here. */
+/** Parts of an OpenAPI document that this feature reads. */
 
-/** A name with what it stands for, of an object that is built from entries. */
+/** Name and value of an object that is built from entries. */
 export type Entry = readonly [name: string, value: object]
 
 export type Content = Readonly<Record<string, { readonly schema: object }>>
@@ -22,7 +22,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, object>>
 }
 
-/** The routes that every server has, as OpenAPI 3.1. */
+/** Document of the static routes, as OpenAPI 3.1. */
 export interface StaticDocument {
   readonly info: { readonly description?: string }
   readonly tags: readonly object[]
@@ -41,7 +41,7 @@ export function reference(name: string): object {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** Returns a member of an object; none for what is undefined or an empty list. */
+/** Returns a member of an object, or none for undefined and an empty list. */
 export function optional(name: string, value: string | readonly string[] | undefined): object {
   return value === undefined || value.length === 0 ? {} : { [name]: value }
 }

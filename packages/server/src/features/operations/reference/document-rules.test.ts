@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { packageFolder } from '../../../package.ts'
 
-/** Rules that docs/generated/openapi.json keeps, so that clients generated from it have names and types. */
+/** Rules for docs/generated/openapi.json, so that clients generated from it have names and types. */
 
 interface Schema {
   readonly $ref?: string
@@ -41,10 +41,10 @@ const text = readFileSync(join(repository, 'docs/generated/openapi.json'), 'utf8
 const document = JSON.parse(text) as Document
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
 
-/** Lines of the document when it had no components. */
+/** Number of lines of the document when it had no components. */
 const originalLength = 50_233
 
-/** Every object and list of the document, with its path. */
+/** Yields every object and list of the document, with its path. */
 function* walk(value: unknown, path = '#'): Generator<readonly [path: string, value: object]> {
   if (typeof value !== 'object' || value === null) return
   yield [path, value]
@@ -56,12 +56,12 @@ const bodiesOf = ({ requestBody, responses }: Operation) => [
   ...Object.values(responses),
 ]
 
-describe('the generated API document', () => {
+describe('docs/generated/openapi.json', () => {
   test('is valid OpenAPI 3.1', async () => {
     expect(await new Validator().validate(JSON.parse(text))).toEqual({ valid: true })
   })
 
-  test('is at most 0.65 as long as it was without names', () => {
+  test('has at most 0.65 of its length without named components', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(0.65 * originalLength)
   })
 
@@ -69,8 +69,8 @@ describe('the generated API document', () => {
     const objects = [...walk(document)].filter(
       ([, each]) => Object.keys((each as Schema).properties ?? {}).length >= 4 && 'type' in each,
     )
-    const places = Map.groupBy(objects, ([, each]) => JSON.stringify(each))
-    const copies = [...places.values()].filter((same) => same.length > 1)
+    const occurrences = Map.groupBy(objects, ([, each]) => JSON.stringify(each))
+    const copies = [...occurrences.values()].filter((same) => same.length > 1)
     expect(copies.map((same) => same.map(([path]) => path))).toEqual([])
   })
 
@@ -102,7 +102,7 @@ describe('the generated API document', () => {
     }
   })
 
-  test('says of every operation who may call it', () => {
+  test('names the allowed callers of every operation', () => {
     for (const { operationId, security } of operations) {
       expect([operationId, security]).toEqual([operationId, expect.any(Array)])
     }
@@ -128,14 +128,14 @@ describe('the generated API document', () => {
     expect(untyped.map(([name]) => name)).toEqual([])
   })
 
-  test('gives no object members and alternatives, of which generators take the alternatives alone', () => {
+  test('has no object with members and alternatives, for which generators would ignore the members', () => {
     const mixed = [...walk(document.components)].filter(
       ([, each]) => 'type' in each && 'properties' in each && ('oneOf' in each || 'anyOf' in each),
     )
     expect(mixed.map(([path]) => path)).toEqual([])
   })
 
-  test('lists require their items', () => {
+  test('requires the items of lists', () => {
     for (const { operationId, responses } of operations) {
       const { $ref = '' } = responses['200']?.content?.['application/json']?.schema ?? {}
       const schema = document.components.schemas?.[$ref.replace('#/components/schemas/', '')]
@@ -155,7 +155,7 @@ describe('the generated API document', () => {
   })
 })
 
-/** Formats of JSON Schema, and of the format registry of OpenAPI. */
+/** Formats of JSON Schema, and of the OpenAPI format registry. */
 const standardFormats = [
   ...['date', 'date-time', 'duration', 'email', 'hostname', 'idn-hostname', 'ipv4', 'ipv6', 'time'],
   ...['uri', 'uri-reference', 'uuid', 'regex'],

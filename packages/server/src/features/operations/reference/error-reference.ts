@@ -1,16 +1,16 @@
 import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
 
-/** One kind of error. */
+/** Kind of error in the reference. */
 export interface ReferencedError {
   readonly area: string
   readonly kind: string
   readonly status: number
-  /** The public message; what varies is shown as `…`. */
+  /** Public message, with `…` for variable parts. */
   readonly message: string
   readonly help: string
 }
 
-/** The page that `doc_url` of every error points at. */
+/** Creates the page that `doc_url` of every error links to. */
 export function createErrorReference(errors: readonly ReferencedError[]): Page {
   return createPage({ title: 'Errors', body: describe(errors) })
 }

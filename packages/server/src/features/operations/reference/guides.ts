@@ -17,7 +17,7 @@ const folders = ['.', '../..'].map((root) => join(packageFolder, root, 'docs/gui
 
 const openFolder = () => folders.find((candidate) => existsSync(candidate))
 
-/** The guides that came with this version, and the configuration reference. */
+/** Reads the guides of this version, and the configuration reference. */
 export function readGuides(configuration: string): readonly Guide[] {
   const folder = openFolder()
   const files = folder === undefined ? [] : readdirSync(folder).filter((file) => file.endsWith('.md'))
@@ -31,7 +31,7 @@ export function readGuides(configuration: string): readonly Guide[] {
   }))
 }
 
-/** The files of the pictures that guides show, by their names. */
+/** Lists the files of the pictures in guides, by their names. */
 export function listPictures(): ReadonlyMap<string, string> {
   const folder = `${openFolder() ?? ''}images/`
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.webp')) : []
@@ -61,7 +61,7 @@ export function createGuidePage({ title, markdown }: Guide, guides: readonly Gui
   const slugs = new Map<string, number>()
   const marked = new Marked({
     renderer: {
-      // Anchors as the Markdown's own links expect them.
+      // The anchors match the Markdown's own links.
       heading({ tokens, depth, text }) {
         return `<h${depth} id="${nextSlug(slugs, text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
@@ -79,11 +79,11 @@ export function createGuidePage({ title, markdown }: Guide, guides: readonly Gui
       },
     },
   })
-  // Synchronous without asynchronous extensions, of which there are none.
+  // The call is synchronous, because there are no asynchronous extensions.
   return createPage({ title, body: String(marked.parse(markdown)) })
 }
 
-/** Returns the target of a link on this server; undefined when it leads into the repository. */
+/** Returns the target of a link on this server. Returns undefined for a link into the repository. */
 function resolveLink(href: string, guides: ReadonlySet<string>): string | undefined {
   if (/^(https?:\/\/|#)/.test(href)) return href
   const [, name = '', fragment = ''] = /([^/#]+)\.md(#.*)?$/.exec(href) ?? []
@@ -91,7 +91,7 @@ function resolveLink(href: string, guides: ReadonlySet<string>): string | undefi
   return guides.has(name) ? `${guidesPath}/${name}${fragment}` : undefined
 }
 
-/** Returns an anchor as GitHub makes it: in lower case, without punctuation, numbered when there are several. */
+/** Returns an anchor in the form of GitHub: in lower case, without punctuation, numbered when it is repeated. */
 function nextSlug(slugs: Map<string, number>, text: string): string {
   const slug = text
     .toLowerCase()

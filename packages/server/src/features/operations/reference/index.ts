@@ -31,7 +31,7 @@ export interface ReferenceDeps {
   readonly describeConfiguration: () => string
 }
 
-/** The reference: the API as a document and as a page, the errors, the guides. */
+/** Makes the feature of the reference: the API as a document and as a page, the errors, the guides. */
 export function reference(deps: ReferenceDeps): Feature {
   return {
     name: 'reference',
@@ -45,7 +45,7 @@ export function reference(deps: ReferenceDeps): Feature {
   }
 }
 
-/** `GET /api/openapi.json`: the routes of every server, and the tables of this one that the caller may use. */
+/** Adds `GET /api/openapi.json`: the static routes, and the tables of this server that the caller may use. */
 function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDeps): void {
   const documents = createApiDocuments(() => readStaticDocument(app) as StaticDocument, publicBaseUrl)
   app.get(
@@ -56,7 +56,7 @@ function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDep
     },
     async (request, reply) => {
       const { identity } = request
-      // A program that may touch some tables is not shown the others.
+      // A program with some tables does not see the others.
       const isGranted = identity?.kind === 'user' && identity.scope.grant?.tables !== undefined
       if (identity === undefined || isGranted) return sendDocument(reply, documents.withoutTables())
       await catalog.refresh()
@@ -67,7 +67,7 @@ function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDep
 }
 
 function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): FastifyReply {
-  // The document depends on the token: a cache may keep it for its owner alone, and asks each time.
+  // The document depends on the token. A cache may store it only for its owner, and must revalidate it.
   void reply
     .header('cache-control', 'private, no-cache')
     .header('vary', [reply.getHeader('vary'), 'Authorization'].filter(Boolean).join(', '))
@@ -126,7 +126,7 @@ function guideRoutes(app: HttpServer, { describeConfiguration }: ReferenceDeps):
   )
 }
 
-/** Named in guides as `images/NAME`, which is so in the repository, too. */
+/** Adds the route of pictures. Guides name them as `images/NAME`, which also works in the repository. */
 function pictureRoute(app: HttpServer): void {
   let pictures: ReadonlyMap<string, string> | undefined
   app.get<{ Params: { name: string } }>(
@@ -141,7 +141,7 @@ function pictureRoute(app: HttpServer): void {
   )
 }
 
-/** The page is made when it is asked for first: most starts are not followed by a reader. */
+/** Adds the route of a page, which is created at its first request, because most starts have no reader. */
 function pageRoute(app: HttpServer, path: string, operation: string, create: () => Page): void {
   let page: Page | undefined
   app.get(path, { config: { guard: 'public', operation }, schema: { hide: true } }, (_request, reply) => {

@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from '../../../database/catalog/model.ts'
 
-/** Parameters of lists that only tables with columns of a kind take. */
+/** List parameters that only tables with columns of a kind accept. */
 const kinds: readonly { readonly names: readonly string[]; isOf(type: ColumnType): boolean }[] = [
   { names: ['search', 'fuzzy', 'typo_threshold', 'highlight'], isOf: ({ isText }) => isText },
   {

@@ -1,19 +1,19 @@
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { geoJsonSchema } from './column-schema.ts'
 import { nameComponents } from './component-names.ts'
-import { type Audience, type DescribedTable, describeTable, mayRead } from './described-table.ts'
+import { type Audience, type DescribedTable, describeTable, isReadable } from './described-table.ts'
 import { type Entry, optional, type StaticDocument } from './document-parts.ts'
 import { pathsOf } from './table-operations.ts'
 import { schemasOf } from './table-schemas.ts'
 
-/** More make a document of several megabytes that no tool reads any more. */
+/** Maximum number of described relations. More would make a document of several megabytes, which tools cannot read. */
 const relationLimit = 1000
 
 const geoJson: Entry = ['GeoJSON', geoJsonSchema]
 
-/** Returns the document of every server with the collections that an audience may use. Pure. */
+/** Returns the static document with the collections that an audience may use. This function is pure. */
 export function describeTables(document: StaticDocument, catalog: Catalog, audience: Audience): object {
-  const served = [...catalog.relations.values()].filter((each) => mayRead(each, audience))
+  const served = [...catalog.relations.values()].filter((each) => isReadable(each, audience))
   const relations = served.slice(0, relationLimit)
   const names = nameComponents(
     relations.map(({ collection }) => collection),
@@ -39,7 +39,7 @@ export function describeTables(document: StaticDocument, catalog: Catalog, audie
   }
 }
 
-/** Returns the names of components, and the first parts of the ids of operations. */
+/** Returns the names of components, and the first parts of operation ids. */
 function reservedNames({ components, paths }: StaticDocument): string[] {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   return [

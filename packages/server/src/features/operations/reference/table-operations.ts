@@ -11,17 +11,17 @@ import {
 } from './document-parts.ts'
 import { uselessParameters } from './list-parameters.ts'
 
-/** Path of collections in the document of every server. */
+/** Path of collections in the static document. */
 const collectionPath = '/api/collections/{table}'
 
-/** Body and successful responses of an operation that know the columns of a table. */
+/** Body and successful responses of an operation that depend on the columns of a table. */
 interface TypedParts {
   readonly body?: object
   /** Schemas by status. */
   readonly responses?: Readonly<Record<number, object>>
 }
 
-/** Returns the paths of a collection: operations that every server has, with the columns of the table. */
+/** Returns the paths of a collection: static operations, with the columns of the table. */
 export function pathsOf(document: StaticDocument, table: DescribedTable): Entry[] {
   const { name, relation, hasKey, can } = table
   const path = `/api/collections/${encodeURIComponent(relation.collection)}`
@@ -65,7 +65,7 @@ function describeOperation(
   { body, responses = {} }: TypedParts,
 ): object {
   if (operation === undefined) throw new Error('the document lacks an operation of collections')
-  // Descriptions stand at the operations of every server.
+  // Descriptions belong to the static operations.
   const { operationId, parameters = [], requestBody, description: _, ...rest } = operation
   const useless = new Set([...uselessParameters(table.columns), 'table', 'id'])
   const typed = Object.entries(responses).map(

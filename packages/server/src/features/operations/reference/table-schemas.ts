@@ -3,7 +3,10 @@ import { describeColumnSchema, isRequired, type JsonSchema } from './column-sche
 import type { DescribedTable } from './described-table.ts'
 import { type Entry, optional, reference, type StaticDocument } from './document-parts.ts'
 
-/** Returns the components of a collection: its records, as they are read and written, and what has them. */
+/**
+ * Returns the components of a collection: its records, as they are read and written, and the schemas that
+ * contain them.
+ */
 export function schemasOf({ components }: StaticDocument, table: DescribedTable): Entry[] {
   const { name, writable, can } = table
   const properties = describeColumns(writable)
@@ -20,7 +23,7 @@ export function schemasOf({ components }: StaticDocument, table: DescribedTable)
   return schemas.flatMap(([isPresent, suffix, schema]) => (isPresent ? [[`${name}${suffix}`, schema]] : []))
 }
 
-/** Returns a component of every server that has `items`, with those of the table. Descriptions stand there. */
+/** Returns a static component that has `items`, with those of the table. Its descriptions stay in the static one. */
 function withRecords(schema: JsonSchema = {}, name: string): object {
   const items = { type: 'array', items: reference(name) }
   const copy: JsonSchema = JSON.parse(
@@ -57,7 +60,7 @@ function describeRecord({ relation, columns, relationships }: DescribedTable): J
     const record = reference(to)
     return [name, isMany ? { type: 'array', items: record } : { anyOf: [record, { type: 'null' }] }] as const
   })
-  // A column of this name takes the place of related records.
+  // A column of this name replaces the related records.
   const hasExpand = related.length > 0 && !relation.column.has('expand')
   return {
     type: 'object',
@@ -75,7 +78,7 @@ function describeRecord({ relation, columns, relationships }: DescribedTable): J
   }
 }
 
-/** Built from entries: a column may be called `__proto__`. */
+/** Describes columns. The object is built from entries, because a column may be called `__proto__`. */
 function describeColumns(columns: readonly Column[]): Readonly<Record<string, JsonSchema>> {
   return Object.fromEntries(columns.map((column) => [column.name, describeColumnSchema(column)]))
 }

@@ -1,10 +1,10 @@
 import { integer, text, webAddress } from '../../../config/keys.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** `telemetry`: traces of requests and statements. */
+/** Keys of `telemetry`, for traces of requests and statements. */
 export const telemetryConfig = Type.Object({
   otlp_endpoint: webAddress(
-    'Base address of an OTLP/HTTP collector, such as http://127.0.0.1:4318, which gets traces of requests and statements. Empty: none.',
+    'Base address of an OTLP/HTTP collector, such as http://127.0.0.1:4318, which receives traces of requests and statements. Empty means none.',
   ),
   otlp_headers: text('', 'Headers of requests to the collector, separated by commas: name=value.', {
     secret: true,
@@ -14,7 +14,7 @@ export const telemetryConfig = Type.Object({
   service_name: text('basalt', 'Name of the service in traces.', { minLength: 1, expects: 'a name' }),
   sample_percent: integer(
     100,
-    'Percent of the requests without a trace of their own that are traced.',
+    'Percentage of requests to trace among those without a trace of the client.',
     0,
     100,
   ),

@@ -11,7 +11,7 @@ import { type OtlpSpan, Tracer } from './tracer.ts'
 
 const everyMs = 2000
 const batchSize = 500
-/** Spans that wait while the collector is unavailable. */
+/** Maximum number of spans that wait while the collector is unavailable. */
 const capacity = 20_000
 
 export interface TelemetryDeps {
@@ -22,7 +22,10 @@ export interface TelemetryDeps {
   readonly log: Logger
 }
 
-/** Traces, sent to a collector by OTLP/HTTP in JSON. Loaded only where a collector is configured. */
+/**
+ * Creates the feature that sends traces to a collector by OTLP/HTTP in JSON. It is loaded only where a
+ * collector is configured.
+ */
 export function createTelemetry({ config, node, version, metrics, log }: TelemetryDeps): {
   readonly tracer: Tracer
   readonly feature: Feature
@@ -64,7 +67,7 @@ export function createTelemetry({ config, node, version, metrics, log }: Telemet
   }
 }
 
-/** `name=value,other=value` */
+/** Parses headers of the form `name=value,other=value`. */
 function readHeaders(text: string): Record<string, string> {
   const pairs = text === '' ? [] : text.split(',')
   return Object.fromEntries(

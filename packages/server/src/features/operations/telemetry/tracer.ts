@@ -5,12 +5,12 @@ import type { StatementObserver } from '../../../database/statement-observer.ts'
 import { codeOf } from '../../../lib/errors.ts'
 import { type OtlpAttribute, toOtlpAttributes, toOtlpTime } from '../../../lib/otlp.ts'
 
-/** A finished span (OpenTelemetry Protocol, Traces). */
+/** Finished span (OpenTelemetry Protocol, Traces). */
 export interface OtlpSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
-  /** What other systems that trace have added (W3C Trace Context §3.3), as the client sent it. */
+  /** Additions of other tracing systems (W3C Trace Context §3.3), as the client sent them. */
   readonly traceState?: string
   readonly name: string
   readonly kind: number
@@ -23,7 +23,7 @@ export interface OtlpSpan {
 const kinds = { server: 2, client: 3 } as const
 const failed = { code: 2 } as const
 
-/** Where statements of a request belong. */
+/** Span that statements of a request belong to. */
 interface ActiveSpan {
   readonly traceId: string
   readonly spanId: string
@@ -32,7 +32,7 @@ interface ActiveSpan {
   readonly startedAt: number
 }
 
-/** Characters of a statement that a span shows. */
+/** Maximum length of a statement in a span, in characters. */
 const longestStatement = 4096
 
 export interface TracerOptions {
@@ -40,7 +40,7 @@ export interface TracerOptions {
   readonly samplePercent: number
 }
 
-/** Spans of requests and of the statements they send. */
+/** Tracer of requests and of the statements they send. */
 export class Tracer {
   readonly #options: TracerOptions
   readonly #active = new AsyncLocalStorage<ActiveSpan>()
@@ -50,7 +50,7 @@ export class Tracer {
     this.#options = options
   }
 
-  /** Traces the requests of the server; before its routes are added. */
+  /** Traces the requests of the server. It must be called before its routes are added. */
   traceRequests(app: FastifyInstance): void {
     app.addHook('onRequest', (request, _reply, done) => {
       const span = this.#begin(request)
@@ -58,7 +58,7 @@ export class Tracer {
       this.#spans.set(request, span)
       this.#active.run(span, done)
     })
-    // A body is read outside of what the hook before began.
+    // The body is read outside the context that the previous hook started.
     app.addHook('preHandler', (request, _reply, done) => {
       const span = this.#spans.get(request)
       if (span === undefined) done()
@@ -109,16 +109,16 @@ export class Tracer {
   }
 
   #begin({ headers: { traceparent, tracestate } }: FastifyRequest): ActiveSpan | undefined {
-    // W3C Trace Context §3.2: version, trace, parent, flags, of which the lowest bit says "sampled".
-    const given = typeof traceparent === 'string' ? traceparentForm.exec(traceparent) : null
-    const [, traceId, parentSpanId, flags = ''] = given ?? []
+    // W3C Trace Context §3.2: version, trace, parent, and flags, of which the lowest bit means "sampled".
+    const parent = typeof traceparent === 'string' ? traceparentForm.exec(traceparent) : null
+    const [, traceId, parentSpanId, flags = ''] = parent ?? []
     const isSampled =
-      given === null
+      parent === null
         ? Math.random() * 100 < this.#options.samplePercent
         : (Number.parseInt(flags, 16) & 1) === 1
     if (!isSampled) return undefined
-    // §3.3.1.5: without a trace of the client its state says nothing.
-    const traceState = given === null ? undefined : readTraceState(tracestate)
+    // Without a trace of the client its state is meaningless (§3.3.1.5).
+    const traceState = parent === null ? undefined : readTraceState(tracestate)
     return { traceId: traceId ?? newId(16), spanId: newId(8), parentSpanId, traceState, startedAt: now() }
   }
 
@@ -144,15 +144,18 @@ export class Tracer {
   }
 }
 
-/** Ids of zeros are none. */
+/** Pattern of a traceparent. Ids of zeros are invalid. */
 const traceparentForm = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
 
-/** Members that a state may have (§3.3.1.1), and characters, of which systems have to pass on 512 (§3.3.1.5). */
+/**
+ * Limits of a state: the number of members (§3.3.1.1), and the 512 characters that systems must pass on
+ * (§3.3.1.5).
+ */
 const stateLimits = { members: 32, characters: 512 } as const
 const stateMember =
   /^[a-z0-9][a-z0-9_\-*/]{0,255}(?:@[a-z][a-z0-9_\-*/]{0,13})?=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
-/** Returns a state as one list; undefined for what is none, which is discarded as a whole (§3.3.1). */
+/** Returns a state as one list. Returns undefined for an invalid one, which is discarded as a whole (§3.3.1). */
 function readTraceState(header: string | readonly string[] | undefined): string | undefined {
   const members = [header ?? []]
     .flat()
@@ -169,7 +172,7 @@ function newId(bytes: number): string {
   return randomBytes(bytes).toString('hex')
 }
 
-/** Milliseconds since 1970, with fractions. */
+/** Returns the milliseconds since 1970, with fractions. */
 function now(): number {
   return performance.timeOrigin + performance.now()
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSlots } from './slots.ts'
 
-/** Work that ends on request. */
+/** Creates work that ends on request. */
 function openWork(log: string[]) {
   const ends = new Map<string, () => void>()
   return {
@@ -16,7 +16,7 @@ function openWork(log: string[]) {
   }
 }
 
-test('a few of one key run at once, the others in the order they came', async () => {
+test('slots › run a few of one key at once, the others in the order of arrival', async () => {
   const slots = createSlots()
   const log: string[] = []
   const { work, end } = openWork(log)
@@ -31,7 +31,7 @@ test('a few of one key run at once, the others in the order they came', async ()
   expect(await Promise.all([...all, other])).toEqual(['a', 'b', 'c', 'd', 'x'])
 })
 
-test('work that fails frees its slot', async () => {
+test('slots › are freed when work fails', async () => {
   const slots = createSlots()
   const failing = async () => {
     throw new Error('no')
@@ -41,7 +41,7 @@ test('work that fails frees its slot', async () => {
   expect(await slots.take('key', 1, async () => 'yes')).toBe('yes')
 })
 
-test('a queue that is full refuses more', async () => {
+test('slots › reject work beyond a full queue', async () => {
   const slots = createSlots()
   const { work, end } = openWork([])
   const first = slots.take('key', 1, work('first'))
@@ -55,7 +55,7 @@ test('a queue that is full refuses more', async () => {
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['done']))
 })
 
-test('what ends its wait frees its place, and its work does not begin', async () => {
+test('slots › are freed by an aborted wait, whose work does not start', async () => {
   const slots = createSlots({ longestQueue: 2 })
   const log: string[] = []
   const { work, end } = openWork(log)

@@ -3,17 +3,19 @@ import { clientSignal } from '../../../http/requests/client-presence.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { LinkedQueue } from '../../../lib/linked-queue.ts'
 
-/** Runs work of one key a few at a time, in the order it came. */
+/** Slots that limit concurrent work per key. Waiting work runs in the order of arrival. */
 export interface Slots {
   /**
-   * @param signal ends the wait; that of the client whose request this is, unless given
-   * @throws AppError too_many_requests, or the error given, when too many wait already or the wait has ended
+   * Runs work in a slot.
+   *
+   * @param signal ends the wait; by default that of the client whose request this is
+   * @throws AppError too_many_requests, or the given error, when the queue is full or the wait was aborted
    */
   take<Result>(key: string, width: number, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
 }
 
 export interface SlotOptions {
-  /** A caller that would wait behind more than this had better retry. */
+  /** Maximum length of the queue. Beyond it, callers should retry later. */
   readonly longestQueue?: number
   readonly createRefusal?: () => AppError
 }
@@ -32,16 +34,16 @@ export function createSlots({
   function wait(queue: Queue, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const begin = () => {
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', abort)
       resolve()
     }
-    const leave = () => {
+    const abort = () => {
       queue.waiting.remove(position)
       reject(createRefusal().retryAfter(2))
     }
     const position = queue.waiting.push(begin)
-    if (signal?.aborted === true) leave()
-    else signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted === true) abort()
+    else signal?.addEventListener('abort', abort, { once: true })
     return promise
   }
 

@@ -5,13 +5,16 @@ import { httpErrors } from '../../../http/errors/errors.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createSlots } from './slots.ts'
 
-/** Limit of attempts per key within a window that begins with the first one. */
+/** Limit of attempts per key, within a window that begins with the first attempt. */
 export interface AttemptLimit {
-  /** Name of the limited action; part of the key. */
+  /** Name of the limited action, which is part of the key. */
   readonly name: string
   readonly attempts: number
   readonly windowSeconds: number
-  /** Seconds the key stays locked once the last permitted attempt was made; else until the window ends. */
+  /**
+   * Seconds for which the key is locked after the last allowed attempt. Without it, the key is locked until the
+   * window ends.
+   */
   readonly lockSeconds?: number
 }
 
@@ -33,46 +36,45 @@ interface Window {
 }
 
 /**
- * Counts attempts in the database: the same on every node and after a restart, by the database's clock.
- *
- * Where only failures count, as with passwords, concurrent successes must not hinder each other, and concurrent
- * failures must not all slip through: `check` before the work, `attempt` after a failure, and `check` again after
- * a success, in the transaction that grants it. However many run side by side, a success counts only while fewer
- * failures than the limit have been recorded.
+ * Counter of attempts in the database, the same on every node and after a restart, by the database clock.
+ * Where only failures count, as with passwords, concurrent successes must not block each other, and
+ * concurrent failures must not all slip through. Callers `check` before the work and `attempt` after a
+ * failure. After a success they `check` again, in the transaction that grants it. However many run
+ * concurrently, a success counts only while fewer failures than the limit are recorded.
  */
 export interface Throttle {
   /**
-   * Counts one attempt, or as many as are made at once; the verdict says whether they were still among those allowed.
-   * Either all of them count or none.
+   * Counts one attempt, or several at once. The verdict says whether they are still allowed. Either all of them
+   * count or none.
    */
   attempt(limit: AttemptLimit, key: string, count?: number): Promise<AttemptVerdict>
-  /** Takes one attempt back that turned out to be none. */
+  /** Releases one attempt that does not count. */
   release(limit: AttemptLimit, key: string): Promise<void>
   /**
-   * Runs an attempt when few of the same key are in flight on this node. Attempts are counted before they are made:
-   * without this, right ones that arrive together would use up the limit.
+   * Runs an attempt while few attempts with the same key are in flight on this node. Attempts are counted
+   * before they run, so concurrent right ones would otherwise use up the limit.
    *
-   * @throws AppError too_many_requests when too many wait already
+   * @throws AppError too_many_requests when the queue is full
    */
-  inTurn<Result>(limit: AttemptLimit, key: string, attempt: () => Promise<Result>): Promise<Result>
-  /** Judges whether one more attempt is allowed; counts nothing. */
+  withSlot<Result>(limit: AttemptLimit, key: string, attempt: () => Promise<Result>): Promise<Result>
+  /** Returns whether one more attempt is allowed, without counting it. */
   check(limit: AttemptLimit, key: string, transaction?: Queryable): Promise<AttemptVerdict>
-  /** Forgets the attempts of a key, as after a success. */
+  /** Clears the attempts of a key, for example after a success. */
   reset(limit: AttemptLimit, key: string): Promise<void>
 }
 
-/** The part of a limit that may be in flight on one node. */
+/** Fraction of a limit that may be in flight on one node. */
 const inFlightQuota = 0.25
 
 export function createThrottle(database: SystemDatabase): Throttle {
   const slots = createSlots()
   return {
-    inTurn(limit, key, attempt) {
+    withSlot(limit, key, attempt) {
       const width = Math.max(1, Math.floor(limit.attempts * inFlightQuota))
       return slots.take(fullKey(limit, key), width, attempt)
     },
     async attempt(limit, key, count = 1) {
-      // Attempts beyond the limit are not counted: what is released would not be all that was counted.
+      // Attempts beyond the limit are not counted, because releasing them would otherwise release too many.
       const refused = await database.maybeOne<Window>(sql`
         with counted as (
           insert into basalt.attempts as a (key, count, window_ends_at)
@@ -125,9 +127,9 @@ function judge({ attempts }: AttemptLimit, refused: Window | undefined): Attempt
 }
 
 /**
- * Rejects an attempt beyond its limit, and says when the next one is allowed.
+ * Rejects an attempt beyond its limit, and reports when the next one is allowed.
  *
- * @throws AppError too_many_requests, or the error given, with `Retry-After` and `X-RateLimit-*`
+ * @throws AppError too_many_requests, or the given error, with `Retry-After` and `X-RateLimit-*`
  */
 export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooManyRequests()): void {
   if (verdict.isAllowed) return
@@ -142,7 +144,7 @@ export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooMa
   })
 }
 
-/** Removes windows that have ended; they count for nothing. */
+/** Deletes windows that have ended, which have no effect. */
 export async function deleteEndedWindows(database: SystemDatabase): Promise<number> {
   return await deleteInBatches(database, 'attempts', sql`window_ends_at < now()`)
 }
@@ -151,7 +153,7 @@ function fullKey({ name }: AttemptLimit, key: string): string {
   return `${name}:${key}`
 }
 
-/** Keeps the table of attempts small. */
+/** Defines the job that keeps the table of attempts small. */
 export function defineThrottleHousekeeping(database: SystemDatabase, queue: JobQueue): void {
   queue.define(housekeeping('attempt_cleanup', () => deleteEndedWindows(database)))
 }

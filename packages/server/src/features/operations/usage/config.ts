@@ -3,7 +3,7 @@ import { type Static, Type } from '../../../lib/type.ts'
 
 const planLimit = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
-/** `usage`: what apps may use. */
+/** Keys of `usage`, for limits of apps. */
 export const usageConfig = Type.Object({
   plans: table(
     Type.Object(
@@ -15,12 +15,12 @@ export const usageConfig = Type.Object({
       },
       { additionalProperties: false },
     ),
-    'What apps may use in a calendar month (UTC), by the name of their plan; 0 or absent: unlimited.',
+    'Limits of apps in a calendar month (UTC), by the name of their plan. 0 or a missing limit means unlimited.',
     { expects: 'tables such as {free = {api_requests = 50000, bandwidth_bytes = 5368709120}}' },
   ),
   enforce: flag(
     false,
-    "Whether requests of an app beyond its plan's limits are refused until the month ends.",
+    "True if requests of an app beyond its plan's limits are rejected until the month ends.",
   ),
   retention_days: integer(400, 'Days for which usage is kept.', 32, 36_500),
 })

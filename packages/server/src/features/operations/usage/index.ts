@@ -23,14 +23,17 @@ export interface UsageDeps {
   readonly config: UsageConfig
   readonly database: SystemDatabase
   readonly meter: Meter
-  /** Undefined where plans are not enforced. */
+  /** Quotas. Undefined where plans are not enforced. */
   readonly quotas: Quotas | undefined
   readonly queue: JobQueue
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** What apps use: counted on every node, added up in the database, reported and, if configured, limited. */
+/**
+ * Makes the feature of app usage, which is counted on every node, added up in the database, reported and
+ * optionally limited.
+ */
 export function usage({ config, database, meter, quotas, queue, clock }: UsageDeps): Feature {
   queue.define(
     housekeeping('usage_retention', ({ retention_days = config.retention_days }) =>
@@ -40,7 +43,7 @@ export function usage({ config, database, meter, quotas, queue, clock }: UsageDe
   return {
     name: 'usage',
     routes(app) {
-      // After the guard, which knows the caller, and before the body is read.
+      // This check runs after the guard, which knows the caller, and before the body is read.
       if (quotas !== undefined) {
         app.addHook('preParsing', (request, _reply, payload, done) => {
           const { identity } = request

@@ -13,13 +13,16 @@ import { messageOf } from '../../../lib/errors.ts'
 import type { TaskQueue } from '../../../lib/task-queue.ts'
 import { addUsage, type UsageRow } from './queries.ts'
 
-/** How often a node adds its counters to the database; what a killed process loses is what it counted since. */
+/** Interval at which a node adds its counters to the database. A killed process loses the counts since then. */
 const flushMs = 5000
-/** Counters held at once. Beyond them requests are counted under one endpoint: their sum stays right. */
+/**
+ * Maximum number of counters in memory. Beyond them, requests are counted under one endpoint, so that their
+ * sum stays right.
+ */
 const counterLimit = 20_000
 const hourMs = 3_600_000
 
-/** What is stored, by app; provided by the part that stores. */
+/** Measure of stored bytes by app, provided by the file storage. */
 export type MeasureStorage = () => Promise<ReadonlyMap<string, number>>
 
 export interface MeterOptions {
@@ -27,27 +30,27 @@ export interface MeterOptions {
   readonly lane: TaskQueue
   readonly clock: Clock
   readonly log: Logger
-  /** Absent while nothing stores files. */
+  /** Missing while nothing stores files. */
   readonly measureStorage?: MeasureStorage | undefined
   readonly limit?: number
 }
 
-/** Requests of the procedures' routes are calls of procedures. */
+/** Operations whose requests count as procedure calls. */
 const procedureOperation = /^(rpc|procedures)\./
 const realtimeOperation = /^realtime\./
 
 /**
- * Counts in memory what apps use, and adds it to the database every few seconds, in one statement. Apps come from
- * verified identities and endpoints from routes, so that no client can make counters.
+ * Meter that counts usage in memory and adds it to the database every few seconds, in one statement. Apps
+ * come from verified identities and endpoints from routes, so no client can create counters.
  */
 export class Meter implements RequestObserver {
   readonly #options: MeterOptions
   readonly #node = randomUUID()
   readonly #streams = new Map<OpenedStream, { readonly appId: string }>()
-  /** Most streams at once since the last batch, by app. */
+  /** Peak number of streams since the last batch, by app. */
   readonly #peaks = new Map<string, number>()
   #rows = new Map<string, UsageRow>()
-  /** Sent, and not yet known to be added; sent again under its number until it is. */
+  /** Batch that was sent and may not have been added. It is sent again under its number until it is confirmed. */
   #batch: { readonly number: number; readonly rows: readonly UsageRow[]; readonly open: object } | undefined
   #batches = 0
   #hadStreams = false
@@ -86,7 +89,7 @@ export class Meter implements RequestObserver {
     this.#timer = setInterval(() => void this.flush(), flushMs).unref()
   }
 
-  /** Adds what was counted to the database. Never rejects: what could not be added is tried again. */
+  /** Adds the counts to the database. Never rejects: a failed write is retried. */
   async flush(): Promise<void> {
     try {
       await this.#options.lane.add(() => this.#flush())
@@ -104,7 +107,7 @@ export class Meter implements RequestObserver {
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.flush()
-    // What was counted while an earlier batch was in doubt.
+    // Counts of the time in which an earlier batch was unconfirmed.
     if (this.#rows.size > 0) await this.flush()
   }
 
@@ -123,7 +126,7 @@ export class Meter implements RequestObserver {
     const peaks = new Map([...open, ...this.#peaks])
     for (const [appId, peak] of peaks) this.#row(now, appId).connections = peak
     for (const [appId, bytes] of storage ?? []) this.#row(now, appId).storage_bytes = bytes
-    // The other nodes learn that the last stream has ended.
+    // The other nodes must see that the last stream has ended.
     if (this.#rows.size === 0 && !this.#hadStreams) return undefined
     const rows = [...this.#rows.values()]
     this.#rows = new Map()
@@ -174,7 +177,7 @@ export class Meter implements RequestObserver {
 
 const overflow = '(other)'
 
-/** The queue, with every run of a job counted. */
+/** Returns the queue, with every run of a job counted. */
 export function countJobRuns(queue: JobQueue, meter: Pick<Meter, 'addJobRun'>): JobQueue {
   return {
     define<Payload extends object>(type: JobType<Payload>) {

@@ -13,7 +13,7 @@ import { periods, readSpan } from './span.ts'
 
 type Deps = UsageReportDeps
 
-/** Parts of every description below. */
+/** Members that every description below shares. */
 const admin = { guard: 'admin', permission: 'owner', tag: 'usage' } as const
 const own = { guard: 'data', programs: 'read', tag: 'usage' } as const
 const collection = '/api/admin/usage'
@@ -29,12 +29,12 @@ const span = {
     refusedWith(
       { invalid: usageErrors.invalidPeriod },
       choice(periods, {
-        description: 'Day, week (seven days) or month (thirty) that ends today (UTC); month unless given.',
+        description: 'Day, week (seven days) or month (thirty) that ends today (UTC). By default month.',
       }),
     ),
   ),
-  from: day('With `to` instead of a period.'),
-  to: day('The last day.'),
+  from: day('First day, with `to`, instead of a period.'),
+  to: day('Last day.'),
 }
 
 const metric = refusedWith(
@@ -61,7 +61,7 @@ const list = operation({
       checkedByHandler(
         { pattern: `^([-+ ]?(${sortNames})|(${sortNames}):(asc|desc))$` },
         Type.String({
-          description: 'request_count unless given; descending, unless written `+name` or `name:asc`.',
+          description: 'By default request_count. The order is descending, except for `+name` or `name:asc`.',
         }),
       ),
     ),
@@ -124,7 +124,7 @@ const trends = operation({
     granularity: Type.Optional(
       checkedByHandler(
         { enum: queries.granularities },
-        Type.String({ description: 'hour for api_requests only; day unless given.' }),
+        Type.String({ description: 'hour is only for api_requests. By default day.' }),
       ),
     ),
   }),
@@ -150,7 +150,7 @@ const breakdown = operation({
   id: 'usage.breakdown',
   method: 'GET',
   path: `${collection}/breakdown`,
-  summary: 'Report what makes up a metric',
+  summary: 'Break down a metric',
   query: Type.Object({
     ...span,
     metric,
@@ -158,7 +158,7 @@ const breakdown = operation({
       refusedWith(
         { invalid: () => invalidChoice('group_by', groupings) },
         choice(groupings, {
-          description: 'tenant unless given; endpoint and status_code for api_requests only.',
+          description: 'endpoint and status_code are only for api_requests. By default tenant.',
         }),
       ),
     ),
@@ -171,7 +171,7 @@ const breakdown = operation({
       items: Type.Array(
         Type.Object({
           key: Type.String(),
-          name: Type.Optional(Type.String({ description: 'Of an app.' })),
+          name: Type.Optional(Type.String({ description: 'Id of an app.' })),
           value: number,
         }),
       ),
@@ -207,7 +207,7 @@ const getLimits = operation({
   id: 'usage.getLimits',
   method: 'GET',
   path: `${item}/limits`,
-  summary: "Get an app's limits and what it used of them",
+  summary: "Get an app's limits and its usage of them",
   params,
   query: Type.Object(span),
   success: ok(TenantLimits),
@@ -222,7 +222,7 @@ const setPlan = operation({
   summary: 'Put an app on a plan',
   params,
   body: Type.Object({
-    plan: Type.String({ description: 'A plan of `usage.plans`, or `default`.' }),
+    plan: Type.String({ description: 'Plan of `usage.plans`, or `default`.' }),
   }),
   success: ok(TenantLimits),
   async handle(deps: Deps, { params: { tenantId: target }, body: { plan }, origin }) {
@@ -257,10 +257,14 @@ const getOwnLimits = operation({
   handle: (deps: Deps, { identity, query }) => reportLimits(deps, tenantOf(identity), query),
 })
 
-/** Usage of apps: of all apps for administrators, of its own app for an API key. */
+/** Operations on usage: of all apps for administrators, of its own app for an API key. */
 export const usageOperations = [list, trends, breakdown, get, getLimits, setPlan, getOwn, getOwnLimits]
 
-/** @throws AppError tenant_context_required for callers that belong to no app of their own */
+/**
+ * Returns the app of the caller.
+ *
+ * @throws AppError tenant_context_required for callers that belong to no app of their own
+ */
 function tenantOf(identity: Identity | undefined): string {
   if (identity === undefined || identity.appId === defaultAppId) throw usageErrors.tenantContextRequired()
   return identity.appId

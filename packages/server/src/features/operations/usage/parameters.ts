@@ -2,7 +2,7 @@ import { httpErrors } from '../../../http/errors/errors.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { type AppUsageOrder, type Granularity, granularities, type UsageMetric } from './queries.ts'
 
-/** Returns the granularity; hours are known of requests alone. @throws AppError invalid_list_parameter */
+/** Returns the granularity. Hours exist only for requests. @throws AppError invalid_list_parameter */
 export function readGranularity(text: string | undefined, metric: UsageMetric): Granularity {
   const known = granularities.filter((name) => name !== 'hour' || metric === 'api_requests')
   const found = known.find((name) => name === (text ?? 'day'))
@@ -22,7 +22,8 @@ export const sortKeys: Readonly<Record<string, AppUsageOrder['key']>> = {
 }
 
 /**
- * Reads an order: `name`, `-name` and `name:desc` descend; `+name` and `name:asc` ascend. A `+` in a query means a blank.
+ * Parses an order. `name`, `-name` and `name:desc` descend, `+name` and `name:asc` ascend. A `+` in a query
+ * means a blank.
  *
  * @throws AppError invalid_list_parameter
  */

@@ -9,12 +9,12 @@ export const limitedMetrics = [
 ] as const
 export type LimitedMetric = (typeof limitedMetrics)[number]
 
-/** 0: unlimited. */
+/** Limits of a plan. 0 means unlimited. */
 export type PlanLimits = Readonly<Record<LimitedMetric, number>>
 
 export type Plans = UsageConfig['plans']
 
-/** Of a plan that the configuration does not name nothing is limited. */
+/** Returns the limits of a plan. A plan that the configuration does not name has none. */
 export function limitsOf(plans: Plans, name: string): PlanLimits {
   const limits = Object.hasOwn(plans, name) ? plans[name] : undefined
   return {
@@ -25,7 +25,10 @@ export function limitsOf(plans: Plans, name: string): PlanLimits {
   }
 }
 
-/** What apps may store, as JSON: bytes by the name of their plan. Empty when no plan limits it. */
+/**
+ * Returns the storage limits of apps as JSON: bytes by the name of their plan. The result is empty when no
+ * plan limits storage.
+ */
 export function storageLimits(plans: Plans): string {
   const limits = Object.keys(plans).flatMap((name) => {
     const { storage_bytes: bytes } = limitsOf(plans, name)

@@ -2,10 +2,10 @@ import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-/** What a node has counted of an app within an hour; of an endpoint and a status, or beside requests. */
+/** Counts of a node for an app within an hour: of an endpoint and a status, or of anything other than requests. */
 export interface UsageRow {
   readonly app_id: string
-  /** RFC 3339, UTC. */
+  /** Hour in RFC 3339, UTC. */
   readonly hour: string
   readonly endpoint: string | null
   readonly status: number | null
@@ -14,9 +14,9 @@ export interface UsageRow {
   bytes_out: number
   procedure_calls: number
   job_runs: number
-  /** Most streams at once on this node. */
+  /** Peak number of streams on this node. */
   connections: number
-  /** Null while it was not measured. */
+  /** Stored bytes. Null while they were not measured. */
   storage_bytes: number | null
 }
 
@@ -27,11 +27,12 @@ export interface UsageBatch {
   readonly open: object
 }
 
-/** Streams of a node that was not seen for so long are closed. */
+/** Seconds after which the streams of a silent node count as closed. */
 const nodeLifeSeconds = 15
 
 /**
- * Adds a batch, once: one that was added already changes nothing. Rows are locked in one order on all nodes.
+ * Adds a batch exactly once. A batch that was already added changes nothing. Rows are locked in one order on
+ * all nodes.
  */
 export async function addUsage(database: Queryable, node: string, batch: UsageBatch): Promise<void> {
   await database.count(sql`
@@ -95,7 +96,7 @@ export const usageMetrics = [
 ] as const
 export type UsageMetric = (typeof usageMetrics)[number]
 
-/** A metric of one app within a span of time. */
+/** Expressions for a metric of one app within a span of time. */
 const appMetrics: Readonly<Record<UsageMetric, Sql>> = {
   api_requests: sql`coalesce(sum(u.requests), 0)`,
   storage_bytes: sql`coalesce(max(u.storage_bytes), 0)`,
@@ -105,7 +106,7 @@ const appMetrics: Readonly<Record<UsageMetric, Sql>> = {
   job_runs: sql`coalesce(sum(u.job_runs), 0)`,
 }
 
-/** UTC; the end is exclusive. */
+/** Span of time in UTC, with an exclusive end. */
 export interface Span {
   readonly from: Date
   readonly to: Date
@@ -131,7 +132,7 @@ export interface AppUsageOrder {
   readonly isDescending: boolean
 }
 
-/** Every app, also those that used nothing. */
+/** Lists every app, including those without usage. */
 export async function listAppUsage(
   database: Queryable,
   span: Span,
@@ -163,7 +164,7 @@ export async function findApp(database: Queryable, id: string): Promise<PlannedA
 
 export type DayUsage = Readonly<Record<UsageMetric, number>> & { readonly date: string }
 
-/** The days of the span in which the app used anything. */
+/** Lists the days of the span in which the app used anything. */
 export async function listDays(database: Queryable, app: string, span: Span): Promise<readonly DayUsage[]> {
   return await database.many<DayUsage & Record<string, unknown>>(sql`
     select to_char(u.hour at time zone 'UTC', 'YYYY-MM-DD') as date, ${allMetrics}
@@ -176,7 +177,7 @@ export async function listDays(database: Queryable, app: string, span: Span): Pr
 export const granularities = ['hour', 'day', 'week', 'month'] as const
 export type Granularity = (typeof granularities)[number]
 
-/** A metric of all apps together, with the empty steps between. */
+/** Lists a metric of all apps together, including empty steps. */
 export async function listTrend(
   database: Queryable,
   metric: UsageMetric,
@@ -238,7 +239,7 @@ export async function breakDownRequests(
     limit ${limit}::int`)
 }
 
-/** What apps have used since a time, where their plan limits anything. */
+/** Lists the usage of apps since a time, where their plan limits anything. */
 export async function listUsed(
   database: Queryable,
   plans: readonly string[],
@@ -252,7 +253,7 @@ export async function listUsed(
     group by a.id, a.plan`)
 }
 
-/** @returns whether there is such an app */
+/** Changes the plan of an app. @returns whether the app exists */
 export async function updatePlan(database: Queryable, app: string, plan: string): Promise<boolean> {
   const count = await database.count(
     sql`update basalt.apps set plan = ${plan}, updated_at = now() where id = ${app}::uuid`,

@@ -10,10 +10,10 @@ import { listUsed } from './queries.ts'
 import { refuseBeyondPlan } from './refusal.ts'
 import { monthOf } from './span.ts'
 
-/** How often a node reads what apps have used on all nodes: what is used meanwhile elsewhere is noticed late by so much. */
+/** Interval at which a node reads the usage of apps on all nodes. Usage on other nodes is noticed this late. */
 const pollMs = 5000
 
-/** Limits that the requests of an app count towards; storing files counts towards the other where it happens. */
+/** Limits that the requests of an app count towards. The storage limit is enforced where files are stored. */
 const enforced = [
   'api_requests',
   'bandwidth_bytes',
@@ -32,21 +32,21 @@ export interface QuotasOptions {
   readonly log: Logger
 }
 
-/** What apps of limited plans have used in this month, as far as this node knows. */
+/** Usage of apps with limited plans in this month, as far as this node knows. */
 export class Quotas implements RequestObserver {
   readonly #options: QuotasOptions
   #timer: NodeJS.Timeout | undefined
   #quotas = new Map<string, Quota>()
-  /** To which month the quotas belong. */
+  /** Month that the quotas belong to. */
   #month = 0
-  /** Reads that have begun. */
+  /** Number of started reads. */
   #reads = 0
 
   constructor(options: QuotasOptions) {
     this.#options = options
   }
 
-  /** An app that changes its plan has the limits of the other on every node within a second, and all have theirs at the start. */
+  /** Watches plan changes, which apply on every node within a second. All apps have their limits from the start. */
   watchWith(notifications: Pick<Notifications, 'watch'>): void {
     notifications.watch({
       topic: 'app_plans',
@@ -77,7 +77,7 @@ export class Quotas implements RequestObserver {
     quota.used.bandwidth_bytes += bytesIn + bytesOut
   }
 
-  /** Why a request of the app is refused, if it is. */
+  /** Returns the error for a request of the app beyond its limits, if there is one. */
   refuse(appId: string): AppError | undefined {
     const quota = this.#quotas.get(appId)
     if (quota === undefined) return undefined
@@ -88,7 +88,7 @@ export class Quotas implements RequestObserver {
     return refuseBeyondPlan(metric, now)
   }
 
-  /** Reads what was used on all nodes; also done every few seconds. */
+  /** Reads the usage on all nodes, which also happens every few seconds. */
   async read(): Promise<void> {
     const { database, plans, clock } = this.#options
     const month = monthOf(clock.now())
@@ -96,15 +96,15 @@ export class Quotas implements RequestObserver {
       enforced.some((metric) => limitsOf(plans, name)[metric] > 0),
     )
     this.#reads += 1
-    const turn = this.#reads
+    const read = this.#reads
     const rows = limited.length === 0 ? [] : await listUsed(database, limited, month)
-    // One that began later may know of other plans.
-    if (turn !== this.#reads) return
+    // A read that started later may know other plans.
+    if (read !== this.#reads) return
     const before = this.#month === month.getTime() ? this.#quotas : new Map<string, Quota>()
     this.#quotas = new Map(
       rows.map((row) => {
         const known = before.get(row.app_id)?.used
-        // What this node has counted may not have been added up yet.
+        // Counts of this node may not have been added up yet.
         const used = {
           api_requests: Math.max(row.api_requests, known?.api_requests ?? 0),
           bandwidth_bytes: Math.max(row.bandwidth_bytes, known?.bandwidth_bytes ?? 0),

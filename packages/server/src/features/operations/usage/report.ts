@@ -10,8 +10,8 @@ import { periods, readPlanSpan, readSpan, type SpanParameters } from './span.ts'
 const number = Type.Number()
 const members = {
   apiRequests: number,
-  storageBytesUsed: Type.Number({ description: 'Most that was stored.' }),
-  bandwidthBytes: Type.Number({ description: 'In and out, headers included.' }),
+  storageBytesUsed: Type.Number({ description: 'Maximum of stored bytes.' }),
+  bandwidthBytes: Type.Number({ description: 'Bytes received and sent, including headers.' }),
   functionInvocations: Type.Number({ description: 'Calls of procedures.' }),
 }
 const UsageFigures = component('UsageFigures', Type.Object(members))
@@ -44,7 +44,7 @@ export const TenantLimits = component(
         bandwidth_bytes: LimitedUsage,
         function_invocations: LimitedUsage,
       },
-      { description: 'Of an unlimited metric the limit is 0 and what remains null.' },
+      { description: 'An unlimited metric has the limit 0 and null remaining.' },
     ),
   }),
 )
@@ -55,7 +55,7 @@ export interface UsageReportDeps {
   readonly clock: Clock
 }
 
-/** Returns what an app has used, by day. @throws AppError invalid_period, tenant_not_found */
+/** Returns the usage of an app, by day. @throws AppError invalid_period, tenant_not_found */
 export async function reportUsage(
   { database, plans, clock }: UsageReportDeps,
   id: string,
@@ -74,7 +74,7 @@ export async function reportUsage(
   }
 }
 
-/** Returns what the plan of an app allows, and what is used of it. @throws as `reportUsage` */
+/** Returns the limits of an app's plan, with their usage. @throws as `reportUsage` */
 export async function reportLimits(
   { database, plans, clock }: UsageReportDeps,
   id: string,
@@ -104,7 +104,7 @@ async function requireApp(database: SystemDatabase, id: string): Promise<Planned
 
 type Figures = Readonly<Record<LimitedMetric, number>>
 
-/** Returns the largest of stocks, the sum of everything else. */
+/** Returns the maximum of stocks, and the sum of everything else. */
 function totalOf(days: readonly Figures[]): Figures {
   const sum = (metric: LimitedMetric) => days.reduce((total, day) => total + day[metric], 0)
   return {

@@ -5,7 +5,7 @@ import type { Span } from './queries.ts'
 const dayMs = 24 * 3_600_000
 export const periods = ['day', 'week', 'month'] as const
 const periodDays: Readonly<Record<(typeof periods)[number], number>> = { day: 1, week: 7, month: 30 }
-/** Longest span: a report of hours has a row for each. */
+/** Maximum length of a span in days. A report of hours has a row for each. */
 const longestDays = 3660
 
 export interface SpanParameters {
@@ -19,7 +19,7 @@ export interface NamedSpan extends Span {
 }
 
 /**
- * Reads a span: `day` is today, `week` the seven days that end today, `month` the thirty. In UTC.
+ * Reads a span. `day` is today, `week` the seven days that end today, and `month` the thirty. All are in UTC.
  *
  * @throws AppError invalid_period
  */
@@ -38,23 +38,23 @@ export function readSpan({ period, from, to }: SpanParameters, now: Date): Named
   return { period: name, from: new Date(tomorrow.getTime() - days * dayMs), to: tomorrow }
 }
 
-/** What limits of plans are compared with unless a span is given: the calendar month so far. */
+/** Returns the span that limits of plans are compared with: the given one, or the calendar month so far. */
 export function readPlanSpan(parameters: SpanParameters, now: Date): Span {
   const { period, from, to } = parameters
-  const isGiven = (period ?? from ?? to) !== undefined
-  return isGiven ? readSpan(parameters, now) : { from: monthOf(now), to: dayAfter(now) }
+  const hasSpan = (period ?? from ?? to) !== undefined
+  return hasSpan ? readSpan(parameters, now) : { from: monthOf(now), to: dayAfter(now) }
 }
 
 function dayAfter(now: Date): Date {
   return new Date(Math.floor(now.getTime() / dayMs) * dayMs + dayMs)
 }
 
-/** When the calendar month begins. */
+/** Returns the start of the calendar month. */
 export function monthOf(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()))
 }
 
-/** When the next calendar month begins. */
+/** Returns the start of the next calendar month. */
 export function monthAfter(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1))
 }

@@ -36,7 +36,7 @@ function startNode(config: Record<string, string> = {}, on = database): Promise<
 }
 
 let addresses = 0
-/** An address without a sign-in. */
+/** Returns an address without a sign-in. */
 function newAddress(): string {
   addresses += 1
   return `198.51.100.${addresses}`
@@ -52,7 +52,7 @@ async function signedIn(node: TestApp): Promise<string> {
   return response.json.token
 }
 
-/** The status of a request that needs some token. */
+/** Returns the status of a request that requires a token. */
 async function statusWith(node: TestApp, token: string): Promise<number> {
   return (await node.request('GET', '/api/collections/note', { token })).status
 }
@@ -65,22 +65,22 @@ interface AuditRow {
   readonly address: string | null
 }
 
-/** What was recorded since the last call. */
-async function takeAudit(on = database): Promise<AuditRow[]> {
+/** Returns the audit rows since the last call. */
+async function newAuditRows(on = database): Promise<AuditRow[]> {
   return await on.sql<AuditRow & pg.QueryResultRow>(`
     with taken as (delete from basalt.audit returning *)
     select actor, action, target, detail, address from taken order by id`)
 }
 
 describe('GET /api/admin/status', () => {
-  test('says to every caller that a password is set', async () => {
+  test('reports to every caller that a password is set', async () => {
     const response = await first.request('GET', '/api/admin/status')
     expect([response.status, response.json]).toEqual([200, { auth: true }])
   })
 })
 
 describe('POST /api/admin/auth', () => {
-  test('answers a token that ends in twelve hours, and another one each time', async () => {
+  test('returns a token that ends in twelve hours, and another one each time', async () => {
     const before = Date.now()
     const response = await signIn(first, { password: testAdminPassword })
     expect(response.status).toBe(200)
@@ -96,7 +96,7 @@ describe('POST /api/admin/auth', () => {
     expect(await signedIn(first)).not.toBe(token)
   })
 
-  test('keeps only a hash of the token', async () => {
+  test('stores only a hash of the token', async () => {
     const token = await signedIn(first)
     const rows = await database.sql('select s::text as row from basalt.admin_sessions s')
     expect(rows.length).toBeGreaterThan(0)
@@ -114,7 +114,7 @@ describe('POST /api/admin/auth', () => {
     ['with a zero byte', `${testAdminPassword}\0`],
     ['of odd characters', '🦊\u202e\ud800'],
     ['its own hash', '$argon2id$v=19$m=19456,t=2,p=1$AAAA$AAAA'],
-  ])('refuses a password that is %s', async (_what, password) => {
+  ])('rejects a password that is %s', async (_what, password) => {
     const response = await signIn(first, { password })
     expect(response.status).toBe(401)
     expect(envelope(response)).toEqual({ code: 401, message: 'invalid password', error: 'invalid_password' })
@@ -129,14 +129,14 @@ describe('POST /api/admin/auth', () => {
     ['too long', { password: 'x'.repeat(1025) }, 'password: must not have more than 1024 characters'],
     ['missing', {}, 'password is required'],
     ['under another name', { Password: testAdminPassword }, 'password is required'],
-  ])('refuses a password that is %s as a bad request', async (_what, body, message) => {
+  ])('rejects a password that is %s as a bad request', async (_what, body, message) => {
     const response = await signIn(first, body)
     expect(response.status).toBe(400)
     expect(envelope(response)).toMatchObject({ code: 400, message })
   })
 
   test.each(['basalt_signin_wrong', '', `basalt_signin_${'0'.repeat(49)}`])(
-    'refuses the sign-in code "%s"',
+    'rejects the sign-in code "%s"',
     async (code) => {
       const response = await signIn(first, { code })
       expect(response.status).toBe(401)
@@ -155,8 +155,8 @@ describe('POST /api/admin/auth', () => {
   })
 })
 
-describe('wrong passwords', () => {
-  test('pause the address on every node, and no other', async () => {
+describe('POST /api/admin/auth › wrong passwords', () => {
+  test('block only their address, on every node', async () => {
     const address = newAddress()
     for (let attempt = 0; attempt < 10; attempt += 1) {
       const node = attempt % 2 === 0 ? first : second
@@ -183,7 +183,7 @@ describe('wrong passwords', () => {
     expect(await database.sql('select from basalt.attempts where key like $1', [`%${address}`])).toEqual([])
   })
 
-  test('at once do not slip through side by side', async () => {
+  test('do not slip through when they are concurrent', async () => {
     const address = newAddress()
     const statuses = await Promise.all(
       Array.from({ length: 30 }, async (_, index) => {
@@ -195,7 +195,7 @@ describe('wrong passwords', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(20)
   })
 
-  test('do not hinder right ones, however many come at the same time', async () => {
+  test('do not block right ones, however many are concurrent', async () => {
     const address = newAddress()
     await signIn(first, { password: 'wrong' }, address)
     const statuses = await Promise.all(
@@ -207,11 +207,11 @@ describe('wrong passwords', () => {
     expect(new Set(statuses)).toEqual(new Set([200]))
   })
 
-  test('that are many hide a right one among them', async () => {
+  test('beyond the limit hide a right one among them', async () => {
     const address = newAddress()
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
-    // The right one has passed its password and waits to begin its session while the others fail.
+    // The right one has passed the password check and waits for its session while the others fail.
     await client.query('begin; update basalt.admin set password_hash = password_hash')
     const attempt = signIn(first, { password: testAdminPassword }, address)
     const isWaiting = `select from pg_stat_activity
@@ -223,7 +223,7 @@ describe('wrong passwords', () => {
     expect((await attempt).status).toBe(429)
   })
 
-  test('before a right one are forgotten', async () => {
+  test('are cleared by a right one', async () => {
     const address = newAddress()
     for (let round = 0; round < 3; round += 1) {
       for (let attempt = 0; attempt < 9; attempt += 1) await signIn(first, { password: 'wrong' }, address)
@@ -231,15 +231,15 @@ describe('wrong passwords', () => {
     }
   })
 
-  test('are not counted for requests that carry none', async () => {
+  test('are not counted for requests without a password', async () => {
     const address = newAddress()
     for (let attempt = 0; attempt < 15; attempt += 1) await signIn(first, {}, address)
     expect((await signIn(first, { password: testAdminPassword }, address)).status).toBe(200)
   })
 })
 
-describe('an admin token', () => {
-  test('opens data without policies, on every node and after a restart', async () => {
+describe('admin token', () => {
+  test('grants data without policies, on every node and after a restart', async () => {
     await database.sql('insert into note (owner_id, body) values ($1, $3), ($2, $3)', [alice, bob, 'theirs'])
     const token = await signedIn(first)
     const own = await first.request('GET', '/api/collections/note', { token: userToken({ sub: alice }) })
@@ -254,7 +254,7 @@ describe('an admin token', () => {
     expect(await statusWith(restarted, token)).toBe(200)
   })
 
-  test('ends with its logout at once here and within a second elsewhere, and no other does', async () => {
+  test('ends with its logout at once on this node and within a second on others, and no other token ends', async () => {
     const token = await signedIn(first)
     const other = await signedIn(first)
     expect([await statusWith(first, token), await statusWith(second, token)]).toEqual([200, 200])
@@ -266,17 +266,17 @@ describe('an admin token', () => {
     expect((await first.request('POST', '/api/admin/auth/logout', { token })).status).toBe(401)
   })
 
-  test('ends by the clock of the database', async () => {
+  test('ends by the database clock', async () => {
     const token = await signedIn(first)
     expect(await statusWith(first, token)).toBe(200)
     await database.sql(`update basalt.admin_sessions set expires_at = now() - interval '1 microsecond'`)
     await expect.poll(() => statusWith(first, token)).toBe(401)
     await signedIn(first)
-    // Signing in also clears away what has ended.
+    // Signing in also deletes ended sessions.
     expect(await database.sql('select from basalt.admin_sessions')).toHaveLength(1)
   })
 
-  test('with a mistake in it is refused without a query', async () => {
+  test('with a typing error is rejected without a query', async () => {
     const token = await signedIn(first)
     await database.sql('alter table basalt.admin_sessions rename to gone')
     try {
@@ -293,7 +293,7 @@ describe('an admin token', () => {
   })
 })
 
-describe('a new password', () => {
+describe('a new administrator password', () => {
   test('in the configuration ends every session and the old password', async () => {
     await using own = await createTestDatabase()
     await own.sql(notes)
@@ -308,7 +308,7 @@ describe('a new password', () => {
     }
   })
 
-  test('during a sign-in with the old one leaves no session behind', async () => {
+  test('during a sign-in with the old one leaves no session', async () => {
     await using own = await createTestDatabase()
     await using node = await startNode({}, own)
     const client = new pg.Client({ connectionString: own.url })
@@ -337,14 +337,14 @@ describe('the sign-in link of the first start', () => {
       password: expect.stringMatching(/^([0-9a-f]{5}-){5}[0-9a-f]{5}$/),
       code: expect.stringMatching(/^basalt_signin_[0-9A-Za-z]{49}$/),
     })
-    expect(await takeAudit(own)).toEqual([
+    expect(await newAuditRows(own)).toEqual([
       { actor: 'first start', action: 'admin.create_password', target: null, detail: {}, address: null },
     ])
     const { password = '' } = one.app.firstSignIn ?? {}
     expect((await signIn(two, { password })).status).toBe(200)
   })
 
-  test('works once, however many use it at the same time on two nodes', async () => {
+  test('works once, for concurrent requests on two nodes', async () => {
     await using own = await createTestDatabase()
     await using one = await startNode(generated, own)
     await using two = await startNode(generated, own)
@@ -359,7 +359,7 @@ describe('the sign-in link of the first start', () => {
     expect((await signIn(one, { code })).status).toBe(401)
   })
 
-  test('is not used up by an attempt that fails on our side', async () => {
+  test('is not consumed by an attempt that fails in the server', async () => {
     await using own = await createTestDatabase()
     await using node = await startNode(generated, own)
     const { code } = node.app.firstSignIn ?? {}
@@ -369,7 +369,7 @@ describe('the sign-in link of the first start', () => {
     expect((await signIn(node, { code })).status).toBe(200)
   })
 
-  test('stops working after an hour', async () => {
+  test('expires after an hour', async () => {
     await using own = await createTestDatabase()
     await using node = await startNode(generated, own)
     const [{ seconds } = {}] = await own.sql<{ seconds: number }>(
@@ -381,7 +381,7 @@ describe('the sign-in link of the first start', () => {
     expect((await signIn(node, { code: node.app.firstSignIn?.code })).status).toBe(401)
   })
 
-  test('stops working with the password it stood in for', async () => {
+  test('ends with the password that it replaces', async () => {
     await using own = await createTestDatabase()
     await using node = await startNode(generated, own)
     await using configured = await startNode({ 'admin.password': 'a new password' }, own)
@@ -389,8 +389,8 @@ describe('the sign-in link of the first start', () => {
   })
 })
 
-describe('the audit', () => {
-  test('has a row for everything an administrator does, without secrets', async () => {
+describe('audit log of the administrator', () => {
+  test('has a row for every action of an administrator, without secrets', async () => {
     await using own = await createTestDatabase()
     await using node = await startNode({ 'admin.password': '' }, own)
     const { password = '', code = '' } = node.app.firstSignIn ?? {}
@@ -406,7 +406,7 @@ describe('the audit', () => {
     const [text = {}] = await own.sql('select string_agg(a::text, $1) as whole from basalt.audit a', [';'])
     for (const secret of [password, code, token]) expect(text.whole).not.toContain(secret)
     const row = { target: null, detail: {} }
-    expect(await takeAudit(own)).toEqual([
+    expect(await newAuditRows(own)).toEqual([
       { ...row, actor: 'first start', action: 'admin.create_password', address: null },
       { ...row, actor: 'admin', action: 'admin.sign_in_by_link', address: '198.51.100.77' },
       { ...row, actor: 'admin', action: 'admin.sign_in', address: '198.51.100.78' },
@@ -421,7 +421,7 @@ describe('the audit', () => {
     ])
   })
 
-  test('is written together with what it records, or neither is', async () => {
+  test('is written in the transaction of the action', async () => {
     const token = await signedIn(first)
     await database.sql('alter table basalt.audit rename to gone')
     try {

@@ -47,7 +47,7 @@ function signIn(body: unknown, headers: Record<string, string> = {}, node = firs
   return node.request('POST', path, { body, headers: { 'x-forwarded-for': newAddress(), ...headers } })
 }
 
-/** Name, value and attributes of the cookies that an answer sets. */
+/** Returns name, value and attributes of the cookies that a response sets. */
 function cookiesOf({ headers }: TestResponse) {
   return headers.getSetCookie().map((line) => {
     const [pair = '', ...attributes] = line.split('; ')
@@ -56,7 +56,7 @@ function cookiesOf({ headers }: TestResponse) {
   })
 }
 
-/** The `Cookie` header of a new session. */
+/** Returns the `Cookie` header of a new session. */
 async function newSession(node = first): Promise<string> {
   const response = await signIn({ password: testAdminPassword }, {}, node)
   expect(response.status).toBe(200)
@@ -64,8 +64,8 @@ async function newSession(node = first): Promise<string> {
   return `${name}=${value}`
 }
 
-/** A request of the dashboard, as a browser sends it. */
-function ask(node: TestApp, method: string, target: string, cookie: string, options: RequestOptions = {}) {
+/** Sends a request of the dashboard, as a browser does. */
+function send(node: TestApp, method: string, target: string, cookie: string, options: RequestOptions = {}) {
   const origin = method === 'GET' ? {} : { origin: node.url }
   const headers = { cookie, ...ofDashboard, ...origin, 'sec-fetch-site': 'same-origin', ...options.headers }
   return node.request(method, target, { ...options, headers })
@@ -84,7 +84,7 @@ const crossSite = {
 const adminRequired = { code: 401, message: 'admin authentication required', error: 'admin_required' }
 
 describe('POST /api/admin/session', () => {
-  test('sets a cookie that no script reads and answers when the session ends, not the token', async () => {
+  test('sets a cookie that no script reads and returns the end of the session, not the token', async () => {
     const before = Date.now()
     const response = await signIn({ password: testAdminPassword })
     expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
@@ -101,30 +101,34 @@ describe('POST /api/admin/session', () => {
   })
 
   test.each([
-    ['over HTTP to another machine is not Secure', { host: 'db.example:8090' }, 'basalt-admin'],
+    ['is not Secure over HTTP to another machine', { host: 'db.example:8090' }, 'basalt-admin'],
     [
-      'over HTTPS behind a proxy is',
+      'is Secure over HTTPS behind a proxy',
       { host: 'db.example', 'x-forwarded-proto': 'https' },
       '__Host-basalt-admin',
     ],
     [
-      'where the page says HTTPS and the proxy nothing is',
+      'is Secure where the page reports HTTPS and the proxy nothing',
       { host: 'db.example', origin: 'https://db.example' },
       '__Host-basalt-admin',
     ],
-    ['on this machine is, whatever its name', { host: '[::1]:8090' }, '__Host-basalt-admin'],
-    ['on this machine is not for Safari', { host: 'localhost:8090', 'user-agent': safari }, 'basalt-admin'],
+    ['is Secure on a loopback address, whatever its name', { host: '[::1]:8090' }, '__Host-basalt-admin'],
     [
-      'over HTTPS is for Safari, too',
+      'is not Secure on a loopback address for Safari',
+      { host: 'localhost:8090', 'user-agent': safari },
+      'basalt-admin',
+    ],
+    [
+      'is Secure over HTTPS for Safari too',
       { host: 'db.example', 'x-forwarded-proto': 'https', 'user-agent': safari },
       '__Host-basalt-admin',
     ],
     [
-      'on this machine is for a browser that names Safari',
+      'is Secure on a loopback address for a browser that names Safari',
       { host: 'localhost:8090', 'user-agent': safari.replace('Version/18.0.1', 'Chrome/141.0.0.0') },
       '__Host-basalt-admin',
     ],
-  ])('a cookie %s', async (_what, headers, name) => {
+  ])('sets a cookie that %s', async (_what, headers, name) => {
     const answer = await raw(first, 'POST', path, headers, { password: testAdminPassword })
     expect(answer.status).toBe(200)
     const [cookie = ''] = answer.setCookie
@@ -143,7 +147,7 @@ describe('POST /api/admin/session', () => {
       400,
       'code: must not have more than 200 characters',
     ],
-  ])('refuses %s and sets nothing', async (_what, body, status, message) => {
+  ])('rejects %s and sets nothing', async (_what, body, status, message) => {
     const response = await signIn(body)
     expect([response.status, envelope(response).message]).toEqual([status, message])
     expect(response.headers.getSetCookie()).toEqual([])
@@ -175,23 +179,23 @@ describe('POST /api/admin/session', () => {
     ['an opaque origin', { origin: 'null' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['a neighbour on the site', { 'sec-fetch-site': 'same-site' }],
-  ])('refuses a page of %s', async (_what, headers) => {
+  ])('rejects a page of %s', async (_what, headers) => {
     const response = await signIn({ password: testAdminPassword }, headers)
     expect([response.status, envelope(response)]).toEqual([403, crossSite])
   })
 
-  test('ends the session that the browser had before', async () => {
+  test("ends the browser's previous session", async () => {
     const cookie = await newSession()
     const response = await signIn({ password: testAdminPassword }, { cookie, origin: first.url })
     expect(response.status).toBe(200)
-    await expect.poll(async () => (await ask(first, 'GET', path, cookie)).status).toBe(401)
+    await expect.poll(async () => (await send(first, 'GET', path, cookie)).status).toBe(401)
   })
 
-  test('is recorded in the audit log, and neither cookie nor password in the log', async () => {
+  test('writes an audit row, and neither cookie nor password to the log', async () => {
     await database.sql('delete from basalt.audit')
     const cookie = await newSession()
-    await ask(first, 'GET', '/api/admin/tables', cookie)
-    await ask(first, 'DELETE', path, cookie)
+    await send(first, 'GET', '/api/admin/tables', cookie)
+    await send(first, 'DELETE', path, cookie)
     expect(await database.sql('select actor, action from basalt.audit order by id')).toEqual([
       { actor: 'admin', action: 'admin.sign_in' },
       { actor: 'admin', action: 'admin.sign_out' },
@@ -201,45 +205,45 @@ describe('POST /api/admin/session', () => {
   })
 })
 
-describe('a session in a cookie', () => {
-  test('opens administration and data without policies, on every node', async () => {
+describe('admin session in a cookie', () => {
+  test('grants administration and data without policies, on every node', async () => {
     const cookie = await newSession()
     for (const node of [first, second]) {
-      expect((await ask(node, 'GET', '/api/admin/tables', cookie)).status).toBe(200)
-      const data = await ask(node, 'GET', '/api/collections/note', cookie)
+      expect((await send(node, 'GET', '/api/admin/tables', cookie)).status).toBe(200)
+      const data = await send(node, 'GET', '/api/collections/note', cookie)
       expect([data.status, data.json.items.length]).toEqual([200, 1])
-      const session = await ask(node, 'GET', path, cookie)
+      const session = await send(node, 'GET', path, cookie)
       expect([session.status, Object.keys(session.json)]).toEqual([200, ['expiresAt']])
-      const renamed = await ask(node, 'PATCH', '/api/collections/note/1', cookie, {
+      const renamed = await send(node, 'PATCH', '/api/collections/note/1', cookie, {
         body: { body: node.url },
       })
       expect([renamed.status, renamed.json.body]).toEqual([200, node.url])
-      const document = await ask(node, 'GET', '/api/openapi.json', cookie)
+      const document = await send(node, 'GET', '/api/openapi.json', cookie)
       expect(document.json.paths).toHaveProperty('/api/collections/note')
     }
   })
 
-  test('opens a stream of the administrator, which ends with it, and none of callers', async () => {
+  test('opens a stream of the administrator, which ends with it, but none of callers', async () => {
     const cookie = await newSession()
     const headers = { cookie, ...ofDashboard, 'sec-fetch-site': 'same-origin' }
     const streamPath = '/api/admin/realtime/stream'
     await using stream = await openEventStream(first.url, 'tables=note', { headers, path: streamPath })
     expect(stream.status).toBe(200)
-    await ask(second, 'DELETE', path, cookie)
+    await send(second, 'DELETE', path, cookie)
     await stream.ended()
     const others = await newSession()
-    const public_ = await ask(first, 'GET', '/api/realtime?tables=note', others)
+    const public_ = await send(first, 'GET', '/api/realtime?tables=note', others)
     expect([public_.status, public_.json.error]).toEqual([401, 'invalid_token'])
     const unproved = await first.request('GET', `${streamPath}?tables=note`, { headers: { cookie: others } })
     expect([unproved.status, unproved.json.error]).toEqual([403, 'dashboard_header_required'])
   })
 
-  test('gives way to a token: the request is that of its user', async () => {
+  test("yields to a token: the request is that of the token's user", async () => {
     const cookie = await newSession()
     const options = { token: userToken({ sub: alice }) }
-    const refused = await ask(first, 'GET', '/api/admin/tables', cookie, options)
+    const refused = await send(first, 'GET', '/api/admin/tables', cookie, options)
     expect([refused.status, refused.json.error]).toEqual([401, 'admin_required'])
-    const wrong = await ask(first, 'GET', '/api/collections/note', cookie, { token: 'wrong' })
+    const wrong = await send(first, 'GET', '/api/collections/note', cookie, { token: 'wrong' })
     expect([wrong.status, wrong.json.error]).toEqual([401, 'invalid_token'])
   })
 
@@ -285,8 +289,8 @@ describe('a session in a cookie', () => {
     const own = origin === undefined ? {} : { origin: origin === 'own' ? first.url : origin }
     const response = await first.request(method, path, { headers: { cookie, ...others, ...own } })
     expect([response.status, envelope(response)]).toEqual([403, expected])
-    // Whatever was refused has changed nothing.
-    expect((await ask(first, 'GET', path, cookie)).status).toBe(200)
+    // The rejected requests have changed nothing.
+    expect((await send(first, 'GET', path, cookie)).status).toBe(200)
   })
 
   test.each([
@@ -304,7 +308,7 @@ describe('a session in a cookie', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('counts for a write under the public address, whatever name the proxy asks by', async () => {
+  test('counts for a write under the public address, whatever host name the proxy uses', async () => {
     await using behind = await createTestApp({
       database,
       config: { 'server.public_base_url': 'https://api.example.com' },
@@ -314,7 +318,7 @@ describe('a session in a cookie', () => {
     expect((await behind.request('DELETE', path, { headers })).status).toBe(204)
   })
 
-  test('is nothing to an application behind the same address, which sends no header', async () => {
+  test('does not count for an application at the same address, which sends no header', async () => {
     const cookie = await newSession()
     const headers = { cookie, 'sec-fetch-site': 'same-origin' }
     const answer = await raw(first, 'GET', '/api/collections/note', { ...headers, 'sec-fetch-mode': 'cors' })
@@ -325,16 +329,16 @@ describe('a session in a cookie', () => {
     expect(JSON.parse(document.text).paths).not.toHaveProperty('/api/collections/note')
   })
 
-  test('holds the token of an administrator and no other', async () => {
+  test('holds only the token of an administrator', async () => {
     const cookie = `__Host-basalt-admin=${userToken({ sub: alice })}`
-    const response = await ask(first, 'GET', '/api/collections/note', cookie)
+    const response = await send(first, 'GET', '/api/collections/note', cookie)
     expect([response.status, response.json.error]).toEqual([401, 'invalid_token'])
   })
 
   test.each(['', 'x', 'basalt_admin_', `basalt_admin_${'0'.repeat(49)}`, '%00', '"'])(
     'that is %j has ended',
     async (value) => {
-      const response = await ask(first, 'GET', path, `a=b; __Host-basalt-admin=${value}; c=d`)
+      const response = await send(first, 'GET', path, `a=b; __Host-basalt-admin=${value}; c=d`)
       expect([response.status, envelope(response)]).toEqual([401, adminRequired])
     },
   )
@@ -364,15 +368,15 @@ describe('a session in a cookie', () => {
   })
 })
 
-describe('the end of a session in a cookie', () => {
+describe('end of an admin session in a cookie', () => {
   const isOpen = async (node: TestApp, cookie: string) =>
-    (await ask(node, 'GET', '/api/admin/tables', cookie)).status
+    (await send(node, 'GET', '/api/admin/tables', cookie)).status
 
-  test('comes with the sign-out, at once here and within a second elsewhere, and clears the cookie', async () => {
+  test('happens at the sign-out, at once on this node and within a second on others, and clears the cookie', async () => {
     const cookie = await newSession()
     const other = await newSession()
     expect([await isOpen(first, cookie), await isOpen(second, cookie)]).toEqual([200, 200])
-    const response = await ask(first, 'DELETE', path, cookie)
+    const response = await send(first, 'DELETE', path, cookie)
     expect([response.status, response.text]).toEqual([204, ''])
     expect(cookiesOf(response)).toEqual([
       {
@@ -385,27 +389,27 @@ describe('the end of a session in a cookie', () => {
     expect(await isOpen(first, cookie)).toBe(401)
     await expect.poll(() => isOpen(second, cookie)).toBe(401)
     expect([await isOpen(first, other), await isOpen(second, other)]).toEqual([200, 200])
-    const again = await ask(first, 'DELETE', path, cookie)
+    const again = await send(first, 'DELETE', path, cookie)
     expect([again.status, envelope(again)]).toEqual([401, adminRequired])
   })
 
-  test('comes after two hours without a request, by the clock of the database', async () => {
+  test('happens after two hours without a request, by the database clock', async () => {
     const cookie = await newSession()
     expect(await isOpen(first, cookie)).toBe(200)
     await database.sql(`update basalt.admin_sessions set idle_expires_at = now() - interval '1 microsecond'`)
     await expect.poll(() => isOpen(first, cookie)).toBe(401)
   })
 
-  test('comes after twelve hours, however busy it was', async () => {
+  test('happens after twelve hours, however many requests there were', async () => {
     const cookie = await newSession()
     await database.sql(`update basalt.admin_sessions set expires_at = now() + interval '1 hour'`)
-    const response = await ask(second, 'GET', path, cookie)
+    const response = await send(second, 'GET', path, cookie)
     expect(Date.parse(response.json.expiresAt) - Date.now()).toBeLessThan(3_601_000)
     await database.sql('update basalt.admin_sessions set expires_at = now()')
     await expect.poll(() => isOpen(first, cookie)).toBe(401)
   })
 
-  test('is moved by requests, by one of ten and at most once a minute', async () => {
+  test('is postponed by requests, by one of ten and at most once a minute', async () => {
     const cookie = await newSession()
     const ends = async () => {
       const [row] = await database.sql(
@@ -423,7 +427,7 @@ describe('the end of a session in a cookie', () => {
         begin insert into public.moved values (now()); return new; end $$;
       create trigger note_move after update on basalt.admin_sessions for each row execute function note_move()`)
     try {
-      // Believed for a second, so that most of them do not ask.
+      // A verified token is trusted for a second, so that most requests make no query.
       await expect
         .poll(async () => {
           const nodes = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? first : second))
@@ -438,7 +442,7 @@ describe('the end of a session in a cookie', () => {
     }
   })
 
-  test('does not come because the database takes no writes', async () => {
+  test('is not caused by a database that accepts no writes', async () => {
     const cookie = await newSession()
     await database.sql(`update basalt.admin_sessions set idle_expires_at = now() + interval '1 hour'`)
     await database.sql(`
@@ -452,7 +456,7 @@ describe('the end of a session in a cookie', () => {
     }
   })
 
-  test('comes with a new password, on every node', async () => {
+  test('happens with a new password, on every node', async () => {
     await using own = await createTestDatabase()
     await using node = await createTestApp({ database: own })
     const cookie = await newSession(node)
@@ -466,7 +470,7 @@ describe('the end of a session in a cookie', () => {
   })
 })
 
-/** A request with headers that `fetch` does not let a program set. */
+/** Sends a request with headers that `fetch` does not let a program set. */
 function raw(
   node: TestApp,
   method: string,

@@ -30,7 +30,7 @@ describe('audit › rows', () => {
   const list = async (query: string) =>
     (await app.request('GET', `/api/admin/audit?${query}`, { token: admin })).json
 
-  test('a create, an update and a delete leave old and new values, user, address and request', async () => {
+  test('records old and new values, user, address and request of a create, an update and a delete', async () => {
     const send = (method: string, path: string, body?: object, id = 'x') =>
       app.request(method, `/api/collections/note${path}`, {
         token,
@@ -84,7 +84,7 @@ describe('audit › rows', () => {
     ])
   })
 
-  test('a write that fails leaves none, and a batch is recorded with its one request', async () => {
+  test('records no failed write, and a batch with its one request', async () => {
     const body = (operations: object[]) => ({
       token,
       body: { operations },
@@ -98,7 +98,7 @@ describe('audit › rows', () => {
     expect((await list('request_id=request-batch')).count).toBe(2)
   })
 
-  test('administrators, plain SQL, cascades and truncation are recorded; other tables are not', async () => {
+  test('records administrators, plain SQL, cascades and truncation, but no other tables', async () => {
     const { id } = (
       await app.request('POST', '/api/collections/note', { token: admin, body: { body: 'x', owner_id: bob } })
     ).json
@@ -124,7 +124,7 @@ describe('audit › rows', () => {
     expect((await list('table=shop.sale')).items[0]).toMatchObject({ operation: 'TRUNCATE', record_id: null })
   })
 
-  test('each row of a statement is recorded, with its key of several columns', async () => {
+  test('records each row of a statement, with its key of several columns', async () => {
     await app.sql(`insert into pair values (1, 'a'), (2, 'b')`)
     await app.sql(`update pair set "row" = case "row" when 'a' then 'c' else 'd' end`)
     await app.sql('delete from pair')
@@ -147,7 +147,7 @@ describe('audit › rows', () => {
     ])
   })
 
-  test('of an upsert the records that exist are updates, the others creates', async () => {
+  test('records existing records of an upsert as updates and the others as creates', async () => {
     await app.sql(`insert into pair values (7, 'a')`)
     await app.sql(
       `insert into pair values (7, 'a'), (8, 'b') on conflict (changed, "row") do update set changed = 9`,
@@ -160,7 +160,7 @@ describe('audit › rows', () => {
     expect(operations).toEqual([['INSERT'], ['UPDATE'], ['INSERT']])
   })
 
-  test('creates of a batch become one statement, and are recorded in their order', async () => {
+  test('records creates of a batch, which become one statement, in their order', async () => {
     const operations = Array.from({ length: 20 }, (_, n) => ({ method: 'create', body: { body: `b${n}` } }))
     const headers = { 'x-request-id': 'request-merged' }
     const path = '/api/collections/note/batch'
@@ -174,7 +174,7 @@ describe('audit › rows', () => {
     expect(recorded.toReversed()).toEqual(operations.map(({ body }) => body.body))
   })
 
-  test('a write with a key names the key and its app', async () => {
+  test('records the key and the app of a write with an API key', async () => {
     const shop = '5b0b0000-0000-4000-8000-000000000001'
     await app.sql(`insert into basalt.apps (id, name) values ($1, 'shop')`, [shop])
     await app.sql('insert into basalt.users (id) values ($1)', [bob])
@@ -206,7 +206,7 @@ describe('audit › rows', () => {
       await expect(attempt(statement)).rejects.toThrow(/permission denied/)
   })
 
-  test('the newest come first, whatever the digits of their ids', async () => {
+  test('returns the newest first, whatever the digits of their ids', async () => {
     await app.sql(
       `insert into note (owner_id, body) select '${alice}', 'row ' || n from generate_series(1, 12) n`,
     )
@@ -236,7 +236,7 @@ describe('audit › rows', () => {
     })
   })
 
-  test('an act of an administrator leaves the address and the request, whatever it is on', async () => {
+  test("records address and request of an administrator's action, whatever its object", async () => {
     const account = { email: 'ann@example.com', password: 'tangerine-harbour-42' }
     const { user } = (await app.request('POST', '/api/auth/register', { body: account })).json
     const acts: [method: string, path: string, body?: object][] = [
@@ -281,14 +281,14 @@ describe('audit › rows', () => {
     ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
     ['from=2026-02-31T00:00:00Z', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
     ['from=2026-01-02&to=2026-01-01', 'to filter must be greater than or equal to from filter'],
-  ])('%s is 400', async (query, message) => {
+  ])('returns 400 for %s', async (query, message) => {
     const response = await app.request('GET', `/api/admin/audit?${query}`, { token: admin })
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 })
 
 describe('audit › tables', () => {
-  test('a table that is created later is audited, and follows a key that is renamed', async () => {
+  test('audits a table that is created later, and follows a renamed key', async () => {
     await using app = await createTestApp({ config: { 'audit.tables': '*' } })
     await app.sql('create table late (id int primary key)')
     const args = async () =>
@@ -306,7 +306,7 @@ describe('audit › tables', () => {
     ])
   })
 
-  test('tables with partitions or inheritance children record each row once, whichever of them a statement names', async () => {
+  test('records each row once in tables with partitions or inheritance children, whichever of them a statement names', async () => {
     const setup = `
       create table log (day int primary key) partition by range (day);
       create table a_log partition of log for values from (0) to (10);
@@ -341,7 +341,7 @@ describe('audit › tables', () => {
     ])
   })
 
-  test('a table that is no longer configured is released, and two nodes that start at once agree', async () => {
+  test('releases a table that is no longer configured, and two nodes that start at once agree', async () => {
     await using app = await createTestApp({ setup: notes, config: { 'audit.tables': 'note' } })
     const count = async () =>
       (await app.sql(`select count(*)::int as n from pg_trigger where tgname ~ '^basalt_audit'`))[0]?.n

@@ -124,7 +124,7 @@ describe('billing › events', () => {
     expect(await state()).toEqual(['free', 'canceled'])
   })
 
-  test('of a subscription whose first payment never came end it without its plan', async () => {
+  test('of a subscription whose first payment failed end it without its plan', async () => {
     await report(checkout(0))
     await report(updated(1, 'price_pro', 'incomplete'))
     await report(updated(2, 'price_pro', 'incomplete_expired'))
@@ -133,7 +133,7 @@ describe('billing › events', () => {
     expect(await state()).toEqual(['free', 'canceled'])
   })
 
-  test('count by the time at which they happened, in whatever order they are reported', async () => {
+  test('count by the time of their occurrence, in whatever order they are reported', async () => {
     const events = [
       checkout(0),
       updated(1, 'price_pro'),
@@ -141,8 +141,8 @@ describe('billing › events', () => {
       invoice(4, 'paid'),
       invoice(2, 'payment_failed'),
     ]
-    // Among them one that begins with the newest, and ends with the checkout that names the app.
-    for (let turn = 0; turn < events.length; turn++) {
+    // One of the orders begins with the newest, and ends with the checkout that names the app.
+    for (let offset = 0; offset < events.length; offset++) {
       shop = await createApplication(app, { ownerUserId: alice })
       subscription = `sub_${randomUUID()}`
       const again = [
@@ -152,7 +152,7 @@ describe('billing › events', () => {
         invoice(4, 'paid'),
         invoice(2, 'payment_failed'),
       ].reverse()
-      for (const each of [...again.slice(turn), ...again.slice(0, turn)]) await report(each)
+      for (const each of [...again.slice(offset), ...again.slice(0, offset)]) await report(each)
       expect(await state()).toEqual(['team', 'active'])
     }
   })
@@ -168,7 +168,7 @@ describe('billing › events', () => {
     expect((await get()).json).toMatchObject({ plan: 'team', status: 'active', subscription_id: next })
   })
 
-  test('count once: of ten at once on two nodes, and of a replay after a later event', async () => {
+  test('count once: of ten concurrent ones on two nodes, and of a replay after a later event', async () => {
     const first = updated(1, 'price_pro')
     await report(checkout(0))
     const answers = await Promise.all(
@@ -184,7 +184,7 @@ describe('billing › events', () => {
     expect(rows).toHaveLength(3)
   })
 
-  test('that are reported again leave a plan which an administrator has set since', async () => {
+  test('that are reported again keep a plan that an administrator has set in the meantime', async () => {
     const last = updated(1, 'price_pro')
     for (const each of [checkout(0), last]) await report(each)
     await app.sql(`update basalt.apps set plan = 'team' where id = $1`, [shop])
@@ -194,7 +194,7 @@ describe('billing › events', () => {
     expect(await state()).toEqual(['pro', 'active'])
   })
 
-  test('that arrive together on two nodes end in one state', async () => {
+  test('that arrive together on two nodes result in one state', async () => {
     for (const _attempt of [1, 2, 3]) {
       shop = await createApplication(app, { ownerUserId: alice })
       subscription = `sub_${randomUUID()}`
@@ -233,7 +233,7 @@ describe('billing › events', () => {
     ['{"id": "evt_1", "created": 1}', 'type is required'],
     ['{"id": "evt_1", "type": "x"}', 'created: expected seconds since 1970'],
     ['{"id": "evt_1", "type": "x", "created": 1e300}', 'created: expected seconds since 1970'],
-  ])('that are none are refused: %s', async (body, message) => {
+  ])('that are malformed are rejected: %s', async (body, message) => {
     const time = now()
     expect(envelope(await post(body, `t=${time},v1=${mac(time, body)}`))).toEqual({
       code: 400,
@@ -244,7 +244,7 @@ describe('billing › events', () => {
 })
 
 describe('billing › signature', () => {
-  test('is that of the time and the bytes of the body, with the key, at most 300 s old', async () => {
+  test('covers the time and the bytes of the body, with the key, and is at most 300 s old', async () => {
     const body = JSON.stringify(checkout(0), undefined, 2)
     const time = now()
     const good = `t=${time},v1=${mac(time, body)}`
@@ -268,7 +268,7 @@ describe('billing › signature', () => {
     expect(await state()).toEqual(['default', 'active'])
   })
 
-  test('is asked of bodies up to 64 KiB; larger ones are too large', async () => {
+  test('is required for bodies up to 64 KiB, and larger ones are too large', async () => {
     expect(envelope(await post('x'.repeat(65_536), 't=1,v1=a'))).toEqual(forged)
     expect(envelope(await post('x'.repeat(65_537), 't=1,v1=a'))).toEqual({
       code: 413,
@@ -279,7 +279,7 @@ describe('billing › signature', () => {
 })
 
 describe('billing › administration', () => {
-  test('of no app is not found', async () => {
+  test('returns 404 for an unknown app', async () => {
     expect(envelope(await get('x'))).toEqual({
       code: 400,
       error: 'invalid_billed_app',
@@ -298,7 +298,7 @@ describe('billing › events › list', () => {
     app.request('GET', `/api/admin/billing/events?${query}`, { token: await app.adminToken() })
   const idsOf = async (query: string) => (await list(query)).json.items.map(({ id }: { id: string }) => id)
 
-  test('shows what was reported, filtered by app, subscription, customer, type and time', async () => {
+  test('filters by app, subscription, customer, type and time', async () => {
     const [start, change, end] = [checkout(0), updated(60, 'price_pro'), deleted(120)]
     for (const each of [end, start, change]) await report(each)
     const [other] = [event('charge.refunded', 30, { customer: `cus_${subscription}` })]
@@ -333,13 +333,13 @@ describe('billing › events › list', () => {
     ['limit=0', 'invalid limit'],
     ['offset=-1', 'invalid offset'],
     ['from=yesterday', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
-  ])('refuses %s', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     expect(envelope(await list(query))).toEqual({ code: 400, error: 'invalid_list_parameter', message })
   })
 })
 
 describe('billing › retention', () => {
-  test('removes old events but those that a state follows from', async () => {
+  test('deletes old events except those that decide a state', async () => {
     const ended = `sub_${randomUUID()}`
     const events = {
       start: checkout(0),
@@ -373,15 +373,15 @@ describe('billing › retention', () => {
       [start, second, paid, end, afterEnd, recent].map(({ id }) => id).toSorted(),
     )
     expect(await state()).toEqual(['team', 'active'])
-    // One that is reported late finds what it needs.
+    // A late report finds the events that it needs.
     await report(updated(2, 'price_pro', 'unpaid'))
     expect(await state()).toEqual(['pro', 'active'])
   })
 })
 
-test('billing › events › of one subscription are taken one after the other, before its app is known', async () => {
+test('billing › events › of one subscription are processed one after the other, before its app is known', async () => {
   const late = updated(1, 'price_pro', 'past_due')
-  // Keeps the report of this event from committing once it has found no app.
+  // This delays the commit of the event's report after it has found no app.
   await app.sql(`
     create function public.hold() returns trigger language plpgsql as $$ begin
       perform pg_advisory_xact_lock_shared(4711); return null;
@@ -417,7 +417,7 @@ test('billing › events › of one subscription are taken one after the other, 
 })
 
 test.each([[{ 'billing.provider': 'stripe' }], [{ 'billing.webhook_secret': secret }]])(
-  'billing › is off with %j alone',
+  'billing › is disabled with only %j',
   async (config) => {
     await using bare = await createTestApp({ config, database: app.database })
     expect(envelope(await report(checkout(0), bare))).toEqual({

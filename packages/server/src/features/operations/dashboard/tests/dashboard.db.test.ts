@@ -17,7 +17,7 @@ import { waitFor } from '../../../../../test/wait-for.ts'
 import { type DashboardFiles, openDashboardFiles } from '../files.ts'
 import { createWaitingPage } from '../waiting-page.ts'
 
-describe('the dashboard', () => {
+describe('dashboard', () => {
   const folder = makeScratchDirectory('basalt-dashboard-')
   const folders = {
     published: join(folder, 'published'),
@@ -25,7 +25,7 @@ describe('the dashboard', () => {
   }
   const { builds, script: buildScript } = folders.clone
   let files: DashboardFiles
-  /** Everything but the dashboard is in the way here. */
+  /** Test server, of which only the dashboard matters. */
   let app: TestApp
 
   const writeBuild = (name: string, content: string) => {
@@ -52,13 +52,13 @@ describe('the dashboard', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('that is not built says how to build it', async () => {
+  test('explains how to build it when it is not built', async () => {
     const response = await app.request('GET', '/admin')
     expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
     expect(response.text).toContain('<h1>The dashboard is not built</h1>')
   })
 
-  test('is its page at every address below its own, with a nonce and a policy of its own', async () => {
+  test('serves its page at every address below its own, with a nonce and a policy of its own', async () => {
     writeBuild('aaaaaaaaaaaaaaaa', 'first-1a')
     const nonces = new Set<string>()
     for (const path of ['/admin', '/admin/', '/admin/tables/public.note?filter=a', '/admin/sign-in']) {
@@ -96,7 +96,7 @@ describe('the dashboard', () => {
     ['br', 'br', 'br first-1a'],
     ['gzip, br;q=0', 'gzip', 'gzip first-1a'],
     ['identity', null, 'plain first-1a'],
-  ])('sends its files for ever, to %s in the coding %s', async (accepted, coding, content) => {
+  ])('serves immutable files, to %s in the coding %s', async (accepted, coding, content) => {
     const response = await fetchUndecoded(`${app.url}/admin/assets/first-1a.js`, accepted)
     expect(response.headers).toMatchObject({
       'cache-control': 'public, max-age=31536000, immutable',
@@ -108,7 +108,7 @@ describe('the dashboard', () => {
     expect(response.headers.vary).toContain('Accept-Encoding')
   })
 
-  test('sends a file without a coding as it is', async () => {
+  test('serves a file without a coding unchanged', async () => {
     const response = await fetchUndecoded(`${app.url}/admin/assets/first-1a.svg`, 'br')
     expect([response.headers['content-encoding'], response.text]).toEqual([undefined, '<svg/>'])
   })
@@ -124,13 +124,13 @@ describe('the dashboard', () => {
     '.hidden.js',
     '%00.js',
     'x'.repeat(2000),
-  ])('has no file %s, and no page in its place', async (name) => {
+  ])('returns 404 for the file %s, not its page', async (name) => {
     const response = await fetchUndecoded(`${app.url}/admin/assets/${name}`, 'br')
     expect([response.status, JSON.parse(response.text).error]).toEqual([404, 'route_not_found'])
     expect(response.headers['cache-control']).toBe('no-store')
   })
 
-  test('keeps the files of builds before for pages that are open', async () => {
+  test('serves files of earlier builds to open pages', async () => {
     writeBuild('bbbbbbbbbbbbbbbb', 'second-2b')
     const page = await app.request('GET', '/admin')
     expect(page.text).toContain('/admin/assets/second-2b.js')
@@ -140,7 +140,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('is built beside the server, and its page says so and opens by itself', async () => {
+  test('is built in the background, and its page says so and opens by itself', async () => {
     const go = join(folder, 'go')
     writeFileSync(
       buildScript,
@@ -164,7 +164,7 @@ describe('the dashboard', () => {
     expect(lines.map(({ msg }) => msg)).toEqual(['building the dashboard', 'the dashboard is built'])
   })
 
-  test('is not said to be built when its sources are as they were', async () => {
+  test('does not report a build when its sources are unchanged', async () => {
     const done = join(folder, 'done')
     writeFileSync(buildScript, `process.getBuiltinModule('fs').writeFileSync(${JSON.stringify(done)}, '')`)
     const { log, lines } = capture()
@@ -174,7 +174,7 @@ describe('the dashboard', () => {
     expect([files.state, lines]).toEqual([{ kind: 'idle' }, []])
   })
 
-  test('whose build fails says why, as text', async () => {
+  test('shows the output of a failed build, as text', async () => {
     writeFileSync(buildScript, `console.log('building'); console.error('no <b>react</b>'); process.exit(3)`)
     const { log, lines } = capture()
     files.build(log)
@@ -188,10 +188,10 @@ describe('the dashboard', () => {
       msg: 'failed to build the dashboard',
       reason: 'no <b>react</b>',
     })
-    // The build before is not the one of these sources; one that is made by hand is, without a restart.
+    // The earlier build is outdated. One that is made by hand is valid, without a restart.
     expect((await app.request('GET', '/admin')).text).not.toContain('second-2b')
     writeBuild('cccccccccccccccc', 'third-3c')
-    // The clock of files lags behind: a new build can be older than the failure.
+    // The clock of files lags behind, so a new build can be older than the failure.
     const minuteAgo = Date.now() / 1000 - 60
     utimesSync(join(builds, 'current'), minuteAgo, minuteAgo)
     expect((await app.request('GET', '/admin')).text).toContain('third-3c')
@@ -200,7 +200,7 @@ describe('the dashboard', () => {
     writeBuild('bbbbbbbbbbbbbbbb', 'second-2b')
   })
 
-  test('whose build is stopped leaves no process', async () => {
+  test('leaves no process after a stopped build', async () => {
     writeFileSync(buildScript, `console.log('building'); setInterval(() => {}, 1000)`)
     files.build(capture().log)
     await waitFor('the build to begin', () => files.state.kind === 'building')
@@ -208,7 +208,7 @@ describe('the dashboard', () => {
     expect(files.state).toEqual({ kind: 'idle' })
   })
 
-  test('of an installed package is the one that came with it, and nothing is built', async () => {
+  test('serves the files of an installed package, and builds nothing', async () => {
     mkdirSync(join(folders.published, 'assets'), { recursive: true })
     writeFileSync(join(folders.published, 'index.html'), 'published')
     writeFileSync(join(folders.published, 'assets', 'own.js'), 'own')
@@ -217,21 +217,21 @@ describe('the dashboard', () => {
     expect([installed.state, await installed.readPage()]).toEqual([{ kind: 'idle' }, 'published'])
     expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3, coding: undefined })
     expect(await installed.findAsset('first-1a.js', 'br')).toBeUndefined()
-    // They stay as they are, so nothing is looked up again.
+    // Published files never change, so nothing is read again.
     rmSync(folders.published, { recursive: true })
     expect(await installed.readPage()).toBe('published')
     expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3 })
     expect((await app.request('GET', '/admin')).text).toContain('second-2b')
   })
 
-  test('names no path of this machine while it waits', () => {
+  test('names no path of the machine while it waits', () => {
     for (const state of [{ kind: 'idle' }, { kind: 'building' }] as const) {
       expect(createWaitingPage(state).html).not.toContain(process.cwd())
     }
   })
 })
 
-describe('administration', () => {
+describe('admin listener and addresses', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await createTestDatabase()
@@ -240,7 +240,7 @@ describe('administration', () => {
 
   const start = (config: Record<string, string>) => createTestApp({ database, config })
 
-  test('is reached at another path, and without a dashboard by its API only', async () => {
+  test('serves the dashboard at another path, and only the API without a dashboard', async () => {
     await using moved = await start({ 'admin.path': '/back/office' })
     expect((await moved.request('GET', '/back/office/tables')).text).toContain('html')
     expect((await moved.request('GET', '/admin')).status).toBe(404)
@@ -252,7 +252,7 @@ describe('administration', () => {
     expect((await without.request('GET', '/')).text).not.toContain('Dashboard')
   })
 
-  test('has a listener of its own, and the other one answers none of it', async () => {
+  test('serves administration on a separate listener, and none of it on the other one', async () => {
     await using node = await start({ 'admin.listen': '127.0.0.1:0' })
     const own = new URL(node.app.dashboardUrl() ?? '').origin
     expect(own).not.toBe(node.url)
@@ -302,7 +302,7 @@ describe('administration', () => {
       )
       expect([target, here, there]).toEqual([target, [method === 'OPTIONS' ? 204 : 405, true], [404, false]])
     }
-    // A page of the listener's own origin, and no other, has the session.
+    // Only a page of the listener's own origin has the session.
     const asPageOf = (origin: string) =>
       fetch(`${own}/api/admin/session`, {
         method: 'DELETE',
@@ -312,25 +312,25 @@ describe('administration', () => {
     expect((await asPageOf(own)).status).toBe(204)
   })
 
-  test('refuses to start where its listener is taken', async () => {
-    const taken = Fastify()
-    await taken.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = new URL(taken.listeningOrigin)
+  test('refuses to start where its address is in use', async () => {
+    const blocker = Fastify()
+    await blocker.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = new URL(blocker.listeningOrigin)
     try {
       await expect(start({ 'admin.listen': `127.0.0.1:${port}` })).rejects.toThrow(
         `127.0.0.1:${port} is taken by another program: stop it or set admin.listen`,
       )
     } finally {
-      await taken.close()
+      await blocker.close()
     }
   })
 
-  test('takes a range of all IPv4-mapped addresses for all of IPv4', async () => {
+  test('treats a range of all IPv4-mapped addresses as all of IPv4', async () => {
     await using node = await start({ 'admin.allowed_ips': '::ffff:0:0/90' })
     expect((await node.request('GET', '/api/admin/status')).status).toBe(200)
   })
 
-  test('answers allowed addresses only, by what a trusted proxy says', async () => {
+  test('serves only allowed addresses, as a trusted proxy reports them', async () => {
     await using node = await start({
       'admin.allowed_ips': '192.0.2.0/24,2001:db8::/32,::ffff:203.0.113.0/120,::ffff:198.18.0.7,2001:db7::9',
       'server.trusted_proxies': '127.0.0.1',
@@ -370,7 +370,7 @@ describe('administration', () => {
     ]) {
       expect([address, (await from(address)).status]).toEqual([address, 403])
     }
-    // The rest of the API is for everybody.
+    // The rest of the API is open to every address.
     expect((await from('198.51.100.1', '/health')).status).toBe(200)
   })
 })
@@ -380,7 +380,7 @@ function capture() {
   return { lines, log: pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) }) }
 }
 
-/** As it came: `fetch` decodes bodies and resolves paths. */
+/** Sends a raw request, because `fetch` decodes bodies and resolves paths. */
 async function fetchUndecoded(url: string, codings: string) {
   const { request } = await import('node:http')
   const { origin } = new URL(url)

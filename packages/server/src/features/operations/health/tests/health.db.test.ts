@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { createTestApp } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
-test('GET /health answers that the server runs and the database answers', async () => {
+test('GET /health › reports that the server runs and the database responds', async () => {
   await using app = await createTestApp()
   const response = await app.request('GET', '/health')
   expect(response.status).toBe(200)
   expect(response.json).toEqual({ status: 'ok', database: 'ok' })
 })
 
-test('GET /health is right while requests have taken every connection of the pools', async () => {
+test('GET /health › responds correctly while requests use every connection of the pools', async () => {
   await using app = await createTestApp({ config: { 'database.max_conns': '4' } })
   const client = new pg.Client(app.database.url)
   await client.connect()

@@ -34,7 +34,7 @@ describe('index builds', () => {
     ).map(({ name, is_valid }) => `${name}${is_valid === true ? '' : ' (invalid)'}`)
   const pending = async () => (await app.sql('select name from basalt.index_builds')).map(({ name }) => name)
 
-  test('a migration creates the index of a small table and leaves that of a large one', async () => {
+  test('a migration creates the index of a small table and defers that of a large one', async () => {
     await app.sql(`
       select basalt.add_index('small', 'small_new', '(name)');
       select basalt.add_index('large', 'large_new', '(name)', replaces => 'large_old')`)
@@ -42,7 +42,7 @@ describe('index builds', () => {
     expect(await pending()).toEqual(['large_new'])
   })
 
-  test('a node builds what is left, and drops what it replaces', async () => {
+  test('a node builds the deferred index, and drops the one that it replaces', async () => {
     await app.sql(`
       select basalt.add_index('large', 'large_new', '(name)', replaces => 'large_old')`)
     expect(await build()).toBe(true)
@@ -51,7 +51,7 @@ describe('index builds', () => {
     await app.sql('create index large_old on basalt.large (id)')
   })
 
-  test('a build that was cut off is begun again', async () => {
+  test('an interrupted build is restarted', async () => {
     await app.sql(`
       select basalt.add_index('large', 'large_new', '(name)');
       create index large_new on basalt.large (name);

@@ -3,7 +3,7 @@ import { answer, startReceiver } from '../../../../../test/receiver.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
-/** A request that fails with a line in the log. */
+/** Sends a request that fails with a line in the log. */
 async function fail(app: TestApp, requestId: string): Promise<void> {
   await app.sql('alter table basalt.admin rename to hidden')
   await app.request('POST', '/api/admin/auth', {
@@ -49,7 +49,7 @@ describe('logs › drains', () => {
       expect(raw.toString()).not.toContain('never-to-be-seen')
   })
 
-  test('try again while the receiver fails, and count what it refuses', async () => {
+  test('retry while the receiver fails, and count rejected entries', async () => {
     await using receiver = await startReceiver(answer(503))
     const drains = JSON.stringify({ central: { type: 'http', url: receiver.url } })
     await using app = await createTestApp({ config: { 'logging.drains': drains } })

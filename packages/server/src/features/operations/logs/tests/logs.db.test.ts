@@ -18,7 +18,7 @@ interface Entry {
   readonly requestId: string | null
 }
 
-/** Entries at fixed times, as two nodes wrote them. */
+/** SQL that inserts entries of two nodes at fixed times. */
 const written = `
 insert into basalt.logs (logged_at, level, message, attrs, node, request_id) values
   ('2026-01-01T10:00:00Z', 30, 'stopping', '{"signal":"SIGTERM"}', 'one/1', null),
@@ -42,7 +42,7 @@ describe('logs', () => {
   const messages = (response: TestResponse) => response.json.entries.map(({ message }: Entry) => message)
   const january = 'since=2026-01-01&until=2026-01-31'
 
-  test('list › answers entries of all nodes, newest first', async () => {
+  test('list › returns entries of all nodes, the newest first', async () => {
     const { json } = await get(january)
     expect(json.entries[0]).toEqual({
       time: '2026-01-02T12:00:00.000Z',
@@ -56,7 +56,7 @@ describe('logs', () => {
     expect(json.nextCursor).toBeUndefined()
   })
 
-  test('list › searches for a text in a bounded number of entries, and says where it stopped', async () => {
+  test('list › searches for a text in a bounded number of entries, and returns where it stopped', async () => {
     await app.sql(`
       insert into basalt.logs (logged_at, level, message, node)
       select '2025-01-01T00:00:00Z'::timestamptz + make_interval(secs => n), 30,
@@ -71,7 +71,7 @@ describe('logs', () => {
     await app.sql(`delete from basalt.logs where logged_at < '2025-01-02'`)
   })
 
-  test('requests › searches by what has no index in a bounded number, and says where it stopped', async () => {
+  test('requests › searches a bounded number by filters without an index, and returns where it stopped', async () => {
     await app.sql(`
       insert into basalt.requests (happened_at, method, path, status, duration_ms, user_id, app_id, request_size,
         response_size, request_id, node)
@@ -112,7 +112,7 @@ describe('logs', () => {
     ['since=2026-01-01&until=2026-01-01', 3],
     ['since=2026-01-02&until=2026-01-02T12:00:00%2B00:00', 1],
     ['until=2025-12-31', 0],
-  ])('list › has the entries of %s', async (query, count) => {
+  ])('list › returns the entries of %s', async (query, count) => {
     expect((await get(query)).json.entries).toHaveLength(count)
   })
 
@@ -141,12 +141,12 @@ describe('logs', () => {
     ['limit=0', 'invalid limit'],
     ['limit=1.5', 'invalid limit'],
     ['cursor=x', 'invalid cursor'],
-  ])('list › %s is 400', async (query, message) => {
+  ])('list › returns 400 for %s', async (query, message) => {
     const response = await get(query)
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 
-  test('what a node logs is kept, with the request and without secrets', async () => {
+  test('stores the entries of a node, with the request and without secrets', async () => {
     await app.sql('alter table basalt.admin rename to hidden')
     const failed = await app.request('POST', '/api/admin/auth', {
       body: { password: 'never-to-be-seen' },
@@ -168,14 +168,14 @@ describe('logs', () => {
     )
   })
 
-  test('requests › are listed with caller, status and size, whatever their query said', async () => {
+  test('requests › lists caller, status and size, without queries', async () => {
     const userId = alice
     const path = '/api/collections/note'
-    const asked = await app.request('GET', `${path}?filter=body='s3cret'`, {
+    const sent = await app.request('GET', `${path}?filter=body='s3cret'`, {
       token: userToken({ sub: userId }),
       headers: { 'x-request-id': 'list-of-notes' },
     })
-    expect(asked.status).toBe(200)
+    expect(sent.status).toBe(200)
     const find = async (query: string) =>
       (await get(query, '/api/admin/analytics/requests')).json as { items: unknown[]; count: number }
     await waitFor('the request', async () => (await find('request_id=list-of-notes')).count === 1)
@@ -224,12 +224,12 @@ describe('logs', () => {
     ['user_id=x', 'invalid user_id filter; must be a UUID'],
     ['offset=x', 'invalid offset'],
     ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
-  ])('requests › %s is 400', async (query, message) => {
+  ])('requests › returns 400 for %s', async (query, message) => {
     const response = await get(query, '/api/admin/analytics/requests')
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 
-  describe('latency', () => {
+  describe('logs › latency', () => {
     const latencyPath = '/api/admin/analytics/latency'
     const app1 = '00000000-0000-0000-0000-000000000001'
     beforeAll(() =>
@@ -245,7 +245,7 @@ describe('logs', () => {
     )
     const steps = async (query: string) => (await get(query, latencyPath)).json
 
-    test('has requests, errors, bytes and percentiles to 5 %, and the empty steps between', async () => {
+    test('returns requests, errors, bytes and percentiles accurate to 5 %, including empty steps', async () => {
       const { step, items } = await steps('from=2026-03-01T09:59:00Z&to=2026-03-01T10:02:00Z')
       expect(step).toBe('minute')
       const empty = { requests: 0, errors: 0, bytes: 0, p50_ms: null, p95_ms: null, p99_ms: null }
@@ -266,7 +266,7 @@ describe('logs', () => {
       expect(items).toHaveLength(4)
     })
 
-    test('is of an operation and an app', async () => {
+    test('filters by operation and app', async () => {
       const day = 'from=2026-03-01&to=2026-03-01&step=day'
       const requests = async (filter: string) => (await steps(`${day}&${filter}`)).items[0].requests
       expect(await requests('operation=x.list')).toBe(100)
@@ -275,7 +275,7 @@ describe('logs', () => {
       expect(await requests(`app_id=${alice}`)).toBe(0)
     })
 
-    test('is that of the last hour unless a time is given', async () => {
+    test('covers the last hour by default', async () => {
       expect((await steps('')).items.length).toBeGreaterThanOrEqual(60)
       expect((await steps('')).items.length).toBeLessThanOrEqual(62)
     })
@@ -286,19 +286,19 @@ describe('logs', () => {
       ['from=2999-01-01', 'invalid from filter; must not be in the future'],
       ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
       ['app_id=x', 'invalid app_id filter; must be a UUID'],
-    ])('refuses %s', async (query, message) => {
+    ])('rejects %s', async (query, message) => {
       const response = await get(query, latencyPath)
       expect([response.status, envelope(response).message]).toEqual([400, message])
     })
 
-    test('requests › of the same moment are listed in the order they were written', async () => {
+    test('requests › lists those of the same moment in the order they were written', async () => {
       const { items } = (await get('from=2026-03-01&to=2026-03-01', '/api/admin/analytics/requests')).json
       expect(items.map(({ request_id }: { request_id: string }) => request_id)).toEqual(
         Array.from({ length: 100 }, (_, index) => `latency-${100 - index}`),
       )
     })
 
-    test('requests › are those of a class of status and those that took long', async () => {
+    test('requests › filters by class of status and by duration', async () => {
       const ids = async (query: string) =>
         (await get(`from=2026-03-01&to=2026-03-01&${query}`, '/api/admin/analytics/requests')).json.count
       expect(await ids('status=5xx')).toBe(5)
@@ -315,16 +315,16 @@ describe('logs', () => {
     })
   })
 
-  test('queries › are 503 without pg_stat_statements', async () => {
+  test('queries › returns 503 without pg_stat_statements', async () => {
     const response = await get('', '/api/admin/analytics/queries')
     expect(response.status).toBe(503)
     expect(envelope(response).error).toBe('query_statistics_unavailable')
     expect((await get('sort=x', '/api/admin/analytics/queries')).status).toBe(400)
   })
 
-  test('queries › are those of the statistics view, the longest first', async () => {
+  test('queries › returns those of the statistics view, the longest first', async () => {
     await using other = await createTestApp()
-    // What the extension would bring, as far as it is asked for.
+    // The required part of the extension's objects.
     await other.sql(`
       create schema stats;
       create table stats.pg_stat_statements as
@@ -335,14 +335,14 @@ describe('logs', () => {
           (3, 'copy basalt.requests (path) from stdin', 9, 9000.0, 1000.0)) as s (queryid, query, calls, total_exec_time, mean_exec_time);
       insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
       values (99999, 'pg_stat_statements', 10, 'stats'::regnamespace, true, '1.10')`)
-    const ask = async (query: string) =>
+    const list = async (query: string) =>
       (
         await other.request('GET', `/api/admin/analytics/queries?${query}`, {
           token: await other.adminToken(),
         })
       ).json
-    expect(await ask('')).toMatchObject({ count: 2, index_suggestions: [] })
-    expect((await ask('sort=calls&limit=1')).items).toEqual([
+    expect(await list('')).toMatchObject({ count: 2, index_suggestions: [] })
+    expect((await list('sort=calls&limit=1')).items).toEqual([
       {
         query: 'select 2',
         calls: 20,
@@ -354,14 +354,14 @@ describe('logs', () => {
     ])
   })
 
-  test('stats › has the state of the node', async () => {
+  test('stats › returns the state of the node', async () => {
     const { json } = await get('', '/api/admin/stats')
     expect(json).toMatchObject({ node_version: process.version, db_pool_max: expect.any(Number) })
     expect(json.memory_sys).toBeGreaterThan(json.memory_alloc)
     expect(json.db_pool_total).toBe(json.db_pool_idle + json.db_pool_in_use)
   })
 
-  test('retention › removes what is older than the schedule says', async () => {
+  test('retention › deletes entries that are older than the schedule says', async () => {
     for (const type of ['log_retention', 'request_log_retention'])
       await app.request('POST', '/api/admin/jobs', { token, body: { type } })
     await waitFor('the clean-up', async () => (await get(january)).json.entries.length === 0)
@@ -412,12 +412,12 @@ describe('logs › tail', () => {
   })
 })
 
-describe('logs › a database that is unavailable', () => {
-  test('delays no request, keeps a bounded number of entries and counts the others', async () => {
+describe('logs › an unavailable database', () => {
+  test('delays no request, and bounds and counts the waiting entries', async () => {
     await using app = await createTestApp()
     await app.sql('alter table basalt.requests rename to requests_hidden')
-    const asked = await Promise.all(Array.from({ length: 50 }, () => app.request('GET', '/health')))
-    expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200))
+    const sent = await Promise.all(Array.from({ length: 50 }, () => app.request('GET', '/health')))
+    expect(sent.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200))
     await waitFor('the warning', () => app.log.some((line) => line.includes('failed to store the requests')))
     await app.sql('alter table basalt.requests_hidden rename to requests')
     const stored = async () =>
@@ -479,7 +479,7 @@ async function openTail(
     try {
       for await (const chunk of response.body ?? []) text += decoder.decode(chunk as Uint8Array)
     } catch {
-      // Aborted.
+      // The request was aborted.
     }
   })()
   return {

@@ -16,7 +16,7 @@ interface Sample {
   readonly value: number
 }
 
-/** Reads the Prometheus text format, version 0.0.4; throws on a line that is none of it. */
+/** Parses the Prometheus text format, version 0.0.4. Throws on a malformed line. */
 function parseMetrics(text: string): { types: Map<string, string>; samples: Sample[] } {
   expect(text.endsWith('\n')).toBe(true)
   const types = new Map<string, string>()
@@ -55,7 +55,7 @@ async function count(operation: string, status: number): Promise<number> {
 }
 
 describe('GET /metrics', () => {
-  test('answers the Prometheus text format', async () => {
+  test('returns the Prometheus text format', async () => {
     const response = await app.request('GET', '/metrics')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
@@ -95,7 +95,7 @@ describe('GET /metrics', () => {
     expect(await count('collections.list', 401)).toBe(before.refused + 1)
   })
 
-  test('times requests in a histogram whose buckets add up', async () => {
+  test('records durations in a histogram whose buckets add up', async () => {
     await app.request('GET', '/api/collections/note', { token })
     const samples = (await readSamples()).filter(({ labels }) => labels.operation === 'collections.list')
     const buckets = samples.filter(({ name }) => name === 'basalt_http_request_duration_seconds_bucket')
@@ -113,9 +113,9 @@ describe('GET /metrics', () => {
     expect(connections.map(({ labels }) => labels.state)).toEqual(['busy', 'idle', 'waiting'])
   })
 
-  test('has no more series however many paths, tables, methods and callers there are', async () => {
+  test('has a fixed number of series, whatever the number of paths, tables, methods and callers', async () => {
     const own = async () => (await readSamples()).filter(({ name }) => name.startsWith('basalt_http'))
-    const ask = async (round: number) => {
+    const read = async (round: number) => {
       for (let index = 0; index < 20; index += 1) {
         const secret = `s3cret-${round}-${index}`
         await app.request('GET', `/api/collections/${secret}?filter=${secret}`, { token })
@@ -126,9 +126,9 @@ describe('GET /metrics', () => {
       }
       await expect.poll(() => count('unknown', 405)).toBeGreaterThanOrEqual(20 * round)
     }
-    await ask(1)
+    await read(1)
     const before = await own()
-    await ask(2)
+    await read(2)
     const after = await own()
     expect(after).toHaveLength(before.length)
     const labels = new Set(after.flatMap((sample) => Object.keys(sample.labels)))
@@ -137,12 +137,12 @@ describe('GET /metrics', () => {
   })
 })
 
-describe('who may read metrics', () => {
-  test('is everybody by default', async () => {
+describe('GET /metrics › access', () => {
+  test('is open to all callers by default', async () => {
     expect((await app.request('GET', '/metrics', { token: 'x' })).status).toBe(200)
   })
 
-  test('is who has metrics.token when that is set', async () => {
+  test('requires metrics.token when it is set', async () => {
     const secret = 'a-token-for-prometheus'
     await using guarded = await createTestApp({
       database: app.database,
@@ -165,7 +165,7 @@ describe('who may read metrics', () => {
     }
   })
 
-  test('is not found when metrics are off', async () => {
+  test('returns 404 when metrics are disabled', async () => {
     await using off = await createTestApp({ database: app.database, config: { 'metrics.enabled': 'false' } })
     const response = await off.request('GET', '/metrics')
     expect([response.status, envelope(response).error]).toEqual([404, 'route_not_found'])

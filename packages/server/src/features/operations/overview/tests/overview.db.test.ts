@@ -29,21 +29,21 @@ describe('GET /', () => {
     'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
     '*/*',
     'TEXT/HTML;q=0.1, application/json',
-  ])('is a page for a client that accepts %s', async (accept) => {
+  ])('returns a page to a client that accepts %s', async (accept) => {
     const response = await app.request('GET', '/', { headers: { accept } })
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(response.headers.get('vary')).toContain('Accept')
   })
 
   test.each(['application/json', 'application/json, */*', 'image/png'])(
-    'is 404 in the envelope for a client that accepts %s',
+    'returns 404 as an error object to a client that accepts %s',
     async (accept) => {
       const response = await app.request('GET', '/', { headers: { accept } })
       expect([response.status, envelope(response).error]).toEqual([404, 'route_not_found'])
     },
   )
 
-  test('says what runs here and names no table', async () => {
+  test('describes the server and names no table', async () => {
     const { text } = await app.request('GET', '/')
     expect(text).toMatch(/Version \d+\.\d+\.\d+/)
     expect(text).not.toMatch(/open_to_all|reading|internal/)
@@ -52,7 +52,7 @@ describe('GET /', () => {
     }
   })
 
-  test('needs nothing from elsewhere', async () => {
+  test('loads nothing from other origins', async () => {
     const response = await app.request('GET', '/')
     const [script] = inlineParts(response.text, 'script')
     expect(policyOf(response)).toMatchObject({ 'default-src': "'none'", 'script-src': script?.source })
@@ -67,11 +67,11 @@ describe('GET /', () => {
 })
 
 describe('GET /favicon.ico', () => {
-  test('is an icon, and so is the SVG', async () => {
+  test('returns an icon, as the SVG path does', async () => {
     const icon = await fetch(`${app.url}/favicon.ico`)
     expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/x-icon'])
     const bytes = Buffer.from(await icon.arrayBuffer())
-    // One picture, a PNG that begins behind the directory.
+    // It contains one picture, a PNG after the directory.
     expect([...bytes.subarray(0, 6)]).toEqual([0, 0, 1, 0, 1, 0])
     expect(bytes.length).toBe(22 + bytes.readUInt32LE(14))
     expect(bytes.subarray(23, 26).toString()).toBe('PNG')
@@ -84,7 +84,7 @@ describe('GET /favicon.ico', () => {
 })
 
 describe('GET /api/admin/tables', () => {
-  test('lists what is served with its size and who reads it', async () => {
+  test('lists served tables with their size and readers', async () => {
     const { status, json } = await app.request('GET', '/api/admin/tables', { token: await app.adminToken() })
     expect([status, json.count]).toEqual([200, json.items.length])
     const items = Object.fromEntries(
@@ -107,20 +107,20 @@ describe('GET /api/admin/tables', () => {
     })
   })
 
-  test('lists those that are searched for, and no more than asked for', async () => {
-    const ask = async (query: string) =>
+  test('lists the matches of a search, up to the limit', async () => {
+    const read = async (query: string) =>
       (await app.request('GET', `/api/admin/tables?${query}`, { token: await app.adminToken() })).json
-    const { items, count } = await ask('search=NA&limit=1')
+    const { items, count } = await read('search=NA&limit=1')
     expect([items.map(({ collection }: { collection: string }) => collection), count]).toEqual([['names'], 2])
-    expect(await ask('search=nothing')).toEqual({ items: [], count: 0 })
+    expect(await read('search=nothing')).toEqual({ items: [], count: 0 })
     const named = async (query: string) =>
-      (await ask(query)).items.map(({ collection }: { collection: string }) => collection)
+      (await read(query)).items.map(({ collection }: { collection: string }) => collection)
     expect(await named('search=_2026%20READ')).toEqual(['reading_2026'])
     expect(await named('search=e&limit=2')).toEqual(['internal', 'names'])
     expect(await named('search=reading')).toEqual(['reading', 'reading_9', 'reading_2026'])
   })
 
-  test('estimates a table that was never analyzed by the rows written', async () => {
+  test('estimates a table that was never analyzed by its written rows', async () => {
     await app.sql('create table fresh as select generate_series(1, 40) as id')
     const token = await app.adminToken()
     const estimate = async () => {
@@ -134,7 +134,7 @@ describe('GET /api/admin/tables', () => {
     ['without a token', undefined],
     ['with a token of a user', userToken({ sub: alice })],
     ['with a bad token', 'x'],
-  ])('is 401 %s', async (_which, token) => {
+  ])('returns 401 %s', async (_which, token) => {
     const response = await app.request('GET', '/api/admin/tables', { token })
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([
       401,
@@ -143,7 +143,7 @@ describe('GET /api/admin/tables', () => {
     expect(response.text).not.toContain('open_to_all')
   })
 
-  test('is for everybody while auth.enabled is false', async () => {
+  test('is open to all callers while auth.enabled is false', async () => {
     await using open = await createTestApp({ setup: notes, config: { 'auth.enabled': 'false' } })
     expect((await open.request('GET', '/api/admin/tables')).json.count).toBe(1)
   })
@@ -178,7 +178,7 @@ describe('GET /api/admin/server', () => {
 })
 
 describe('GET /api/admin/configuration', () => {
-  test('lists every key, and of a secret only that it is set', async () => {
+  test('lists every key, and only for a secret that it is set', async () => {
     await using configured = await createTestApp({
       config: { 'metrics.token': 'token-of-metrics-000', 'api.export_max_rows': '17' },
     })
@@ -199,7 +199,7 @@ describe('GET /api/admin/configuration', () => {
     expect(text).not.toContain('token-of-metrics-000')
   })
 
-  test('is 401 with a token of a user', async () => {
+  test("returns 401 for a user's token", async () => {
     for (const path of ['/api/admin/configuration', '/api/admin/server']) {
       const response = await app.request('GET', path, { token: userToken({ sub: alice }) })
       expect([path, response.status, envelope(response)]).toEqual([

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, library, notes } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
-/** Whatever a name can hold: blanks, quotes, slashes, braces, letters of the world, words of SQL and JavaScript. */
+/** Unusual names: blanks, quotes, slashes, braces, letters of the world, words of SQL and JavaScript. */
 const oddNames = [
   ...[
     'two words',
@@ -65,7 +65,7 @@ async function read(token?: string): Promise<any> {
   return response.json
 }
 
-/** Names of the parameters of an operation. */
+/** Returns the parameter names of an operation. */
 // biome-ignore lint/suspicious/noExplicitAny: the document is plain JSON
 function parametersOf({ components }: any, { parameters }: any): string[] {
   return parameters.map(({ $ref, name }: { $ref?: string; name?: string }) =>
@@ -86,7 +86,7 @@ describe('GET /api/openapi.json', () => {
     expect(Object.keys(document.paths)).toContain('/api/collections/{table}')
   })
 
-  test('describes to a user what callers have privileges on, and to an administrator everything', async () => {
+  test('describes objects with privileges to a user, and everything to an administrator', async () => {
     const [forUser, forAdmin] = [await read(user), await read(admin)]
     expect(described(forUser)).toContain('/api/collections/everything')
     expect(described(forUser)).not.toContain('/api/collections/hidden')
@@ -103,15 +103,15 @@ describe('GET /api/openapi.json', () => {
     expect(Object.keys(forAdmin.components.schemas.Half.properties)).toEqual(['id', 'shown', 'concealed'])
   })
 
-  test('refuses a token that is not good', async () => {
+  test('rejects an invalid token', async () => {
     expect((await app.request('GET', '/api/openapi.json', { token: 'x' })).status).toBe(401)
   })
 
   test.each([
-    ['no one', () => undefined],
+    ['an anonymous caller', () => undefined],
     ['a user', () => user],
     ['an administrator', () => admin],
-  ])('is valid OpenAPI 3.1 for %s, whatever tables are called', async (_who, token) => {
+  ])('is valid OpenAPI 3.1 for %s, whatever the names of tables', async (_who, token) => {
     const document = await read(token())
     const result = await new Validator().validate(document)
     expect(result).toEqual({ valid: true })
@@ -119,14 +119,14 @@ describe('GET /api/openapi.json', () => {
       Object.values(path).flatMap(({ operationId }) => operationId ?? []),
     )
     expect(new Set(names).size).toBe(names.length)
-    // Every reference leads somewhere.
+    // Every reference has a target.
     for (const [, target = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/([^"]+)"/g)) {
       const [kind = '', name = ''] = target.split('/')
       expect([target, Object.hasOwn(document.components[kind], name)]).toEqual([target, true])
     }
   })
 
-  test.each(oddNames)('the path of the table %s leads to it', async (name) => {
+  test.each(oddNames)('describes the path of the table %s', async (name) => {
     const { paths } = await read(admin)
     const path = `/api/collections/${encodeURIComponent(name)}`
     expect(Object.keys(paths)).toEqual(expect.arrayContaining([path, `${path}/{id}`, `${path}/batch`]))
@@ -169,7 +169,7 @@ describe('GET /api/openapi.json', () => {
     expect(schemas.EverythingUpdate).not.toHaveProperty('required')
   })
 
-  test('offers on each relation what the API allows on it', async () => {
+  test('describes the operations that the API allows on each relation', async () => {
     const { paths, components } = await read(admin)
     expect(Object.keys(paths['/api/collections/glad'])).toEqual(['get'])
     expect(paths).not.toHaveProperty(['/api/collections/glad/batch'])
@@ -187,7 +187,7 @@ describe('GET /api/openapi.json', () => {
     )
   })
 
-  test('names for each table the parameters that its columns make possible', async () => {
+  test('names the parameters that the columns of each table make possible', async () => {
     const { paths, components } = await read(admin)
     const namesOf = (table: string) =>
       parametersOf({ components }, paths[`/api/collections/${table}`].get).filter((name) => name !== 'expand')
@@ -222,7 +222,7 @@ describe('GET /api/openapi.json', () => {
     expect(schemaOf(paths['/api/collections/numbers/batch'].post.requestBody)).toEqual(ref('NumbersBatch'))
   })
 
-  test('is the generated document with the tables of the caller and nothing else', async () => {
+  test('is the generated document with only the tables of the caller', async () => {
     const file = new URL('../../../../../../../docs/generated/openapi.json', import.meta.url)
     const generated = JSON.parse(readFileSync(file, 'utf8'))
     for (const token of [undefined, user, admin]) {
@@ -250,7 +250,7 @@ describe('GET /api/openapi.json', () => {
     }
   })
 
-  test('is true: real records fit what it declares', async () => {
+  test('matches real records', async () => {
     const { components } = await read(admin)
     const body = {
       ...{
@@ -275,30 +275,30 @@ describe('GET /api/openapi.json', () => {
     for (const each of [body, bare]) expect([...sent.Errors(each)]).toEqual([])
   })
 
-  test('is made anew when tables change, and 304 for a client that has it', async () => {
+  test('is created again when tables change, and 304 for a client that has it', async () => {
     const first = await app.request('GET', '/api/openapi.json', { token: user })
     const etag = first.headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[\w-]{43}"$/)
     expect(first.headers.get('cache-control')).toBe('private, no-cache')
     expect(first.headers.get('vary')).toContain('Authorization')
-    const ask = (ifNoneMatch: string, token?: string) =>
+    const fetchDocument = (ifNoneMatch: string, token?: string) =>
       app.request('GET', '/api/openapi.json', { token, headers: { 'if-none-match': ifNoneMatch } })
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
-      const again = await ask(known, user)
+      const again = await fetchDocument(known, user)
       expect([known, again.status, again.text, again.headers.get('etag')]).toEqual([known, 304, '', etag])
     }
-    expect((await ask(etag, admin)).status).toBe(200)
-    expect((await ask(etag)).status).toBe(200)
-    expect((await ask('"x"', user)).status).toBe(200)
+    expect((await fetchDocument(etag, admin)).status).toBe(200)
+    expect((await fetchDocument(etag)).status).toBe(200)
+    expect((await fetchDocument('"x"', user)).status).toBe(200)
     await app.sql('create table later (id int primary key)')
-    const changed = await ask(etag, user)
+    const changed = await fetchDocument(etag, user)
     expect(changed.status).toBe(200)
     expect(described(changed.json)).toContain('/api/collections/later')
   })
 })
 
 describe('GET /api/openapi.json while auth.enabled is false', () => {
-  test('describes everything to everybody, whatever token is sent', async () => {
+  test('describes everything to all callers, whatever the token', async () => {
     await using open = await createTestApp({ setup: notes, config: { 'auth.enabled': 'false' } })
     for (const token of [undefined, 'stale']) {
       const response = await open.request('GET', '/api/openapi.json', { token })
@@ -307,8 +307,8 @@ describe('GET /api/openapi.json while auth.enabled is false', () => {
   })
 })
 
-describe('GET /api/openapi.json of a database of many tables', () => {
-  test('describes a thousand of them and says that there are more', async () => {
+describe('GET /api/openapi.json with many tables', () => {
+  test('describes a thousand of them and reports that there are more', async () => {
     await using many = await createTestApp({
       setup: `do $$ begin for i in 1..1003 loop
         execute format('create table t%s (id int primary key, name text not null, at timestamptz)', i);

@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-describe('the catalog of errors', () => {
-  test('names each kind once, in one spelling, with a status and words for people', () => {
+describe('error catalog', () => {
+  test('names each kind once, in one spelling, with a status and a help text', () => {
     const errors = listErrors()
     expect(errors.length).toBeGreaterThan(40)
     const kinds = errors.map(({ kind }) => kind)
@@ -27,8 +27,8 @@ describe('the catalog of errors', () => {
   })
 })
 
-describe('the catalog of errors is complete', () => {
-  test('every table of the code is in it', async () => {
+describe('error catalog completeness', () => {
+  test('contains every error table of the code', async () => {
     const source = join(import.meta.dirname, '..', '..', '..')
     const files = globSync('**/*.ts', { cwd: source }).filter(
       (file) =>
@@ -49,7 +49,7 @@ describe('the catalog of errors is complete', () => {
 })
 
 describe('GET /api/docs/errors', () => {
-  test('has the anchor that doc_url of each error points at', async () => {
+  test('has the anchor that doc_url of each error links to', async () => {
     const { text, status, headers } = await app.request('GET', '/api/docs/errors')
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     for (const { kind, status: code } of listErrors()) {
@@ -58,14 +58,14 @@ describe('GET /api/docs/errors', () => {
     }
   })
 
-  test('is where doc_url of a real error leads', async () => {
+  test('is the target of doc_url of a real error', async () => {
     const { doc_url: docUrl } = (await app.request('GET', '/api/schema')).json
     const page = await fetch(docUrl)
     expect(page.status).toBe(200)
     expect(await page.text()).toContain(`id="${new URL(docUrl).hash.slice(1)}"`)
   })
 
-  test('needs nothing from elsewhere and runs no script', async () => {
+  test('loads nothing from other origins and runs no script', async () => {
     const response = await app.request('GET', '/api/docs/errors')
     const [style] = inlineParts(response.text, 'style')
     expect(policyOf(response)).toMatchObject({
@@ -76,7 +76,7 @@ describe('GET /api/docs/errors', () => {
     expect(response.text).not.toMatch(/<script| (style|on\w+)=|(src|href)="(?!\/[^/]|\/")/)
   })
 
-  test('shows names and markup of messages as text', async () => {
+  test('escapes names and markup of messages', async () => {
     const { text } = await app.request('GET', '/api/docs/errors')
     expect(text).toContain('<code>Authorization: Bearer &#60;token&#62;</code>')
   })
@@ -112,7 +112,7 @@ describe('GET /api/docs', () => {
     },
   )
 
-  test('has a policy that lets it reach this server alone, over HTTP too, and be framed by no page', async () => {
+  test('has a policy that allows only this server, also over HTTP, and no frame', async () => {
     const response = await app.request('GET', '/api/docs')
     const [style] = inlineParts(response.text, 'style')
     const [script] = inlineParts(response.text, 'script')
@@ -139,7 +139,7 @@ describe('GET /api/docs', () => {
     '/api/docs/assets/../../../package.json',
     '/api/docs/assets/%2e%2e/index.js',
     '/api/docs/assets/nothing.js',
-  ])('%s is 404 in the envelope', async (path) => {
+  ])('%s returns 404 as an error object', async (path) => {
     const response = await app.request('GET', path)
     expect([response.status, response.json.error]).toEqual([404, 'route_not_found'])
   })
@@ -148,7 +148,7 @@ describe('GET /api/docs', () => {
 describe('GET /api/docs/guides', () => {
   const linksOf = (html: string) => [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, to = '']) => to)
 
-  test('lists the guides of this version, each a page whose links lead somewhere', async () => {
+  test('lists the guides of this version, each a page whose links have targets', async () => {
     const list = await app.request('GET', '/api/docs/guides')
     const [first, ...pages] = linksOf(list.text).filter((link) => link.startsWith('/api/docs/guides/'))
     expect(first, 'where to begin').toBe('/api/docs/guides/tutorial')
@@ -170,7 +170,7 @@ describe('GET /api/docs/guides', () => {
     }
   })
 
-  test('keeps code as it stands, and runs no script', async () => {
+  test('leaves code unchanged, and runs no script', async () => {
     const response = await app.request('GET', '/api/docs/guides/collections')
     expect(response.text).toContain('<code>unit_price &gt; 0.99 AND')
     expect(policyOf(response)['script-src']).toBe("'none'")
@@ -194,7 +194,7 @@ describe('GET /api/docs/guides', () => {
     'collections.md',
     'images/nothing.webp',
     'images/..%2fdashboard.md',
-  ])('%s is 404 in the envelope', async (name) => {
+  ])('%s returns 404 as an error object', async (name) => {
     const response = await app.request('GET', `/api/docs/guides/${name}`)
     expect([response.status, response.json.error]).toEqual([404, 'route_not_found'])
   })

@@ -18,7 +18,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c'
 const parent = 'b7ad6b7169203331'
 
 describe('telemetry', () => {
-  test('a request and its statements are spans of the trace that the client began', async () => {
+  test("adds a request and its statements to the client's trace", async () => {
     await using collector = await startReceiver()
     const config = {
       'telemetry.otlp_endpoint': collector.url.replace('/hook', '/'),
@@ -68,33 +68,33 @@ describe('telemetry', () => {
     expect(raw).not.toContain(token)
   })
 
-  test('what is written behind the requests is part of no trace', async () => {
+  test('excludes background writes from the traces of requests', async () => {
     await using collector = await startReceiver()
     await using app = await createTestApp({ config: { 'telemetry.otlp_endpoint': collector.url } })
-    // More than are written at once.
-    const asked = await Promise.all(
+    // There are more requests than one write stores.
+    const responses = await Promise.all(
       Array.from({ length: 300 }, () => app.request('GET', '/api/nothing-here')),
     )
     const stored = () => app.sql('select from basalt.requests')
-    await waitFor('the requests', async () => (await stored()).length === asked.length)
+    await waitFor('the requests', async () => (await stored()).length === responses.length)
     await waitFor(
       'the spans',
-      () => spansIn(collector).filter(({ kind }) => kind === 2).length === asked.length,
+      () => spansIn(collector).filter(({ kind }) => kind === 2).length === responses.length,
     )
     const statements = spansIn(collector).filter(({ kind }) => kind === 3)
     expect(statements.map((span) => attribute(span, 'db.query.text'))).toEqual([])
   })
 
-  test('a trace that the client does not sample is left out, and so is everything at 0 percent', async () => {
+  test('omits a trace that the client does not sample, and everything at 0 percent', async () => {
     await using collector = await startReceiver()
     const config = { 'telemetry.otlp_endpoint': collector.url, 'telemetry.sample_percent': '0' }
     await using app = await createTestApp({ config })
-    const ask = (headers = {}) => app.request('GET', '/health', { headers })
-    await ask()
-    await ask({ traceparent: `00-${traceId}-${parent}-00` })
+    const send = (headers = {}) => app.request('GET', '/health', { headers })
+    await send()
+    await send({ traceparent: `00-${traceId}-${parent}-00` })
     const invalid = 'UPPER=1,a=b'
-    await ask({ traceparent: `00-${traceId}-${parent}-01`, tracestate: invalid })
-    await ask({ traceparent: 'garbage' })
+    await send({ traceparent: `00-${traceId}-${parent}-01`, tracestate: invalid })
+    await send({ traceparent: 'garbage' })
     await waitFor('the spans', () => spansIn(collector).length > 0)
     const requests = spansIn(collector).filter(({ kind }) => kind === 2)
     expect(requests).toHaveLength(1)

@@ -18,19 +18,19 @@ async function allowed(count: number, key: string, each: AttemptLimit = limit): 
   return verdicts.filter(({ isAllowed }) => isAllowed).length
 }
 
-describe('attempts', () => {
-  test('at the same time are allowed as many as there may be', async () => {
+describe('throttle › attempts', () => {
+  test('are allowed up to the limit when they are concurrent', async () => {
     expect(await allowed(40, 'a')).toBe(5)
     expect(await allowed(40, 'a')).toBe(0)
   })
 
-  test('of another key or another limit count apart', async () => {
+  test('of another key or another limit are counted separately', async () => {
     await allowed(6, 'a')
     expect(await allowed(6, 'b')).toBe(5)
     expect(await allowed(6, 'a', { ...limit, name: 'test.others' })).toBe(5)
   })
 
-  test('that are refused answer how long the window lasts and do not prolong it', async () => {
+  test('that are rejected return the time until the window ends and do not prolong it', async () => {
     await allowed(5, 'a')
     const [before] = await app.sql('select window_ends_at from basalt.attempts')
     const verdict = await throttle().attempt(limit, 'a')
@@ -42,7 +42,7 @@ describe('attempts', () => {
     expect(await app.sql('select window_ends_at from basalt.attempts')).toEqual([before])
   })
 
-  test('begin anew when the window has ended', async () => {
+  test('start again when the window has ended', async () => {
     await allowed(9, 'a')
     await app.sql('update basalt.attempts set window_ends_at = now()')
     expect(await allowed(9, 'a')).toBe(5)
@@ -52,23 +52,23 @@ describe('attempts', () => {
     expect(isOpen).toBe(true)
   })
 
-  test('begin anew after a reset, of this key alone', async () => {
+  test('start again after a reset, for this key only', async () => {
     await allowed(5, 'a')
     await allowed(5, 'b')
     await throttle().reset(limit, 'a')
     expect([await allowed(6, 'a'), await allowed(6, 'b')]).toEqual([5, 0])
   })
 
-  test('a moment before the end answer to wait a second, not none', async () => {
+  test('return a wait of one second, not zero, a moment before the end', async () => {
     await allowed(5, 'a')
     await app.sql(`update basalt.attempts set window_ends_at = now() + '1 s'`)
     expect(await throttle().attempt(limit, 'a')).toMatchObject({ isAllowed: false, retryAfterSeconds: 1 })
   })
 })
 
-describe('a look at the limit', () => {
-  test('counts nothing and answers when it is reached', async () => {
-    for (let look = 0; look < 10; look += 1) {
+describe('throttle › check', () => {
+  test('counts nothing and reports when the limit is reached', async () => {
+    for (let check = 0; check < 10; check += 1) {
       expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
     }
     expect(await app.sql('select from basalt.attempts')).toEqual([])
@@ -86,7 +86,7 @@ describe('a look at the limit', () => {
   })
 })
 
-test('windows that have ended are cleared away, others stay', async () => {
+test('throttle › deletes only windows that have ended', async () => {
   await allowed(1, 'past')
   await app.sql(`update basalt.attempts set window_ends_at = now() - interval '1 s'`)
   await allowed(1, 'present')

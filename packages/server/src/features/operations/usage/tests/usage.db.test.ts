@@ -21,7 +21,7 @@ const unknown = '5b0b0000-0000-4000-8000-0000000000ff'
 const now = new Date('2026-03-15T12:34:56Z')
 const clock = { now: () => now }
 
-/** A token that is valid by the clock of these tests. */
+/** Token that is valid by the clock of these tests. */
 const marchToken = forgeJwt({
   payload: {
     sub: alice,
@@ -68,7 +68,7 @@ function createMeter(app: TestApp, options: Partial<ConstructorParameters<typeof
   })
 }
 
-describe('usage', () => {
+describe('/api/admin/usage', () => {
   let app: TestApp
   let token: string
 
@@ -91,7 +91,7 @@ describe('usage', () => {
 
   const get = (path: string) => app.request('GET', `/api/admin/usage${path}`, { token })
 
-  test('list › has the figures of every app in the last thirty days', async () => {
+  test('list › returns the figures of every app in the last thirty days', async () => {
     const { json } = await get('?sort=tenant_name:desc')
     expect(json).toMatchObject({ total: 2, limit: 50, offset: 0 })
     expect(json.items[0]).toEqual({
@@ -118,11 +118,11 @@ describe('usage', () => {
     ['sort=tenant_id:asc&limit=1&offset=1', [shop]],
   ])('list › orders by %s', async (query, expected) => {
     const { json } = await get(`?from=2026-03-01&to=2026-03-31&${query}`)
-    // The sign-in of this test is a request of the default app, which is counted later than it is read.
+    // The sign-in of this test is a request of the default app, which is counted after the list is read.
     expect(json.items.map(({ tenantId }: { tenantId: string }) => tenantId)).toEqual(expected)
   })
 
-  test('get › has days, totals, limits and the plan', async () => {
+  test('get › returns days, totals, limits and the plan', async () => {
     const { json } = await get(`/${shop}`)
     expect(json).toEqual({
       tenantId: shop,
@@ -172,12 +172,12 @@ describe('usage', () => {
     expect(json.totals.apiRequests).toBe(requests)
   })
 
-  test('limits › of a period has what was used in it', async () => {
+  test('limits › of a period returns its usage', async () => {
     const { json } = await get(`/${shop}/limits?period=month`)
     expect(json.metrics.api_requests).toEqual({ limit: 100, used: 35, remaining: 65 })
   })
 
-  test('limits › has what was used in the calendar month and what remains', async () => {
+  test('limits › returns the usage in the calendar month and what remains', async () => {
     const { json } = await get(`/${shop}/limits`)
     expect(json).toEqual({
       plan: 'free',
@@ -190,7 +190,7 @@ describe('usage', () => {
     })
   })
 
-  test('trends › has a value for each step, the empty ones too', async () => {
+  test('trends › returns a value for each step, including empty ones', async () => {
     const days = await get('/trends?metric=bandwidth_bytes&from=2026-03-13&to=2026-03-14')
     expect(days.json).toEqual({
       metric: 'bandwidth_bytes',
@@ -207,7 +207,7 @@ describe('usage', () => {
     expect(months.json.items).toEqual([{ timestamp: '2026-02-01T00:00:00.000Z', value: 1 }])
   })
 
-  test('breakdown › by tenant, endpoint and status code', async () => {
+  test('breakdown › groups by tenant, endpoint and status code', async () => {
     const of = async (query: string) => (await get(`/breakdown?${query}`)).json
     expect((await of('metric=storage_bytes&limit=1')).items).toEqual([
       { key: shop, name: 'shop', value: 4096 },
@@ -243,39 +243,39 @@ describe('usage', () => {
     ['/breakdown?metric=job_runs&group_by=endpoint', 'invalid metric/group_by combination'],
     ['/x', 'invalid tenant_id format'],
     ['/x/limits', 'invalid tenant_id format'],
-  ])('%s › is 400 %s', async (path, message) => {
+  ])('%s › returns 400 %s', async (path, message) => {
     const { status, json } = await get(path)
     expect([status, json.message]).toEqual([400, message])
   })
 
-  test('a choice that does not exist › is answered with those that do', async () => {
+  test('an unknown choice › returns the valid ones', async () => {
     const { json } = await get('/breakdown?metric=api_requests&group_by=x')
     expect(json.data).toEqual({ expected: ['tenant', 'endpoint', 'status_code'] })
   })
 
-  test.each(['', '/limits'])('an id that is no app%s › is 404 and makes no counter', async (path) => {
+  test.each(['', '/limits'])('an id of no app%s › returns 404 and creates no counter', async (path) => {
     const response = await get(`/${unknown}${path}`)
     expect(response.status).toBe(404)
     expect(envelope(response)).toMatchObject({ error: 'tenant_not_found', message: 'tenant not found' })
     expect(await app.sql('select from basalt.usage_hours where app_id = $1', [unknown])).toEqual([])
   })
 
-  test.each(['/api/usage', '/api/usage/limits'])('%s › is 403 to a user of no app', async (path) => {
+  test.each(['/api/usage', '/api/usage/limits'])('%s › returns 403 to a user of no app', async (path) => {
     const response = await app.request('GET', path, { token: marchToken })
     expect([response.status, response.json.message]).toEqual([403, 'tenant context required'])
   })
 
-  test('set plan › is in force at once and audited', async () => {
-    const put = (id: string, plan: string) =>
+  test('set plan › applies at once and is audited', async () => {
+    const change = (id: string, plan: string) =>
       app.request('PUT', `/api/admin/usage/${id}/plan`, { token, body: { plan } })
-    expect((await put(shop, 'default')).json.metrics.api_requests).toEqual({
+    expect((await change(shop, 'default')).json.metrics.api_requests).toEqual({
       limit: 0,
       used: 34,
       remaining: null,
     })
-    expect((await put(shop, 'free')).json.plan).toBe('free')
-    expect((await put(shop, 'gold')).json.message).toBe('unknown plan "gold"')
-    expect((await put(unknown, 'free')).status).toBe(404)
+    expect((await change(shop, 'free')).json.plan).toBe('free')
+    expect((await change(shop, 'gold')).json.message).toBe('unknown plan "gold"')
+    expect((await change(unknown, 'free')).status).toBe(404)
     const { json } = await app.request('GET', `/api/admin/audit?action=usage.set_plan`, { token })
     expect(json.items.map(({ detail }: { detail: object }) => detail)).toEqual([
       { plan: 'free' },
@@ -285,14 +285,15 @@ describe('usage', () => {
 })
 
 describe('usage › counting', () => {
-  test('counts what the server answers, with the bytes of the connection, over two nodes', async () => {
+  test('counts responses with the bytes of the connection, over two nodes', async () => {
     await using first = await createTestApp({ setup: notes })
     await using second = await createTestApp({ database: first.database })
-    const ask = (app: TestApp, path: string) => app.request('GET', path, { token: userToken({ sub: alice }) })
+    const send = (app: TestApp, path: string) =>
+      app.request('GET', path, { token: userToken({ sub: alice }) })
     await Promise.all(
-      [first, second].flatMap((app) => Array.from({ length: 10 }, () => ask(app, '/api/collections/note'))),
+      [first, second].flatMap((app) => Array.from({ length: 10 }, () => send(app, '/api/collections/note'))),
     )
-    await ask(first, '/nowhere')
+    await send(first, '/nowhere')
     await second[Symbol.asyncDispose]()
     await expect
       .poll(
@@ -313,7 +314,7 @@ describe('usage › counting', () => {
     expect(row?.bytes_out).toBeGreaterThan(21 * 400)
   })
 
-  test('dates and judges by the clock of the database on a node whose own is five hours fast', async () => {
+  test('dates and limits by the database clock on a node whose own is five hours fast', async () => {
     const token = userToken({ sub: alice })
     await using database = await createTestDatabase()
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5 * 3_600_000 })
@@ -333,7 +334,7 @@ describe('usage › counting', () => {
     expect([dates.length, wrong]).toEqual([3, []])
   })
 
-  test('a batch whose answer was lost is added once', async () => {
+  test('adds a batch once when its response was lost', async () => {
     await using app = await createTestApp({ setup: apps, clock })
     const { system } = app.app.database
     let isLost = true
@@ -358,7 +359,7 @@ describe('usage › counting', () => {
     expect(rows).toEqual([{ requests: 2 }])
   })
 
-  test('of ten nodes that write at once no count is lost', async () => {
+  test('loses no count of ten nodes that write at once', async () => {
     await using app = await createTestApp({ setup: apps, clock })
     const meters = Array.from({ length: 10 }, () => createMeter(app))
     for (let round = 0; round < 5; round += 1) {
@@ -375,7 +376,7 @@ describe('usage › counting', () => {
     expect(row).toEqual({ requests: 150 })
   })
 
-  test('memory is bounded: beyond the limit of counters the sum stays right', async () => {
+  test('bounds its memory, and keeps the sum right beyond the limit of counters', async () => {
     await using app = await createTestApp({ setup: apps, clock })
     const meter = createMeter(app, { limit: 5 })
     for (let count = 0; count < 50; count += 1) meter.onAnswer(answered({ route: `/r/${count}` }))
@@ -389,7 +390,7 @@ describe('usage › counting', () => {
     expect(rows).toEqual([{ endpoints: 6, requests: 50, other: 45 }])
   })
 
-  test('realtime › the peak is that of all nodes together', async () => {
+  test('realtime › counts the peak of all nodes together', async () => {
     await using app = await createTestApp({ setup: apps, clock })
     const stream = () => {
       let close = () => {}
@@ -417,7 +418,7 @@ describe('usage › counting', () => {
     expect(await peak()).toEqual({ realtime_peak: 4 })
   })
 
-  test('jobs › each run of a job counts', async () => {
+  test('jobs › counts each run of a job', async () => {
     await using app = await createTestApp()
     const token = await app.adminToken()
     const body = { type: 'usage_retention' }
@@ -427,7 +428,7 @@ describe('usage › counting', () => {
       .toBe(1)
   })
 
-  test('retention › removes what is older', async () => {
+  test('retention › deletes older usage', async () => {
     await using app = await createTestApp({ setup: apps, clock })
     const meter = createMeter(app)
     meter.onAnswer(answered({ at: new Date('2020-01-01T00:00:00Z') }))
@@ -445,7 +446,7 @@ describe('usage › counting', () => {
 })
 
 describe('usage › keys', () => {
-  test('requests of a key count for its app, which its holder sees', async () => {
+  test('counts requests of a key for its app, which its owner sees', async () => {
     await using app = await createTestApp({ setup: `${notes}${apps}`, config: { 'usage.plans': plans } })
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const admin = await app.adminToken()
@@ -467,7 +468,7 @@ describe('usage › keys', () => {
 })
 
 describe('usage › enforcement', () => {
-  test('refuses what exceeds the plan with 429 until the month ends, and administrators never', async () => {
+  test('rejects requests beyond the plan with 429 until the month ends, but never those of administrators', async () => {
     const config = { 'usage.enforce': 'true', 'usage.plans': '{"default":{"api_requests":25}}' }
     await using app = await createTestApp({ setup: notes, clock, config })
     const token = marchToken
@@ -487,8 +488,8 @@ describe('usage › enforcement', () => {
     expect((await app.request('GET', '/api/collections/note', { token: admin })).status).toBe(200)
   })
 
-  test('a change of the plan is in force on every node, without the regular look', async () => {
-    // What is left are the notifications.
+  test('applies a change of the plan on every node, without the regular poll', async () => {
+    // Only the notifications remain.
     vi.useFakeTimers({ toFake: ['setInterval'] })
     try {
       const config = {
