@@ -135,8 +135,7 @@ export function wireIdentity(
     createAccessTokenVerifier({ secret: keys.access, clock }, config.server.max_connections),
     endedSessions,
   )
-  // A credential that outlives the session and never requires a second factor is refused to a session that passed
-  // only the first.
+  // A session of the first factor alone gets no credential that outlives it and never requires a second factor.
   const lockPassed = async (transaction: Queryable, caller: UserIdentity) => {
     const user = await lockSelf(transaction, caller)
     if (!hasTwoFactors(caller)) await requirePassedFactor(context, transaction, caller)

@@ -74,7 +74,7 @@ export const accountErrorTable = {
   noCurrentSession: {
     status: 400,
     message: 'current session id is unavailable',
-    help: 'The token belongs to no session, so the server cannot tell which session to keep.',
+    help: 'The token belongs to no session, so the server does not know which session to keep.',
   },
   invalidResetToken: {
     status: 400,

@@ -11,7 +11,7 @@ export interface AccountKeys {
   readonly refresh: Buffer
   /** Key that makes the tokens of OAuth clients. */
   readonly oauth: Buffer
-  /** Key that hashes short codes, which a plain hash would not hide. */
+  /** Key that hashes short codes. A plain hash would not hide them. */
   readonly codes: Buffer
 }
 

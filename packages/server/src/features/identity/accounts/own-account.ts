@@ -109,8 +109,8 @@ async function requireSelf({ database }: AccountContext, { userId }: UserIdentit
 }
 
 /**
- * Returns the caller's account, locked until the transaction ends. Callers that create something that
- * outlives the session need the lock: a node may accept tokens for a second after their session ended.
+ * Returns the caller's account, locked until the transaction ends. Operations whose effect outlives the
+ * session need the lock, because a node may accept tokens for a second after their session ended.
  *
  * @throws AppError invalid_token
  */

@@ -13,8 +13,8 @@ import { confirmPasswordReset } from './methods/password/password-reset.ts'
 import { clientOf } from './sessions/sessions.ts'
 
 /**
- * Serves the pages behind mailed links. Each page requires one click before it consumes the token, because
- * mail scanners and previews open links too. The pages are forms, which work without a script. Their script
+ * Serves the pages of mailed links. Each page requires one click before it consumes the token, because mail
+ * scanners and previews open links too. The pages are forms, which work without a script. Their script
  * removes the token from the address bar and prevents a second click from using it again.
  */
 export function accountPages(app: HttpServer, context: AccountContext): void {

@@ -195,8 +195,8 @@ export function isUnverified({ config }: Pick<AccountContext, 'config'>, user: U
 }
 
 /**
- * Seconds added to the stored expiry of a token. The token is signed after the statement that stores it,
- * which may wait for a lock.
+ * Seconds added to the stored expiry of a token. The token is signed after its expiry is stored, by a
+ * statement that may wait for a lock.
  */
 const statementSeconds = 60
 

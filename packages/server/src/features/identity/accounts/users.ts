@@ -105,7 +105,7 @@ export interface NewUser {
 }
 
 /**
- * Inserts a user. Returns undefined when the email or phone already exists. Of several concurrent calls one
+ * Inserts a user. Returns undefined when the email or phone already exists. One of several concurrent calls
  * succeeds.
  */
 export async function insertUser(database: Queryable, user: NewUser): Promise<User | undefined> {

@@ -23,7 +23,7 @@ export interface ApiKeyDeps extends KeyDeps {
   /**
    * Lock like `lockCaller`, for a new secret.
    *
-   * @throws AppError insufficient_aal where a factor is enrolled that was not passed
+   * @throws AppError insufficient_aal when the session has not passed an enrolled factor
    */
   readonly lockIssuer: LockCaller
 }

@@ -89,7 +89,7 @@ export async function confirmFactor(database: Queryable, factor: StoredFactor): 
 }
 
 /**
- * Consumes a time step. Returns false when it or a later one was used before. Of several concurrent calls one
+ * Consumes a time step. Returns false when it or a later one was used before. One of several concurrent calls
  * succeeds.
  */
 export async function consumeStep(database: Queryable, factorId: string, step: number): Promise<boolean> {

@@ -15,5 +15,5 @@ export const phone = checkedByHandler(
 )
 export const challengeId = Type.String({ maxLength: 64 })
 
-/** Response that names the challenge to answer. */
+/** Response that names the new challenge. */
 export const challenge = Type.Object({ challenge_id: Type.String({ format: 'uuid' }) })

@@ -18,7 +18,7 @@ import { isEnrolled } from './factors.ts'
 import { forgetFailures, releaseTry, requireTry } from './lockout.ts'
 
 /**
- * Returns the user who may enrol a factor, which requires an account. A user with a factor must have passed
+ * Returns the user who may enrol a factor. This requires an account. A user with a factor must have passed
  * it, see {@link requirePassedFactor}.
  *
  * @throws AppError link_account_first, invalid_token

@@ -38,8 +38,8 @@ export function formatPermission({ scope, actions }: { scope: string; actions: r
 }
 
 /**
- * Returns the requested permission if the client has it: a scope that it lists, or any if it lists `*`, and
- * actions that it lists.
+ * Returns the requested permission if the client has it: a listed scope, or any if it lists `*`, and listed
+ * actions.
  */
 export function permit(listed: readonly string[], text: string): Permission | undefined {
   const requested = parsePermission(text)

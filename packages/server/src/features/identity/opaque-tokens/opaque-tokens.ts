@@ -19,7 +19,7 @@ export interface OpaqueTokenKind<Opened extends OpenedToken> {
   readonly prefix: string
   /** Topic of the notifications of changes. */
   readonly topic: string
-  /** Query for a number that changes with everything that decides what tokens grant. */
+  /** Query for a number that changes whenever the access of a token may change. */
   readonly version: Sql
   /** Returns the active tokens among the hashes, by one statement. */
   readonly open: (hashes: readonly string[]) => Promise<readonly Opened[]>

@@ -34,7 +34,7 @@ export const PasskeyAssertion = component(
   }),
 )
 
-/** Assertion of a client, with the challenge that it answers. */
+/** Assertion of a client, with its challenge. */
 export interface AssertionInput {
   readonly challenge_id?: string | undefined
   readonly assertion_response?: unknown

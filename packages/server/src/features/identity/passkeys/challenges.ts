@@ -25,7 +25,7 @@ export type ChallengeUse =
 export interface SpentChallenge {
   /** Challenge in base64url. */
   readonly challenge: string
-  /** Ids of the requested passkeys. Undefined when any passkey may answer. */
+  /** Ids of the requested passkeys. Undefined when any passkey is accepted. */
   readonly credentialIds: readonly string[] | undefined
 }
 
@@ -77,7 +77,7 @@ function matchesEnrollment(userId: string, challenge: string) {
 /**
  * Stores a challenge, and returns it for the browser.
  *
- * @param allowed passkeys that may answer; undefined for a discoverable sign-in
+ * @param allowed accepted passkeys; undefined for a discoverable sign-in
  * @throws AppError no_pending_mfa when the user has been deleted in the meantime
  */
 export async function requestAssertion(

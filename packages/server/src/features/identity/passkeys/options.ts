@@ -98,7 +98,7 @@ export function creationOptions(
   }
 }
 
-/** Builds the options that request an assertion. @param allowed undefined when any passkey of the site may answer */
+/** Builds the options that request an assertion. @param allowed undefined when any passkey of the site is accepted */
 export function requestOptions(
   { id }: RelyingParty,
   challenge: string,

@@ -104,7 +104,7 @@ export async function insertPasskey(
 
 /**
  * Stores the state of a verified assertion. Returns false and changes nothing when the counter does not go
- * up, unless the passkey does not count (WebAuthn L3 §7.2). Of several calls with the same counter one
+ * up, unless the passkey does not count (WebAuthn L3 §7.2). One of several calls with the same counter
  * succeeds.
  */
 export async function recordUse(database: Queryable, id: string, use: PasskeyUse): Promise<boolean> {

@@ -21,7 +21,7 @@ function compressedPoint(): Map<number, unknown> {
 }
 
 describe('passkey public key', () => {
-  test.each(algorithms)('of %s is usable', (algorithm) => {
+  test.each(algorithms)('is accepted for %s', (algorithm) => {
     expect(() => requireUsableKey(cbor(keyOf(algorithm)))).not.toThrow()
   })
 

@@ -5,8 +5,8 @@ import { webauthnHelpers } from './library.ts'
 const labels = { kty: 1, alg: 3, first: -1, second: -2, third: -3 }
 
 /**
- * Rejects a key that cannot verify signatures: one with an algorithm that was not offered, an incomplete one,
- * or one off its curve (WebAuthn L3 §5.8.5). A passkey with such a key would lock its user out.
+ * Rejects a key that cannot verify signatures: with an algorithm other than the offered ones, incomplete, or
+ * off its curve (WebAuthn L3 §5.8.5). A passkey with such a key would lock its user out.
  *
  * @throws Error for the log
  */

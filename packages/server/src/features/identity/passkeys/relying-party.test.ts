@@ -13,7 +13,7 @@ describe('relying party', () => {
     ['http://127.0.0.1:8090', 'localhost', 'http://localhost:8090'],
     ['http://127.1.2.3', 'localhost', 'http://localhost'],
     ['http://[::1]:8090', 'localhost', 'http://localhost:8090'],
-  ])('of %s is the domain %s at the origin %s', (url, id, origin) => {
+  ])('derives from %s the domain %s and the origin %s', (url, id, origin) => {
     expect(relyingPartyOf(url)).toEqual({ id, origin })
   })
 

@@ -7,7 +7,7 @@ import { passkeyErrors } from './errors.ts'
 export interface RelyingParty {
   /** Domain of the relying party. */
   readonly id: string
-  /** Only origin whose pages may use the passkeys. */
+  /** Origin whose pages may use the passkeys. No other origin may. */
   readonly origin: string
 }
 

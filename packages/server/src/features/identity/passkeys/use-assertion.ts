@@ -10,7 +10,7 @@ import { userHandleOf } from './options.ts'
 import { lockPasskey, recordUse, type StoredPasskey } from './passkey.ts'
 import type { RelyingParty } from './relying-party.ts'
 
-/** Assertion with the challenge that it answers. */
+/** Assertion with its challenge. */
 export interface AssertionAttempt {
   readonly use: ChallengeUse
   readonly challengeId: string

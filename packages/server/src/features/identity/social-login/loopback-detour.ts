@@ -26,7 +26,7 @@ export function stateSuffix(request: RequestHost, publicBaseUrl: string): string
 
 /**
  * Returns the address of a callback on the host name that its sign-in began on. Returns undefined if the
- * browser is already there.
+ * browser already uses that name.
  */
 export function findReturnAddress(
   request: RequestHost,

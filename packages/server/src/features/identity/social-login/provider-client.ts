@@ -44,7 +44,7 @@ export interface ClientDeps {
   readonly clock: Clock
 }
 
-/** This server as client of one provider. The library is loaded at first use. */
+/** Client of one provider, for this server. The library is loaded at first use. */
 export class ProviderClient {
   readonly provider: Provider
   readonly settings: ClientSettings

@@ -109,8 +109,8 @@ export interface SealedTokens {
 const longestSeconds = 3_155_760_000
 
 /**
- * Returns the expiry of tokens by the database clock, which decides when they are renewed, or null for tokens
- * that never expire.
+ * Returns the expiry of tokens by the database clock, or null for tokens that never expire. The database
+ * clock decides when they are renewed.
  */
 export function expiryOf({ expiresInSeconds: seconds }: Pick<SealedTokens, 'expiresInSeconds'>) {
   const bounded = seconds === undefined ? null : Math.min(seconds, longestSeconds)
@@ -150,7 +150,7 @@ export async function deleteExpiredSignIns(database: Queryable): Promise<void> {
   await deleteInBatches(database, 'social_popups', sql`expires_at < now()`)
 }
 
-/** Counts the client secrets that administrators have set, by the key that encrypted them. */
+/** Counts the client secrets of administrators by the key that encrypted them. */
 export async function countClientSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(change ->> 'sealed_secret', '.', 1) as key, count(*)::int as count

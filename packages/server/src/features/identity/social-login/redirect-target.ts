@@ -4,8 +4,8 @@ import { socialLoginErrors } from './errors.ts'
 export type RedirectConfig = Pick<SocialLoginConfig, 'oauth_redirect_url' | 'oauth_return_to_allowlist'>
 
 /**
- * Returns the address that the browser is redirected to after a sign-in. It is checked at the start and again
- * at the callback.
+ * Returns the address that the browser is redirected to after a sign-in. It is checked before the redirect to
+ * the provider and again at the callback.
  *
  * @returns undefined when no redirect is configured and none was requested
  * @throws AppError invalid_redirect_to

@@ -118,7 +118,7 @@ async function beginSignIn(
 }
 
 /**
- * Counts the sign-ins that an address starts, each of which leaves a row for ten minutes.
+ * Counts the sign-ins that an address starts, because each leaves a row for ten minutes.
  *
  * @throws AppError too_many_requests
  */

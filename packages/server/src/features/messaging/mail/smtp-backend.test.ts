@@ -288,7 +288,7 @@ describe('SMTP backend › encryption', () => {
   })
 })
 
-describe('SMTP backend › sign-in', () => {
+describe('SMTP sign-in', () => {
   const onAuth: MailServerOptions['onAuth'] = ({ username, password }, _session, done) =>
     username === 'shop' && password === 'sécret' ? done(null, { user: username }) : done(new Error('who?'))
 
@@ -311,7 +311,7 @@ describe('SMTP backend › sign-in', () => {
     expect(server.mails).toEqual([])
   })
 
-  test('that the server does not offer is not skipped', async () => {
+  test('is not skipped when the server does not offer it', async () => {
     const server = await open({ disabledCommands: ['AUTH'] })
     await expectTemporary(backendFor(server.port, credentials).send(message), /Invalid login/)
     expect(server.mails).toEqual([])
@@ -319,7 +319,7 @@ describe('SMTP backend › sign-in', () => {
 })
 
 describe('SMTP backend › a server response', () => {
-  /** The recipient names the reply: `r550@example.com`. */
+  /** Returns the error for a recipient that names the reply: `r550@example.com`. */
   const refusalFor = (address: string) => {
     const code = /^r(\d{3})@/.exec(address)?.[1]
     return code === undefined ? undefined : new Refusal(Number(code), 'no, thanks')
@@ -361,7 +361,7 @@ describe('SMTP backend › a server response', () => {
   test.each([
     [451, expectTemporary],
     [550, expectRefused],
-  ])('of %d to MAIL FROM decides it too', async (code, expectFailure) => {
+  ])('decides it too with %d to MAIL FROM', async (code, expectFailure) => {
     const server = await open({
       onMailFrom: (_address, _session, done) => done(new Refusal(code, 'not you')),
     })
@@ -379,7 +379,7 @@ describe('SMTP backend › a server response', () => {
     expect(server.mails).toHaveLength(1)
   })
 
-  test('that a mail is too large is final', async () => {
+  test('is final for a mail that is too large', async () => {
     const server = await open({ size: 1000, rejectOversized: true })
     const backend = backendFor(server.port)
     await expectRefused(backend.send({ ...message, text: 'x'.repeat(5000) }), /552/)
@@ -405,24 +405,24 @@ describe('SMTP backend › a server', () => {
     return address.port
   }
 
-  test('that is unavailable is a temporary failure', async () => {
+  test('is a temporary failure while it is unavailable', async () => {
     const server = await openMailServer()
     await server[Symbol.asyncDispose]()
     await expectTemporary(backendFor(server.port).send(message), /ECONNREFUSED/)
   })
 
-  test('that hangs up at once is a temporary failure', async () => {
+  test('is a temporary failure when it hangs up at once', async () => {
     const port = await openRaw((socket) => socket.destroy())
     await expectTemporary(backendFor(port).send(message), /./)
   })
 
-  test('that never responds times out', async () => {
+  test('times out when it never responds', async () => {
     const port = await openRaw(() => undefined)
     const backend = hastyBackendFor(port, { connectMs: 200, messageMs: 5000 })
     await expectTemporary(backend.send(message), /Greeting never received/)
   })
 
-  test('that trickles its responses times out', async () => {
+  test('times out when it trickles its responses', async () => {
     const timers = new Set<NodeJS.Timeout>()
     cleanUp.defer(() => timers.forEach(clearInterval))
     const port = await openRaw((socket) => {
@@ -434,7 +434,7 @@ describe('SMTP backend › a server', () => {
     await expectTemporary(backend.send(message), /took too long/)
   })
 
-  test('that does not respond to a mail is abandoned, and the next mail is sent', async () => {
+  test('is abandoned when it does not respond to a mail, and the next mail is sent', async () => {
     const stalled = Promise.withResolvers<void>()
     const server = await open({
       judge: (mail) => (mail.content.subject === 'stall' ? stalled.promise : undefined),
@@ -450,14 +450,14 @@ describe('SMTP backend › a server', () => {
     expect(server.mails).toHaveLength(2)
   })
 
-  test('that is lost before it responds does not get the mail twice by one attempt', async () => {
+  test('does not get the mail twice by one attempt when it is lost before it responds', async () => {
     const server: MailServer = await open({ judge: () => server.drop() })
     await expectTemporary(backendFor(server.port).send(message), /./)
     await waitFor('the mail', () => server.mails.length > 0)
     expect(server.connections.opened).toBe(1)
   })
 
-  test('that dropped an idle connection gets the next mail by another one', async () => {
+  test('gets the next mail by another connection when it dropped an idle one', async () => {
     const server = await open()
     const backend = backendFor(server.port)
     await backend.send(message)

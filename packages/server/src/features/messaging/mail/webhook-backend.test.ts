@@ -166,7 +166,7 @@ describe('mail webhook › the response', () => {
     expect(receiver.requests).toHaveLength(statuses.length)
   })
 
-  test('of a failure is reported in one line', async () => {
+  test('is reported in one line when it is a failure', async () => {
     const receiver = await openReceiver((response) =>
       response.writeHead(422).end(`{"error":\n "unknown\u0007 recipient${'!'.repeat(10_000)}"}`),
     )
@@ -175,7 +175,7 @@ describe('mail webhook › the response', () => {
     expect(failure.message.length).toBeLessThan(250)
   })
 
-  test.each([301, 302, 303, 307, 308])('of %d is not followed', async (status) => {
+  test.each([301, 302, 303, 307, 308])('is not followed with status %d', async (status) => {
     const elsewhere = await openReceiver((response) => response.end())
     const receiver = await openReceiver((response) =>
       response.writeHead(status, { location: elsewhere.url }).end(),
@@ -203,7 +203,7 @@ describe('mail webhook › the response', () => {
     await waitFor('connections to close', async () => (await receiver.openConnections()) === 0)
   })
 
-  test('that trickles counts by its status', async () => {
+  test('counts by its status while it trickles', async () => {
     const timers = new Set<NodeJS.Timeout>()
     cleanUp.defer(() => timers.forEach(clearInterval))
     const receiver = await openReceiver((response) => {
@@ -215,7 +215,7 @@ describe('mail webhook › the response', () => {
     expect(await failureOf(backend.send(message, { id: 'bad' }))).toBeInstanceOf(MailRefused)
   })
 
-  test('that is late is a temporary failure', async () => {
+  test('is a temporary failure when it is late', async () => {
     const receiver = await openReceiver(() => undefined)
     const failure = await failureOf(backendFor(receiver.url).send(message))
     expect(failure).not.toBeInstanceOf(MailRefused)
@@ -223,7 +223,7 @@ describe('mail webhook › the response', () => {
     await waitFor('the connection to close', async () => (await receiver.openConnections()) === 0)
   })
 
-  test('that is cut off is a temporary failure', async () => {
+  test('is a temporary failure when it is cut off', async () => {
     const receiver = await openReceiver((response) => response.destroy())
     const failure = await failureOf(backendFor(receiver.url).send(message))
     expect(failure).not.toBeInstanceOf(MailRefused)

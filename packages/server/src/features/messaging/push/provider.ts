@@ -42,7 +42,7 @@ export type Outcome =
       readonly kind: 'dead'
       readonly code: 'unregistered' | 'invalid_token'
       readonly reason: string
-      /** Time since which the device is gone. A later registration is a new device. Undefined means now. */
+      /** Time since which the device does not exist. A later registration is a new device. Undefined means now. */
       readonly since?: Date | undefined
     }
   /** Outcome after which another attempt would fail as well, for this message and any device. */

@@ -66,7 +66,7 @@ describe('phone number', () => {
     ...{ AX: 'FI', BL: 'GP', CC: 'AU', CX: 'AU', EH: 'MA', IM: 'GB', MF: 'GP', SJ: 'NO', VA: 'IT' },
   }
 
-  test.each(getCountries())('of %s is parsed', (country) => {
+  test.each(getCountries())('is parsed for %s', (country) => {
     const number = getExampleNumber(country, examples)?.number ?? ''
     expect(parsePhone(number)).toEqual({ number, country: neighbours[country] ?? country })
   })
@@ -79,7 +79,7 @@ describe('phone number', () => {
     digits.map((text) => `+${text}`),
   )
 
-  test('of any form never throws, and a parsed one is E.164 and parses to itself', () => {
+  test('never throws in any form, and a parsed one is E.164 and parses to itself', () => {
     fc.assert(
       fc.property(anything, (text) => {
         const phone = parsePhone(text)

@@ -131,8 +131,8 @@ function memberOf(json: string, name: string): unknown {
 }
 
 /**
- * Returns headers by name in lower case. Of repeated names the last one counts. Folded lines are joined (RFC
- * 5322 §2.2.3).
+ * Returns headers by name in lower case. The last of repeated names counts. Folded lines are joined (RFC 5322
+ * §2.2.3).
  */
 function readHeaders(text: string): ReadonlyMap<string, string> {
   const lines = text.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)

@@ -29,7 +29,7 @@ export interface AuditedTablesOptions {
   readonly log: Logger
 }
 
-/** Triggers of the configured tables, which are kept up to date, also for tables that are created later. */
+/** Triggers of the configured tables. They are kept up to date, also for tables that are created later. */
 export class AuditedTables {
   readonly #options: AuditedTablesOptions
   #done: Catalog | undefined

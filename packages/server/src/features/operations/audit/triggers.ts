@@ -35,7 +35,7 @@ export interface FamilyRow extends TableName {
 }
 
 const recordRow = sql.id('basalt', 'audit_row')
-/** These triggers read the transition table `changed`. */
+/** Statement trigger functions, which read the transition table `changed`. */
 const recordInserts = sql.id('basalt', 'audit_inserts')
 const recordDeletes = sql.id('basalt', 'audit_deletes')
 

@@ -21,7 +21,7 @@ export const billingConfig = Type.Object({
   }),
   retention_days: integer(
     365,
-    'Days for which events are kept, except those that decide the state of an app.',
+    'Days for which most events are kept. Those that decide the state of an app are kept longer.',
     // Stripe delivers an event again for a month.
     31,
     3650,

@@ -60,7 +60,7 @@ export async function listEvents(
 
 /**
  * Deletes events that are this many days old. It keeps those that decide the state of a subscription: its
- * checkout and its end, and the last ones that name plan, status and customer.
+ * checkout and its end, and the last ones with plan, status and customer.
  */
 export function deleteEvents(database: Queryable, days: number): Promise<number> {
   const isReplaced = (column: string) => sql`(e.${sql.id(column)} is null or exists (

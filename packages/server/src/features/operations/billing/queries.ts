@@ -57,9 +57,9 @@ function lockAppOf(subscriptionId: string): Sql {
 }
 
 /**
- * Updates the state of an app from the events of its newest subscription: the latest that names a plan, and
- * the latest that names a status. The end of a subscription is final, whatever is reported later. An event
- * that was known before this transaction changes nothing.
+ * Updates the state of an app from the events of its newest subscription: the latest with a plan, and the
+ * latest with a status. The end of a subscription is final, whatever is reported later. An event that was
+ * known before this transaction changes nothing.
  */
 function updateBilling(eventId: string, subscriptionId: string): Sql {
   return sql`

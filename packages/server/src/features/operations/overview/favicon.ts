@@ -1,6 +1,6 @@
 import { logo } from '../../../lib/page.ts'
 
-/** Icon as a file of its own, which needs the namespace that HTML implies. */
+/** Icon as a file of its own. It needs the namespace that HTML implies. */
 export const faviconSvg = logo.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" ')
 
 /** Icon of 32 pixels, for clients that request `/favicon.ico` without reading the page. */

@@ -16,7 +16,7 @@ export function createApiDocuments(readStatic: () => StaticDocument, publicBaseU
   let withoutTables: ApiDocument | undefined
   const servers = () => [{ url: publicBaseUrl() }]
   return {
-    /** Document for a client that may not know the tables. */
+    /** Returns the document for a client that may not know the tables. */
     withoutTables: (): ApiDocument => (withoutTables ??= seal({ ...readStatic(), servers: servers() })),
 
     withTables(catalog: Catalog, audience: Audience): ApiDocument {

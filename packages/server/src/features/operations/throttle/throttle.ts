@@ -144,7 +144,7 @@ export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooMa
   })
 }
 
-/** Deletes windows that have ended, which have no effect. */
+/** Deletes ended windows, which have no effect. */
 export async function deleteEndedWindows(database: SystemDatabase): Promise<number> {
   return await deleteInBatches(database, 'attempts', sql`window_ends_at < now()`)
 }

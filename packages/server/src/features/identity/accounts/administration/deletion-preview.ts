@@ -46,7 +46,7 @@ const Preview = Type.Object({
     { description: 'Rows that reference the user by foreign key.' },
   ),
   further: Type.Array(Type.Object({ table: Type.String(), references: Type.String(), action }), {
-    description: 'Tables whose rows reference rows that would be deleted. Their rows are not counted.',
+    description: 'Tables whose rows reference the deleted rows. They are not counted.',
   }),
   files: Type.Object({ count: Type.Integer(), bytes: Type.Number() }),
   blockedBy: Type.Array(Type.String(), { description: 'Tables whose rows must be removed first.' }),

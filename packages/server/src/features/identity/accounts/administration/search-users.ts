@@ -2,7 +2,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 
-/** Maximum number of matches that the index finds. Of more matches only some are sorted. */
+/** Maximum number of matches that the index finds. A larger number of matches is sorted only in part. */
 export const mostMatches = 10_000
 /** Number of newest users that are read for a page before the index is used. */
 export const newestRead = 2000

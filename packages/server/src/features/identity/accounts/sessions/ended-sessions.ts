@@ -58,7 +58,7 @@ export class EndedSessions {
   }
 
   /**
-   * Returns whether the database must be queried. SQL that disables a user leaves the session rows, which also
+   * Returns whether the database must be queried. SQL that disables a user leaves the session rows. They also
    * matter if the user is enabled again.
    */
   needsQuery(owner: TokenOwner): boolean {

@@ -3,8 +3,8 @@ import { openToken, sealToken } from '../../../../lib/tokens.ts'
 
 /**
  * Content of a refresh token: session id, rotation number, and a MAC of both. Without a query, every node
- * rejects tokens that were never issued, tells an old token from a forged one, and derives the same successor
- * as other nodes. Nothing stored could be used as a token.
+ * rejects tokens that were never issued, distinguishes an old token from a forged one, and derives the same
+ * successor as other nodes. Nothing stored could be used as a token.
  */
 export interface RefreshTokenContent {
   readonly sessionId: string

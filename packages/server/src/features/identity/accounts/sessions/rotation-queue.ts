@@ -41,8 +41,7 @@ export class RotationQueue {
     const rotated = new Map(sessions.map((session) => [session.session_id, session]))
     return rotations.map(({ sessionId, generation }) => {
       const session = rotated.get(sessionId)
-      // Of several refreshes with the current token, the first one has rotated the session. An older token is a
-      // replay.
+      // The first of several refreshes with the current token has rotated the session. An older token is a replay.
       if (session?.generation !== generation + 1) return undefined
       rotated.delete(sessionId)
       return session

@@ -189,8 +189,8 @@ export async function rotateSessions(
 
 /**
  * Rotates a session that is at this generation. Within the grace period of a replaced generation, returns the
- * session unchanged. Returns undefined for any other generation. Of several concurrent refreshes one rotates:
- * the others wait for its row lock, and PostgreSQL evaluates the statement again on the updated row
+ * session unchanged. Returns undefined for any other generation. One of several concurrent refreshes rotates.
+ * The others wait for its row lock, and PostgreSQL evaluates the statement again on the updated row
  * (PostgreSQL, Read Committed Isolation Level).
  */
 export async function renewSession(

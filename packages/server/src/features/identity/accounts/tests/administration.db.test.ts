@@ -232,7 +232,7 @@ describe('/api/admin/users', () => {
     for (const response of await Promise.all(ended)) expect(response.status).toBe(204)
     const answers = [...(await Promise.all(signIns)), ...(await refreshed)]
     for (const { status } of answers) expect([200, 401]).toContain(status)
-    // Sessions from before the last end are gone and later ones work, without exception.
+    // Sessions from before the last end are deleted and later ones work, without exception.
     expect((await call('DELETE', `users/${user.id}/sessions`)).status).toBe(204)
     for (const { json } of answers.filter(({ status }) => status === 200)) {
       for (const node of nodes) {

@@ -47,10 +47,7 @@ const rowsOf = async (table: string, { user }: SignedIn) =>
     user.id,
   ])
 
-/**
- * Requests whose effect outlives the session, each with the table that it changes. Each one first creates
- * what it needs.
- */
+/** Requests whose effect outlives the session, each with its table. Each one first creates what it needs. */
 const requests: Record<
   string,
   readonly [string, (session: SignedIn) => Promise<() => ReturnType<typeof send>>]

@@ -4,7 +4,7 @@ import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from '../
 import { openReceiver, type Receiver } from '../../../../../test/mail-receiver.ts'
 import type { TestResponse } from '../../../../../test/test-app.ts'
 
-/** Mail server that responds slowly, so that a request that waits for it would show. */
+/** Mail server that responds slowly, so that waiting for it would show. */
 let receiver: Receiver
 let accounts: AccountsApp
 beforeAll(async () => {

@@ -229,9 +229,9 @@ describe('account limits › anonymous sign-ins', () => {
   })
 })
 
-describe('account limits › messages to one recipient', () => {
+describe('account limits › messages', () => {
   test.each(['magic-link', 'password-reset'])(
-    'by %s are limited to three an hour, which no response reveals',
+    '%s sends three an hour to one recipient, which no response reveals',
     async (path) => {
       const { email } = await insertUser(nodes)
       const spellings = [email, ` ${email} `, email.toUpperCase()]
@@ -244,7 +244,7 @@ describe('account limits › messages to one recipient', () => {
     },
   )
 
-  test('that verify an address are limited to three an hour, including those of new accounts', async () => {
+  test('verify an address at most three times an hour, including those of new accounts', async () => {
     const email = newEmail()
     const password = goodPassword
     for (let round = 0; round < 5; round += 1) {
@@ -257,7 +257,7 @@ describe('account limits › messages to one recipient', () => {
     expectRefused(await nodes.second.post('verify/resend', undefined, token), 3600)
   })
 
-  test('are not counted for rejected registrations', async () => {
+  test('do not count for rejected registrations', async () => {
     const { token, user } = await nodes.first.register()
     const body = { email: user.email, password: goodPassword }
     const refused = await together(nodes, 6, (node) => node.post('register', body))
@@ -266,7 +266,7 @@ describe('account limits › messages to one recipient', () => {
     expect(await sentTo(user.email)).toHaveLength(2)
   })
 
-  test('to a phone are limited to two an hour, however the number is written', async () => {
+  test('are limited to two an hour per phone, however the number is written', async () => {
     const spellings = ['+12025550160', '+1 202 555 0160', '+1 (202) 555-0160']
     const responses = await together(nodes, 12, (node, index) =>
       node.post('sms', { phone: spellings[index % 3] }),
@@ -296,7 +296,7 @@ describe('account limits › wrong codes', () => {
     expect(await nodes.sql('select 1 from basalt.users where phone = $1', [phone])).toEqual([])
   })
 
-  test('of an earlier code do not count against the next one', async () => {
+  test('do not count against a later code', async () => {
     await nodes.first.post('sms', { phone })
     const code = codeIn(await nodes.inbox.take(phone))
     expect((await confirm(nodes.second, code)).status).toBe(200)

@@ -3,7 +3,7 @@ import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from '../
 import { policyOf } from '../../../../../test/page.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 
-/** Pages behind mailed links, used as by a browser without scripts: a link, and a form. */
+/** Pages of mailed links, used as by a browser without scripts: a link, and a form. */
 
 // This server has a public address, so it is not in development.
 const publicAddress = { 'server.public_base_url': 'https://api.example.com' }

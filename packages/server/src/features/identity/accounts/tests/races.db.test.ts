@@ -51,8 +51,8 @@ function theOne(responses: readonly TestResponse[], status = 200): TestResponse 
   return one
 }
 
-describe('account races › twelve concurrent requests, half of them on another node, consume once', () => {
-  test('a password-reset token', async () => {
+describe('account races › twelve concurrent requests, half of them on another node', () => {
+  test('consume a password-reset token once', async () => {
     const user = await insertUser(nodes)
     const token = await mailedToken(nodes.first, 'password-reset', user.email)
     const responses = await together(nodes, 12, (node, index) =>
@@ -66,7 +66,7 @@ describe('account races › twelve concurrent requests, half of them on another 
     expect((await logIn((winner + 1) % 12)).status).toBe(401)
   })
 
-  test('a verification token', async () => {
+  test('consume a verification token once', async () => {
     const { user } = await nodes.first.register()
     const token = tokenIn(await nodes.inbox.take(user.email))
     const responses = await together(nodes, 12, (node) => node.post('verify', { token }))
@@ -74,7 +74,7 @@ describe('account races › twelve concurrent requests, half of them on another 
     expect(await usersWith(user.email)).toMatchObject([{ is_verified: true }])
   })
 
-  test('a sign-in link of an account', async () => {
+  test('consume a sign-in link of an account once', async () => {
     const user = await insertUser(nodes, { isVerified: true })
     const token = await mailedToken(nodes.first, 'magic-link', user.email)
     const responses = await together(nodes, 12, confirmLink(token))
@@ -83,7 +83,7 @@ describe('account races › twelve concurrent requests, half of them on another 
     expect(await sessionsOf(user.id)).toEqual([claimsOf(accessToken).sid])
   })
 
-  test('a sign-in link of an address without an account', async () => {
+  test('consume a sign-in link of an address without an account once', async () => {
     const email = newEmail()
     const token = await mailedToken(nodes.first, 'magic-link', email)
     const responses = await together(nodes, 12, confirmLink(token))
@@ -93,7 +93,7 @@ describe('account races › twelve concurrent requests, half of them on another 
     expect(await sessionsOf(user.id)).toEqual([claimsOf(accessToken).sid])
   })
 
-  test('a sign-in link that an anonymous caller sends', async () => {
+  test('consume a sign-in link of an anonymous caller once', async () => {
     const email = newEmail()
     const { token: bearer, user } = await anonymous()
     const token = await mailedToken(nodes.first, 'magic-link', email)
@@ -104,7 +104,7 @@ describe('account races › twelve concurrent requests, half of them on another 
     expect(await sessionsOf(user.id)).toHaveLength(2)
   })
 
-  test('a sign-in link that several anonymous callers and strangers send', async () => {
+  test('consume a sign-in link of several anonymous callers and strangers once', async () => {
     const email = newEmail()
     const callers = await Promise.all(Array.from({ length: 8 }, anonymous))
     const token = await mailedToken(nodes.first, 'magic-link', email)
@@ -122,7 +122,7 @@ describe('account races › twelve concurrent requests, half of them on another 
     ).toHaveLength(losers.length)
   })
 
-  test('a code sent to a phone', async () => {
+  test('consume a code sent to a phone once', async () => {
     const phone = '+12025550150'
     await nodes.first.post('sms', { phone })
     const code = codeIn(await nodes.inbox.take(phone))
@@ -270,7 +270,7 @@ describe('account races › while another transaction locks an account', () => {
   test.each([
     ['before', 0],
     ['after', 2],
-  ])('a reset %s sign-ins with the old password leaves no session', async (_order, position) => {
+  ])('leaves no session after a reset %s sign-ins with the old password', async (_order, position) => {
     const { user, refreshToken } = await nodes.first.register()
     const token = await mailedToken(nodes.first, 'password-reset', user.email)
     const requests = [() => logIn(nodes.first, user.email), () => logIn(nodes.second, user.email)]
@@ -285,7 +285,7 @@ describe('account races › while another transaction locks an account', () => {
     expect((await logIn(nodes.first, user.email, newPassword)).status).toBe(200)
   })
 
-  test('a change of the old password does not undo a reset', async () => {
+  test('keeps a reset after a change of the old password', async () => {
     const { user, token: accessToken } = await nodes.first.register()
     const token = await mailedToken(nodes.first, 'password-reset', user.email)
     const change = { currentPassword: goodPassword, newPassword: 'of-the-thief-1' }
@@ -298,7 +298,7 @@ describe('account races › while another transaction locks an account', () => {
     expect((await logIn(nodes.first, user.email, newPassword)).status).toBe(200)
   })
 
-  test('the first of two changes of one password succeeds', async () => {
+  test('accepts the first of two changes of one password', async () => {
     const { user, token } = await nodes.first.register()
     const change = (node: AccountNodes['first'], to: string) => () =>
       node.post('change-password', { currentPassword: goodPassword, newPassword: to }, token)
@@ -310,7 +310,7 @@ describe('account races › while another transaction locks an account', () => {
     expect((await logIn(nodes.first, user.email, newPassword)).status).toBe(200)
   })
 
-  test('a change of password does not undo a takeover by sign-in link', async () => {
+  test('keeps a takeover by sign-in link after a change of password', async () => {
     const { user, token: accessToken } = await nodes.first.register()
     const token = await mailedToken(nodes.first, 'magic-link', user.email)
     const change = { currentPassword: goodPassword, newPassword: 'of-the-thief-1' }
@@ -323,7 +323,7 @@ describe('account races › while another transaction locks an account', () => {
     expect(await sessionsOf(user.id)).toEqual([claimsOf(linked?.json.token).sid])
   })
 
-  test('a session that ends sets no first password', async () => {
+  test('rejects a first password of a session that ends', async () => {
     const email = newEmail()
     const token = await mailedToken(nodes.first, 'magic-link', email)
     const { user, token: accessToken } = (await nodes.first.post('magic-link/confirm', { token })).json
@@ -428,7 +428,7 @@ test('account races › one of several links mailed at the same time works', asy
   expect(countStatuses(confirmed)).toEqual({ 200: 1, 400: 7 })
 })
 
-test('account races › registrations that fill the connections of a node which has sent no mail yet do not block each other', async () => {
+test('account races › registrations that fill the connections of a node do not block each other before its first mail', async () => {
   await using node = await createAccountsApp({ config: { 'jobs.enabled': 'false' } })
   await using holder = await openTransaction(node.app.database)
   await holder.sql('lock table basalt.users')

@@ -172,7 +172,7 @@ describe('accounts › revocation', () => {
     },
   )
 
-  test('of a user who is enabled again does not reject later tokens', async () => {
+  test('accepts later tokens of a user who is enabled again', async () => {
     const { id } = await insertUser(accounts.app)
     const before = userToken({ sub: id })
     await short.request('POST', `/api/admin/users/${id}/disable`, { token: admin })

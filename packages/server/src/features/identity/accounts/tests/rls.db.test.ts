@@ -157,7 +157,7 @@ describe('row-level security › an anonymous caller', () => {
   }
 
   test.each(Object.entries(becomes))(
-    'who %s keeps the rows, and the new claims apply',
+    'keeps the rows and gets new claims when the caller %s',
     async (_name, act) => {
       const guest: SignedIn = (await nodes.first.post('anonymous')).json
       expect((await create('note', { body: 'kept' }, guest.token)).status).toBe(201)
@@ -185,7 +185,7 @@ describe('row-level security › an anonymous caller', () => {
   )
 })
 
-describe('row-level security › system tables are not readable', () => {
+describe('row-level security › system tables', () => {
   const definitionError = { code: 500, error: 'database_definition_error' }
 
   test.each([
@@ -193,7 +193,7 @@ describe('row-level security › system tables are not readable', () => {
     ['through_function', definitionError],
     ['through_dynamic_sql', definitionError],
     ['guarded', definitionError],
-  ])('by a caller who reads %s', async (relation, refusal) => {
+  ])('are not readable through %s', async (relation, refusal) => {
     const { token, user } = await nodes.first.register()
     const response = await list(relation, token)
     expect(envelope(response)).toMatchObject(refusal)
@@ -201,7 +201,7 @@ describe('row-level security › system tables are not readable', () => {
     expect(response.text).not.toContain('argon2')
   })
 
-  test.each(['bait', 'generated', 'checked'])('by a caller who writes to %s', async (relation) => {
+  test.each(['bait', 'generated', 'checked'])('are not reachable by a write to %s', async (relation) => {
     const { token, user } = await nodes.first.register()
     expect(envelope(await create(relation, { id: 0 }, token))).toMatchObject(definitionError)
     expect(await nodes.sql(`select 1 from ${relation}`)).toEqual([])
@@ -212,7 +212,7 @@ describe('row-level security › system tables are not readable', () => {
     ).toEqual([])
   })
 
-  test('as a collection', async () => {
+  test('are not served as collections', async () => {
     const { token } = await nodes.first.register()
     for (const name of ['users', 'sessions', 'basalt.users', 'basalt.mailed_tokens', 'basalt.jobs']) {
       expect((await list(name, token)).status).toBe(404)
@@ -223,7 +223,7 @@ describe('row-level security › system tables are not readable', () => {
     expect(schema.text).not.toContain('basalt')
   })
 
-  test('by any privilege on any object', async () => {
+  test('grant callers no privilege on any object', async () => {
     const rights = await nodes.sql<{ name: string; allowed: boolean }>(`
       with ours as (select oid, nspname from pg_namespace where nspname = 'basalt')
       select nspname as name, has_schema_privilege('basalt_authenticated', oid, 'create') as allowed

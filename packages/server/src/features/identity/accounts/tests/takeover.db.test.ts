@@ -173,7 +173,7 @@ describe('account takeover › an account registered before the owner of its add
       await nodes.sql("update basalt.users set phone = '+12025550133' where id = $1", [attacker.user.id])
       const response = await act(email)
       expect(response.json).toEqual({ mfa_pending: true, mfa_token: expect.any(String) })
-      // Password, phone, sessions and tokens of the stranger are gone, the factor is not.
+      // Password, phone, sessions and tokens of the stranger are deleted, the factor is not.
       for (const { token, refreshToken } of attacker.sessions) {
         await waitUntilDead(nodes, token)
         expect((await nodes.first.post('refresh', { refreshToken })).status).toBe(401)
@@ -482,7 +482,7 @@ describe('account takeover › a token', () => {
     expect((await nodes.first.post('password-reset/confirm', reset)).status).toBe(200)
   })
 
-  test('of another server is rejected, even on the same database', async () => {
+  test('from another server is rejected, even on the same database', async () => {
     const secret = 'another-secret-of-at-least-thirty-two-characters'
     await using foreign = await createAccountsApp({
       database: nodes.database,
@@ -524,7 +524,7 @@ describe('account takeover › a user agent', () => {
     expect(await agentsOf(id)).toEqual(['Z'.repeat(512)])
   })
 
-  test('of a hundred kilobytes is rejected with the error object', async () => {
+  test('is rejected with the error object if it has a hundred kilobytes', async () => {
     const { id, email } = await insertUser(nodes, { password: goodPassword })
     const connection = openRaw(nodes.first.app.url)
     connection.write(logInWith('Z'.repeat(100_000), email))
@@ -545,7 +545,7 @@ describe('account takeover › a user agent', () => {
     expect(await agentsOf(id)).toEqual(response.status === 200 ? [agent] : [])
   })
 
-  test('of bytes that are not UTF-8 can be listed', async () => {
+  test('is listed even if its bytes are not UTF-8', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     const response = await exchangeRaw(
       nodes.first.app.url,

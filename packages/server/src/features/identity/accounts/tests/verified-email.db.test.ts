@@ -68,7 +68,7 @@ describe('accounts › require_verified_email', () => {
     expect(nodes.inbox.all.filter(({ to }) => to === email)).toHaveLength(4)
   })
 
-  test('a right password to an unverified account counts against no limit', async () => {
+  test('login with a right password to an unverified account counts against no limit', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     for (let round = 0; round < 12; round += 1) expect((await logIn(email)).status).toBe(403)
   })
@@ -95,7 +95,7 @@ describe('accounts › require_verified_email', () => {
     expect(claimsOf(refreshed.json.token)).toMatchObject({ email_verified: true })
   })
 
-  test('a sign-in link and a password reset verify the address', async () => {
+  test('magic-link and password-reset verify the address', async () => {
     const linked = newEmail()
     const token = await mailedToken(nodes.first, 'magic-link', linked)
     expect((await nodes.second.post('magic-link/confirm', { token })).json.user.emailVerified).toBe(true)
@@ -122,7 +122,7 @@ describe('accounts › require_verified_email', () => {
     expect((await logIn(email)).json.user.id).toBe(guest.user.id)
   })
 
-  test('a passkey does not open an account with an unverified address', async () => {
+  test('webauthn login is rejected for an account with an unverified address', async () => {
     await using open = await createPasskeysApp()
     const { user, authenticator } = await passkeyUser(open)
     const config = { 'auth.require_verified_email': 'true' }

@@ -147,7 +147,7 @@ describe('MFA factors', () => {
     expect((await accounts.app.request('DELETE', unknown, { token: admin })).status).toBe(404)
   })
 
-  test('that are passed leave no access to a user whose address is still unverified', async () => {
+  test('give no access to a user whose address is still unverified', async () => {
     const user = await totpUser(accounts)
     const pending = await pendingToken(accounts, user.user.email)
     await accounts.app.request('DELETE', `/api/admin/users/${user.user.id}/factors`, {

@@ -176,7 +176,7 @@ describe('mfa › confirming an enrolment', () => {
     expect(json.emailVerified).toBe(false)
   })
 
-  test('of email verifies the address, which shows in the next token', async () => {
+  test('verifies the address by email, which shows in the next token', async () => {
     const email = newEmail()
     const user = await nodes.first.register(email)
     expect(claimsOf(user.token).email_verified).toBe(false)

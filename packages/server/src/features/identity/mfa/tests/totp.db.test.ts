@@ -75,7 +75,7 @@ describe('TOTP enrolment', () => {
     expect(row?.secret).not.toContain(secret)
   })
 
-  test('of an unconfirmed factor restarts', async () => {
+  test('restarts for an unconfirmed factor', async () => {
     const { token } = await accounts.register()
     const first = (await accounts.post('mfa/totp/enroll', undefined, token)).json
     const second = (await accounts.post('mfa/totp/enroll', undefined, token)).json

@@ -52,7 +52,7 @@ const single = [
 export const answering = ['client_id', 'redirect_uri', 'state'] as const
 
 /**
- * Reads the query of an address. The state keeps its encoding, which may have bytes that are not text.
+ * Reads the query of an address. The state keeps its encoding, since its bytes may not be text.
  *
  * @param unique parameters that must not be repeated; of other repeated ones the first counts
  * @throws ProtocolError invalid_request

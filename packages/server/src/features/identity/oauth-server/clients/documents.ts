@@ -35,7 +35,7 @@ export interface ClientDocumentsDeps {
  */
 export class ClientDocuments {
   readonly #deps: ClientDocumentsDeps
-  /** Documents in flight. Of several concurrent requests one fetches. */
+  /** Documents in flight. One of several concurrent requests fetches. */
   readonly #fetching = new Map<string, Promise<ClientRow>>()
 
   constructor(deps: ClientDocumentsDeps) {

@@ -70,7 +70,7 @@ export async function resumeAuthorization(
   return page === undefined ? reply : await exchange.resume(page, outcome)
 }
 
-/** Returns the raw query, which may hold bytes that are not text. */
+/** Returns the raw query, since its bytes may not be text. */
 function queryOf({ raw }: FastifyRequest): string {
   const [, query = ''] = raw.url?.split(/\?(.*)/s) ?? []
   return query

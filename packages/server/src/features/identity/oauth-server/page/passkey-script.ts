@@ -1,4 +1,4 @@
-/** Script that shows the forms for passkeys where the browser supports them, and fills them in. */
+/** Script that shows and fills in the forms for passkeys if the browser supports them. */
 export const passkeyScript = `
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   if (!window.PublicKeyCredential?.parseRequestOptionsFromJSON) continue

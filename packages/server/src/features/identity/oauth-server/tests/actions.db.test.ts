@@ -58,7 +58,7 @@ describe('oauth server › actions', () => {
     ['readonly email:send', 'readonly email:send'],
     ['push:send  email:send readwrite push:send', 'readwrite email:send push:send'],
     ['* email:send', '* email:send'],
-  ])('a scope of %j is requested, consented to and granted as %j', async (requested, granted) => {
+  ])('are granted with the scope %j as %j', async (requested, granted) => {
     expect((await authorize(requested)).json).toMatchObject({ requires_consent: true, scope: granted })
     const tokens = await obtainTokens(app, user, client, { scope: requested })
     expect(tokens.scope).toBe(granted)
@@ -84,12 +84,12 @@ describe('oauth server › actions', () => {
     'readonly email:read',
     'readonly *:send',
     'readonly,email:send',
-  ])('a scope of %j is rejected', async (scope) => {
+  ])('are rejected in the scope %j', async (scope) => {
     const answer = await authorize(scope)
     expect([answer.status, answer.json]).toEqual([400, { error: 'invalid_scope', error_description: beyond }])
   })
 
-  test.each(['readonly', 'readwrite', '*'])('a scope of %s includes none', async (scope) => {
+  test.each(['readonly', 'readwrite', '*'])('are not included in the scope %s', async (scope) => {
     const { access_token } = await obtainTokens(app, user, client, { scope })
     expect(await send(access_token)).toBe(refused)
     const answer = await app.request('POST', '/api/email/send', { token: access_token, body: {} })
@@ -98,7 +98,7 @@ describe('oauth server › actions', () => {
     )
   })
 
-  test('a client that lists only * gets none', async () => {
+  test('are refused to a client that lists only *', async () => {
     client = await createClient(app)
     expect((await authorize('readonly email:send')).json.error_description).toBe(beyond)
     const form = {
@@ -110,7 +110,7 @@ describe('oauth server › actions', () => {
     expect(answer.json).toEqual({ error: 'invalid_scope', error_description: beyond })
   })
 
-  test('a client can have them for itself', async () => {
+  test('are granted to a client for itself', async () => {
     const form = {
       grant_type: 'client_credentials',
       client_id: client.clientId,
@@ -127,7 +127,7 @@ describe('oauth server › actions', () => {
     expect((await authorize('readonly email:send push:send')).json.requires_consent).toBe(true)
   })
 
-  test('a refresh may drop them from the access token, and adds no others', async () => {
+  test('may be dropped from the access token by a refresh, which adds no others', async () => {
     const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readwrite email:send' })
     const ask = (token: string, scope: string) =>
       requestToken(app, {

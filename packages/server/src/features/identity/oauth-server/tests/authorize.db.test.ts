@@ -247,7 +247,7 @@ describe('POST /api/auth/authorize/consent', () => {
     ['*', ['note'], 'readonly', [], false],
     ['*', ['note'], 'readonly', ['task'], false],
   ] as const)(
-    'a consent to %s of %j covers %s of %j: %s',
+    'covers with a consent to %s of %j a request for %s of %j: %s',
     async (scope, tables, requested, requestedTables, isCovered) => {
       const fresh = await createClient(app)
       await approveClient(app, user, fresh, proof, { scope, allowed_tables: tables })
@@ -262,7 +262,7 @@ describe('POST /api/auth/authorize/consent', () => {
     },
   )
 
-  test('an earlier consent redirects a browser at once', async () => {
+  test('redirects a browser at once after an earlier consent', async () => {
     const fresh = await createClient(app)
     await approveClient(app, user, fresh, proof)
     const query = new URLSearchParams(authorizationRequest(fresh, proof))
@@ -302,7 +302,7 @@ describe('oauth server › state', () => {
     expect(new URL(again).searchParams.get('state')).toBe(state)
   })
 
-  test('of bytes that are not text is returned unchanged', async () => {
+  test('is returned unchanged if its bytes are not text', async () => {
     const fresh = await createClient(app)
     await approveClient(app, user, fresh, proof)
     const query = new URLSearchParams(authorizationRequest(fresh, proof, { state: undefined }))

@@ -61,7 +61,7 @@ describe('oauth server › access tokens', () => {
     expect(json).toMatchObject({ who: alice, aal: 'aal1', email: 'alice@example.com', verified: true })
   })
 
-  test('of client credentials act for no user', async () => {
+  test('act for no user with client credentials', async () => {
     const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
     const { access_token } = (await requestToken(first, { ...form, client_secret: client.clientSecret })).json
     expect((await ask('GET', '/api/collections/note', access_token)).json.items).toEqual([])
@@ -97,7 +97,7 @@ describe('oauth server › access tokens', () => {
     expect((await socket.ended()).code).toBe(4401)
   })
 
-  test('of client credentials open as many streams of an app as a user may', async () => {
+  test('open with client credentials as many streams of an app as a user may', async () => {
     await using node = await createOAuthApp({
       database: first.database,
       config: { 'realtime.max_connections_per_user': '1' },
@@ -131,7 +131,7 @@ describe('oauth server › access tokens', () => {
     expect(users).toEqual([null, null])
   })
 
-  test('that are expired or mistyped are rejected', async () => {
+  test('are rejected if they are expired or mistyped', async () => {
     const { access_token } = await obtainTokens(first, user, client)
     await first.sql(`update basalt.oauth_access_tokens set expires_at = now() - interval '1 s'`)
     for (const token of [access_token, `${access_token.slice(0, -1)}_`, `basalt_at_${'0'.repeat(49)}`]) {
@@ -250,7 +250,7 @@ describe('oauth server › access ends', () => {
 describe('oauth server › races on two nodes', () => {
   const nodes = () => Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? first : second))
 
-  test('one of twenty exchanges of one code succeeds, and its grant is revoked', async () => {
+  test('accept one of twenty exchanges of one code, and revoke its grant', async () => {
     const fresh = await createClient(first)
     const proof = createProof()
     const code = await approveClient(first, user, fresh, proof)
@@ -267,7 +267,7 @@ describe('oauth server › races on two nodes', () => {
     expect((await refresh(first, fresh, won?.json.refresh_token)).json.error).toBe('invalid_grant')
   })
 
-  test('twenty refreshes with one token return one successor', async () => {
+  test('return one successor for twenty refreshes with one token', async () => {
     const { refresh_token } = await obtainTokens(first, user, client)
     const responses = await Promise.all(nodes().map((node) => refresh(node, client, refresh_token)))
     expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -276,7 +276,7 @@ describe('oauth server › races on two nodes', () => {
     expect((await refresh(second, client, responses[0]?.json.refresh_token)).status).toBe(200)
   })
 
-  test('a narrower consent narrows earlier codes, tokens and streams', async () => {
+  test('narrow earlier codes, tokens and streams by a narrower consent', async () => {
     const fresh = await createClient(first)
     const wide = { scope: '*', allowed_tables: ['note', 'item'] }
     const elsewhere = await obtainTokens(first, user, fresh, { allowed_tables: ['item'] })
@@ -320,7 +320,7 @@ describe('oauth server › races on two nodes', () => {
     expect((await write(narrow.access_token, second, 105)).status).toBe(403)
   })
 
-  test('a redemption during a narrower consent gets only the narrower access', async () => {
+  test('give a redemption during a narrower consent only the narrower access', async () => {
     const fresh = await createClient(first)
     const proof = createProof()
     const code = await approveClient(first, user, fresh, proof, { scope: '*' })
@@ -346,7 +346,7 @@ describe('oauth server › races on two nodes', () => {
     expect((await ask('POST', '/api/collections/item', access_token, { id: 106 })).status).toBe(403)
   })
 
-  test('twenty approvals leave one consent and twenty codes', async () => {
+  test('leave one consent and twenty codes after twenty approvals', async () => {
     const fresh = await createClient(first)
     const proof = createProof()
     const codes = await Promise.all(nodes().map((node) => approveClient(node, user, fresh, proof)))

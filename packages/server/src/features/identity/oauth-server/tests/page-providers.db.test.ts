@@ -85,7 +85,7 @@ class Page extends Browser {
 const codeIn = (location: string) => new URL(location).searchParams.get('code') ?? ''
 
 describe('oauth server › page › providers', () => {
-  test('a user signs in with a provider, allows, and the client gets tokens of the account', async () => {
+  test('signs a user in with a provider, and after the consent gives the client tokens of the account', async () => {
     const email = introduce()
     const page = await new Page().signInAtProvider({ scope: 'readonly' })
     expect(page.status).toBe(200)
@@ -104,7 +104,7 @@ describe('oauth server › page › providers', () => {
     expect([again.status, codeIn(again.location)]).toEqual([303, expect.stringMatching(/^basalt_code_/)])
   })
 
-  test('the enabled providers are named, escaped, and none while none is enabled', async () => {
+  test('names the enabled providers, escaped, and none while none is enabled', async () => {
     const page = await new Page().show(`${app.url}/oauth/authorize?${query()}`)
     expect(page.html).toContain('>Continue with Peer &#38; sons</a>')
     expect(page.html).not.toContain('Continue with Google')
@@ -121,7 +121,7 @@ describe('oauth server › page › providers', () => {
     await app.request('DELETE', path, { token: admin })
   })
 
-  test('a second factor is required after the provider', async () => {
+  test('requires a second factor after the provider', async () => {
     const email = newEmail()
     const { token, user } = await accounts.register(email)
     await app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.id])
@@ -136,7 +136,7 @@ describe('oauth server › page › providers', () => {
     expect((await redeem(app, client, proof, codeIn(page.location))).status).toBe(200)
   })
 
-  test('a provider response works once, in the browser that requested it, also on two nodes', async () => {
+  test('accepts a provider response once, in the browser that requested it, also on two nodes', async () => {
     introduce()
     await using node = await accounts.secondNode()
     const page = await new Page().show(`${app.url}/oauth/authorize?${query()}`)
@@ -154,7 +154,7 @@ describe('oauth server › page › providers', () => {
     expect(statuses.toSorted()).toEqual([200, ...Array(9).fill(400)])
   })
 
-  test('a failure at the provider is shown on the page, with the other sign-in methods', async () => {
+  test('shows a failure at the provider, with the other sign-in methods', async () => {
     introduce()
     for (const [answer, status, problem] of [
       ['error=access_denied', 400, 'OAuth authentication was denied or failed.'],
@@ -176,7 +176,7 @@ describe('oauth server › page › providers', () => {
     }
   })
 
-  test('a disabled account is rejected on the page', async () => {
+  test('rejects a disabled account', async () => {
     const email = introduce()
     await new Page().signInAtProvider()
     await app.sql('update basalt.users set disabled_at = now() where email = $1', [email])
@@ -184,7 +184,7 @@ describe('oauth server › page › providers', () => {
     expect([page.status, page.html.includes('This account cannot sign in.')]).toEqual([401, true])
   })
 
-  test('a link of another site shows the page instead of the provider', async () => {
+  test('appears instead of the provider for a link of another site', async () => {
     const page = await new Page().show(`${app.url}/oauth/authorize/peer?${query()}`)
     expect([page.status, page.html.includes('Sign in to continue')]).toEqual([200, true])
     const headers = { 'sec-fetch-site': 'cross-site' }
@@ -192,14 +192,14 @@ describe('oauth server › page › providers', () => {
     expect([page.status, page.html.includes('Sign in to continue')]).toEqual([200, true])
   })
 
-  test('an invalid request never reaches the provider', async () => {
+  test('sends no invalid request to the provider', async () => {
     const page = await new Page().show(`${app.url}/oauth/authorize/peer?${query({ client_id: 'x' })}`)
     expect([page.status, page.html.includes('invalid client_id')]).toEqual([401, true])
     await page.show(`${app.url}/oauth/authorize/peer?${query({ scope: 'all' })}`)
     expect(page.location).toContain(`${callback}?error=invalid_scope`)
   })
 
-  test('a client that was revoked in the meantime gets nothing', async () => {
+  test('gives nothing to a client that was revoked in the meantime', async () => {
     introduce()
     const page = await new Page().show(`${app.url}/oauth/authorize?${query()}`)
     const back = await page.visitProvider()

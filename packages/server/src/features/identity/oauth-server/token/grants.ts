@@ -131,7 +131,7 @@ function rotationOf(generation: number) {
 
 /**
  * Rotates a grant that is at this generation, with a new access token. Within the grace period of a replaced
- * generation, returns the grant unchanged. Of several concurrent calls one rotates: the others wait for its
+ * generation, returns the grant unchanged. One of several concurrent calls rotates. The others wait for its
  * row lock, and PostgreSQL evaluates the statement again on the updated row (PostgreSQL, Read Committed
  * Isolation Level). Only the rotation stores the access token, because a replay must not restore a revoked
  * one (RFC 7009 §2.1). A scope narrows only the access token, not the refresh token (RFC 6749 §6). A scope

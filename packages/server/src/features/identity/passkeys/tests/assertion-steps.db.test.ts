@@ -206,7 +206,7 @@ describe.each(paths)('passkey assertion (WebAuthn §7.2) › %s', (name, refusal
         line.includes('"cloned authenticator detected"') ? [JSON.parse(line)] : [],
       )
 
-    test('that goes back or stays reveals a copy: the stored one stays, and the log warns', async () => {
+    test('reveals a copy when it goes back or stays: the stored one stays, and the log warns', async () => {
       const who = await passkeyUser(accounts)
       expect((await assert({ signCount: 100 }, who)).status).toBe(200)
       for (const signCount of [100, 99, 1, 0]) {
@@ -223,7 +223,7 @@ describe.each(paths)('passkey assertion (WebAuthn §7.2) › %s', (name, refusal
       expect(await countOf(who)).toBe('4294967295')
     })
 
-    test('of a forged assertion is ignored', async () => {
+    test('is ignored in a forged assertion', async () => {
       const who = await passkeyUser(accounts)
       expect((await assert({ signCount: 100 }, who)).status).toBe(200)
       const warnings = cloneWarnings().length
@@ -234,7 +234,7 @@ describe.each(paths)('passkey assertion (WebAuthn §7.2) › %s', (name, refusal
       expect(await countOf(who)).toBe('100')
     })
 
-    test('of a synced passkey stays zero', async () => {
+    test('stays zero for a synced passkey', async () => {
       const who = await passkeyUser(accounts, newAuthenticator({ counts: false, isBackupEligible: true }))
       for (let time = 0; time < 3; time += 1) expect((await assert({}, who)).status).toBe(200)
       expect(await countOf(who)).toBe('0')
@@ -244,7 +244,7 @@ describe.each(paths)('passkey assertion (WebAuthn §7.2) › %s', (name, refusal
     })
   })
 
-  test('of a synced passkey comes with its backup state, which is stored', async () => {
+  test('comes with the backup state of a synced passkey, which is stored', async () => {
     const who = await passkeyUser(accounts, newAuthenticator({ counts: false, isBackupEligible: true }))
     const isBackedUp = async () =>
       (
@@ -261,7 +261,7 @@ describe.each(paths)('passkey assertion (WebAuthn §7.2) › %s', (name, refusal
   })
 })
 
-describe('a passkey that was added after the challenge', () => {
+describe('passkey assertion › a passkey from after the challenge', () => {
   test('is rejected as not requested', async () => {
     const who = await passkeyUser(accounts)
     const { email } = who.user
@@ -280,7 +280,7 @@ describe('a passkey that was added after the challenge', () => {
   })
 })
 
-describe('a passkey that was enrolled without verifying its user', () => {
+describe('passkey assertion › a passkey without user verification at its enrolment', () => {
   test('signs in by itself only after it has verified its user in addition to another factor', async () => {
     const authenticator = newAuthenticator({ verifiesUser: false })
     const who = await passkeyUser(accounts, authenticator)

@@ -268,7 +268,7 @@ describe('passkey enrolment › a challenge', () => {
     expect(envelope(await confirm(token, { attestation_response }))).toEqual(failed)
   })
 
-  test('of another user, of a sign-in or of a second factor is worthless', async () => {
+  test('is worthless for another user, a sign-in or a second factor', async () => {
     const { token, user } = await accounts.register()
     await begin(token)
     const other = await passkeyUser(accounts)

@@ -33,7 +33,7 @@ const locked = {
   error: 'too_many_mfa_failures',
 }
 
-describe('a passkey as second factor', () => {
+describe('passkey as second factor', () => {
   test('is required of a user who has one', async () => {
     const transports = ['nfc', 'usb']
     const who = await passkeyUser(accounts, newAuthenticator({ transports }))
@@ -121,7 +121,7 @@ describe('a passkey as second factor', () => {
     }
   })
 
-  test('of a disabled user is rejected', async () => {
+  test('is rejected for a disabled user', async () => {
     const who = await passkeyUser(accounts)
     const token = await pendingToken(accounts, who.user.email)
     const { challenge_id, options } = (await challenge(token)).json
@@ -163,7 +163,7 @@ describe('a passkey as second factor', () => {
 const attempts = () =>
   accounts.app.sql(`select count from basalt.attempts where key like 'mfa.failures:%' and count > 0`)
 
-describe('a passkey challenge of a second factor', () => {
+describe('passkey challenge of a second factor', () => {
   test('works once, in the sign-in that requested it or another one of its user', async () => {
     const [token, another] = [
       await pendingToken(accounts, user.user.email),
@@ -177,7 +177,7 @@ describe('a passkey challenge of a second factor', () => {
     expect(await attempts()).toEqual([])
   })
 
-  test('of another user, of another factor, expired or invented is unknown, and counts no failure', async () => {
+  test('is unknown, without a counted failure, if it is expired, invented, or of another user or factor', async () => {
     const stranger = await passkeyUser(accounts)
     const strangersToken = await pendingToken(accounts, stranger.user.email)
     const token = await pendingToken(accounts, user.user.email)

@@ -239,7 +239,7 @@ describe('POST /api/auth/webauthn/login/discover/begin', () => {
   })
 })
 
-describe('a passkey challenge of a sign-in', () => {
+describe('passkey challenge of a sign-in', () => {
   const paths = [
     ['by email', () => begin(user.user.email), finish],
     ['to discover', discover, finishDiscovery],
@@ -315,7 +315,7 @@ describe('a passkey challenge of a sign-in', () => {
   })
 
   test.each(['nonsense', crypto.randomUUID(), '00000000-0000-0000-0000-000000000000'])(
-    'that is unknown, %s, gets the error of a wrong passkey',
+    'gets the error of a wrong passkey if it is unknown, %s',
     async (challenge_id) => {
       const assertion_response = user.authenticator.get((await discover()).json.options)
       expect(envelope(await finish({ challenge_id, assertion_response }))).toEqual(wrong)

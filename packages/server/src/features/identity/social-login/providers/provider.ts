@@ -23,7 +23,7 @@ export interface ClientSettings {
 }
 
 export interface Endpoints {
-  /** Issuer, which is compared with `iss` where the provider sends it (RFC 9207). */
+  /** Issuer. It is compared with `iss` if the provider sends it (RFC 9207). */
   readonly issuer?: string
   readonly authorize: string
   readonly token: string

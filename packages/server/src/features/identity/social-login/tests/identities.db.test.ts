@@ -131,7 +131,7 @@ describe('social login › link by access token', () => {
     expect([refused.status, refused.json.message]).toEqual([409, 'email already belongs to another account'])
   })
 
-  test('of a provider without an audience check: links without an address, and not as a sign-in method', async () => {
+  test('links without an address, and not as a sign-in method, for a provider without an audience check', async () => {
     issueToken('ours', newId())
     const { token } = await anonymous()
     const linked = await link(token, { provider: 'spotify', access_token: 'x' })

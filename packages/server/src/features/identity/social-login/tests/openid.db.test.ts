@@ -314,7 +314,7 @@ describe('social login › accounts', () => {
     expect(user).toEqual({ email_verified_at: null, password_hash: null, proves_email: true })
   })
 
-  test('an unproven identity signs in no account and moves to the person who proves it', async () => {
+  test('moves an unproven identity to the person who proves it, and signs in no other account', async () => {
     const { sub } = newPerson({ email: undefined })
     const { user } = await accounts.register()
     await accounts.app.sql(
@@ -345,7 +345,7 @@ describe('social login › accounts', () => {
     expect(new Set(answers.map(({ user }) => user.id)).size).toBe(1)
   })
 
-  test('an account with a second factor is pending', async () => {
+  test('returns a pending sign-in for an account with a second factor', async () => {
     newPerson()
     const { user } = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     await accounts.app.sql(

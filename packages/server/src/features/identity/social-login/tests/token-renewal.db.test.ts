@@ -92,7 +92,7 @@ async function tokensOf(userId: string) {
 const later = { expires_in: 604_800, token_type: 'Bearer' }
 
 describe('social login › renewal of provider tokens', () => {
-  test('replaces tokens that expire soon, and keeps a refresh token that is not replaced', async () => {
+  test('replaces tokens that expire soon, and keeps a refresh token without a successor', async () => {
     const id = await signIn()
     answerRefresh({ ...later, access_token: 'second' })
     await renew()

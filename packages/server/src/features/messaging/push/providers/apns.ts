@@ -74,7 +74,7 @@ interface Reply {
   readonly id: string
   readonly reason: string
   readonly retryAfter: string | undefined
-  /** Time since which the device of a 410 is gone, in milliseconds. */
+  /** Time since which the device of a 410 does not exist, in milliseconds. */
   readonly timestamp: number | undefined
 }
 

@@ -586,7 +586,7 @@ describe('push › web push', () => {
 })
 
 describe('push › credentials', () => {
-  test('of an administrator are stored encrypted, never shown, and apply on every node', async () => {
+  test('are stored encrypted, never shown, and apply on every node when an administrator sets them', async () => {
     await using node = await createTestApp({ config: { 'push.enabled': 'true' }, database: app.database })
     const key = createApnsKey()
     const body = { key, team_id: 'T2', key_id: 'K2', bundle_id: 'com.example.other', environment: 'sandbox' }
@@ -643,7 +643,7 @@ describe('push › credentials', () => {
     ['webpush', { private_key: 'password' }, notP256],
     ['webpush', { private_key: Buffer.alloc(31, 1).toString('base64url') }, notP256],
     ['webpush', { private_key: Buffer.alloc(33, 1).toString('base64url') }, notP256],
-  ])('of %s are rejected when they are unusable', async (provider, body, message) => {
+  ])('are rejected for %s when they are unusable', async (provider, body, message) => {
     expect(envelope(await asAdmin('PUT', `/providers/${provider}`, body))).toEqual({
       code: 400,
       message,
@@ -651,7 +651,7 @@ describe('push › credentials', () => {
     })
   })
 
-  test('that are missing fail deliveries with that reason', async () => {
+  test('fail deliveries with that reason when they are missing', async () => {
     await using bare = await createTestApp({
       config: { 'push.enabled': 'true' },
       setup: `insert into basalt.users (id) values ('${alice}')`,

@@ -165,7 +165,7 @@ describe('push › devices', () => {
     )
   })
 
-  test('of unknown apps and users are rejected', async () => {
+  test('are rejected for unknown apps and users', async () => {
     const body = { ...android(), app_id: unknown }
     expect(envelope(await as(alice, 'POST', '/devices', body))).toEqual({
       code: 404,

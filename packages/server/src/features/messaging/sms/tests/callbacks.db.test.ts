@@ -89,7 +89,7 @@ describe('sms › status callbacks › twilio', () => {
     ['sent', 'queued'],
     ['sending', 'accepted'],
     ['queued', 'queued'],
-  ])('of a message that is %s ignores a late %s', async (status, late) => {
+  ])('keeps a message that is %s after a late %s', async (status, late) => {
     await store('twilio', status)
     expect((await twilio({ MessageSid: 'M1', MessageStatus: late, ErrorCode: '1' })).status).toBe(200)
     expect(await stored()).toEqual({ status, error_message: null })

@@ -342,7 +342,7 @@ describe('sms › codes', () => {
     expect(new URLSearchParams(twilio.onlyRequest().body).get('Body')).toMatch(/^Your code is: \d{6}$/)
   })
 
-  test('that the provider has accepted are not sent again after a crash', async () => {
+  test('are not sent again after a crash when the provider has accepted them', async () => {
     const messages = new StoredSms({
       database: app.app.database.system,
       providerName: 'twilio',
@@ -356,7 +356,7 @@ describe('sms › codes', () => {
     expect(await app.sql('select status from basalt.sms_messages')).toEqual([{ status: 'accepted' }])
   })
 
-  test('that the provider did not accept are sent by the next attempt', async () => {
+  test('are sent by the next attempt when the provider did not accept them', async () => {
     twilio.answerWith(json(503, {}))
     await app.request('POST', '/api/auth/sms', { body: { phone: to } })
     await waitFor('the failure', async () => {

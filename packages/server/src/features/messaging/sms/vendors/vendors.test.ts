@@ -420,7 +420,7 @@ describe('SMS vendors › webhook', () => {
   })
 })
 
-describe('SMS vendors › without another address, messages go to', () => {
+describe('SMS vendors › messages without another configured address', () => {
   test.each([
     ['twilio', twilio, 'https://api.twilio.com/2010-04-01/Accounts/AC0f%2F1/Messages.json'],
     ['plivo', plivo, 'https://api.plivo.com/v1/Account/MA0f%2F1/Message/'],
@@ -433,13 +433,13 @@ describe('SMS vendors › without another address, messages go to', () => {
     expect(await create(smsConfig(name), clock).request(message, id)).toMatchObject({ url })
   })
 
-  test('the address of the region in China', async () => {
+  test('are sent to the address of the region in China', async () => {
     const config = { ...smsConfig('sns'), aws_region: 'cn-north-1' }
     const { url } = await sns(config, clock).request(message, id)
     expect(url).toBe('https://sns.cn-north-1.amazonaws.com.cn/')
   })
 
-  test('a path below the configured address', async () => {
+  test('are sent to a path below the configured address', async () => {
     const { url } = await telnyx(smsConfig('telnyx', 'http://stand-in.test/telnyx/')).request(message, id)
     expect(url).toBe('http://stand-in.test/telnyx/v2/messages')
   })

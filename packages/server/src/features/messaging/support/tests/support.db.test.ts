@@ -355,7 +355,7 @@ describe('support › administration', () => {
 describe('support › mail', () => {
   const mismatch = { code: 403, error: 'support_sender_mismatch', message: 'support sender mismatch' }
 
-  test('of the user is added to the ticket and reopens it', async () => {
+  test('is added to the user's ticket and reopens it', async () => {
     const ticket = await open()
     await asAdmin('PUT', `/${ticket}`, { status: 'closed' })
     const response = await deliver(reply(ticket))
@@ -497,14 +497,14 @@ describe('support › mail', () => {
     ['an answer of ours', 'Auto-Submitted: auto-generated'],
     ['a mass mailing', 'Precedence: bulk'],
     ['a mailing list', 'List-Id: <x.example.com>'],
-  ])('that is %s is ignored', async (_, headers) => {
+  ])('is ignored if it is %s', async (_, headers) => {
     const ticket = await open()
     const response = await deliver(reply(ticket, { headers }))
     expect([response.status, response.json]).toEqual([200, { ok: true }])
     expect(await bodiesOf(ticket)).toHaveLength(1)
   })
 
-  test('that returns to its sender, or is a notice of failure, is ignored', async () => {
+  test('is ignored if it returns to its sender, or is a notice of failure', async () => {
     const ticket = await open()
     const { id } = (await asAdmin('POST', `/${ticket}/messages`, { body: 'Pull.' })).json
     const returned = await deliver(reply(ticket, { headers: `Message-ID: <${id}@localhost>` }))
@@ -519,7 +519,7 @@ describe('support › mail', () => {
   })
 
   test.each(['Hello', '[Ticket #12]', '[Ticket #zzzzzzzz-zzzz-4zzz-8zzz-zzzzzzzzzzzz]', ''])(
-    'of no ticket is ignored: %j',
+    'is ignored without a ticket: %j',
     async (subject) => {
       const response = await deliver(reply(unknown, { subject }))
       expect([response.status, response.json]).toEqual([200, { ok: true }])
@@ -624,7 +624,7 @@ describe('support › mail', () => {
     expect(envelope(await deliver(reply(await open(), change)))).toEqual({ code: 400, error, message })
   })
 
-  test('that is not a form is rejected', async () => {
+  test('is rejected if it is not a form', async () => {
     const refused = { code: 400, error: 'invalid_support_form', message: 'invalid multipart form' }
     expect(envelope(await post('{}', secret))).toEqual(refused)
     expect(envelope(await post('', secret))).toEqual(refused)
@@ -671,8 +671,8 @@ describe('support › mail', () => {
   })
 })
 
-describe('support › without', () => {
-  test('support every route is off, for permitted callers', async () => {
+describe('support › disabled', () => {
+  test('support returns 503 from every route to permitted callers', async () => {
     await using bare = await createTestApp({
       config: { 'support.webhook_secret': secret },
       database: app.database,
@@ -684,7 +684,7 @@ describe('support › without', () => {
     expect((await bare.request('GET', '/api/support/tickets')).status).toBe(401)
   })
 
-  test('a key or a domain no mail is accepted', async () => {
+  test('accepts no mail without a key or a domain', async () => {
     await using bare = await createTestApp({
       config: { 'support.enabled': 'true', 'support.webhook_secret': secret },
       database: app.database,

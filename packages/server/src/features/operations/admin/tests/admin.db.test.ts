@@ -293,7 +293,7 @@ describe('admin token', () => {
   })
 })
 
-describe('a new administrator password', () => {
+describe('new administrator password', () => {
   test('in the configuration ends every session and the old password', async () => {
     await using own = await createTestDatabase()
     await own.sql(notes)
@@ -325,7 +325,7 @@ describe('a new administrator password', () => {
   })
 })
 
-describe('the sign-in link of the first start', () => {
+describe('sign-in link of the first start', () => {
   const generated = { 'admin.password': '' }
 
   test('is made once, by one of the nodes that start at the same time', async () => {

@@ -336,7 +336,7 @@ describe('admin session in a cookie', () => {
   })
 
   test.each(['', 'x', 'basalt_admin_', `basalt_admin_${'0'.repeat(49)}`, '%00', '"'])(
-    'that is %j has ended',
+    'has ended if it is %j',
     async (value) => {
       const response = await send(first, 'GET', path, `a=b; __Host-basalt-admin=${value}; c=d`)
       expect([response.status, envelope(response)]).toEqual([401, adminRequired])

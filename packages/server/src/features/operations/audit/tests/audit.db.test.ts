@@ -341,7 +341,7 @@ describe('audit › tables', () => {
     ])
   })
 
-  test('releases a table that is no longer configured, and two nodes that start at once agree', async () => {
+  test('releases a table that is no longer configured, on two nodes with concurrent starts', async () => {
     await using app = await createTestApp({ setup: notes, config: { 'audit.tables': 'note' } })
     const count = async () =>
       (await app.sql(`select count(*)::int as n from pg_trigger where tgname ~ '^basalt_audit'`))[0]?.n

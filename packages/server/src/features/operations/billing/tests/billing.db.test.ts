@@ -93,7 +93,7 @@ const state = async () => {
 const forged = { code: 403, error: 'invalid_webhook_signature', message: 'invalid webhook signature' }
 
 describe('billing › events', () => {
-  test('of a subscription from its checkout to its end set plan and status of the app', async () => {
+  test('set plan and status of the app, from the checkout of a subscription to its end', async () => {
     expect((await get()).json).toEqual({
       app_id: shop,
       plan: 'default',
@@ -124,7 +124,7 @@ describe('billing › events', () => {
     expect(await state()).toEqual(['free', 'canceled'])
   })
 
-  test('of a subscription whose first payment failed end it without its plan', async () => {
+  test('end a subscription whose first payment failed without its plan', async () => {
     await report(checkout(0))
     await report(updated(1, 'price_pro', 'incomplete'))
     await report(updated(2, 'price_pro', 'incomplete_expired'))
@@ -184,7 +184,7 @@ describe('billing › events', () => {
     expect(rows).toHaveLength(3)
   })
 
-  test('that are reported again keep a plan that an administrator has set in the meantime', async () => {
+  test('keep a plan of an administrator when they are reported again', async () => {
     const last = updated(1, 'price_pro')
     for (const each of [checkout(0), last]) await report(each)
     await app.sql(`update basalt.apps set plan = 'team' where id = $1`, [shop])
@@ -194,7 +194,7 @@ describe('billing › events', () => {
     expect(await state()).toEqual(['pro', 'active'])
   })
 
-  test('that arrive together on two nodes result in one state', async () => {
+  test('result in one state when they arrive together on two nodes', async () => {
     for (const _attempt of [1, 2, 3]) {
       shop = await createApplication(app, { ownerUserId: alice })
       subscription = `sub_${randomUUID()}`
@@ -233,7 +233,7 @@ describe('billing › events', () => {
     ['{"id": "evt_1", "created": 1}', 'type is required'],
     ['{"id": "evt_1", "type": "x"}', 'created: expected seconds since 1970'],
     ['{"id": "evt_1", "type": "x", "created": 1e300}', 'created: expected seconds since 1970'],
-  ])('that are malformed are rejected: %s', async (body, message) => {
+  ])('are rejected when they are malformed: %s', async (body, message) => {
     const time = now()
     expect(envelope(await post(body, `t=${time},v1=${mac(time, body)}`))).toEqual({
       code: 400,

@@ -34,7 +34,7 @@ describe('index builds', () => {
     ).map(({ name, is_valid }) => `${name}${is_valid === true ? '' : ' (invalid)'}`)
   const pending = async () => (await app.sql('select name from basalt.index_builds')).map(({ name }) => name)
 
-  test('a migration creates the index of a small table and defers that of a large one', async () => {
+  test('defer the index of a large table, not that of a small one', async () => {
     await app.sql(`
       select basalt.add_index('small', 'small_new', '(name)');
       select basalt.add_index('large', 'large_new', '(name)', replaces => 'large_old')`)
@@ -42,7 +42,7 @@ describe('index builds', () => {
     expect(await pending()).toEqual(['large_new'])
   })
 
-  test('a node builds the deferred index, and drops the one that it replaces', async () => {
+  test('create the deferred index on one node, and drop the one that it replaces', async () => {
     await app.sql(`
       select basalt.add_index('large', 'large_new', '(name)', replaces => 'large_old')`)
     expect(await build()).toBe(true)
@@ -51,7 +51,7 @@ describe('index builds', () => {
     await app.sql('create index large_old on basalt.large (id)')
   })
 
-  test('an interrupted build is restarted', async () => {
+  test('restart after an interruption', async () => {
     await app.sql(`
       select basalt.add_index('large', 'large_new', '(name)');
       create index large_new on basalt.large (name);
@@ -61,7 +61,7 @@ describe('index builds', () => {
     expect(await listIndexes()).toEqual(['large_new', 'large_old'])
   })
 
-  test('one node builds at a time', async () => {
+  test('run on one node at a time', async () => {
     await app.sql(`select basalt.add_index('large', 'large_new', '(name)')`)
     const results = await Promise.all([build(), build(), build()])
     expect(results.toSorted()).toContain(true)

@@ -24,13 +24,13 @@ describe('throttle › attempts', () => {
     expect(await allowed(40, 'a')).toBe(0)
   })
 
-  test('of another key or another limit are counted separately', async () => {
+  test('count separately for another key or another limit', async () => {
     await allowed(6, 'a')
     expect(await allowed(6, 'b')).toBe(5)
     expect(await allowed(6, 'a', { ...limit, name: 'test.others' })).toBe(5)
   })
 
-  test('that are rejected return the time until the window ends and do not prolong it', async () => {
+  test('return the time until the window ends when they are rejected, and do not prolong it', async () => {
     await allowed(5, 'a')
     const [before] = await app.sql('select window_ends_at from basalt.attempts')
     const verdict = await throttle().attempt(limit, 'a')
@@ -42,7 +42,7 @@ describe('throttle › attempts', () => {
     expect(await app.sql('select window_ends_at from basalt.attempts')).toEqual([before])
   })
 
-  test('start again when the window has ended', async () => {
+  test('restart when the window has ended', async () => {
     await allowed(9, 'a')
     await app.sql('update basalt.attempts set window_ends_at = now()')
     expect(await allowed(9, 'a')).toBe(5)
@@ -52,7 +52,7 @@ describe('throttle › attempts', () => {
     expect(isOpen).toBe(true)
   })
 
-  test('start again after a reset, for this key only', async () => {
+  test('restart after a reset, for this key only', async () => {
     await allowed(5, 'a')
     await allowed(5, 'b')
     await throttle().reset(limit, 'a')

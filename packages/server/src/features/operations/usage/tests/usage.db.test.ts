@@ -248,12 +248,12 @@ describe('/api/admin/usage', () => {
     expect([status, json.message]).toEqual([400, message])
   })
 
-  test('an unknown choice › returns the valid ones', async () => {
+  test('choices › returns the valid ones for an unknown one', async () => {
     const { json } = await get('/breakdown?metric=api_requests&group_by=x')
     expect(json.data).toEqual({ expected: ['tenant', 'endpoint', 'status_code'] })
   })
 
-  test.each(['', '/limits'])('an id of no app%s › returns 404 and creates no counter', async (path) => {
+  test.each(['', '/limits'])('unknown apps%s › returns 404 and creates no counter', async (path) => {
     const response = await get(`/${unknown}${path}`)
     expect(response.status).toBe(404)
     expect(envelope(response)).toMatchObject({ error: 'tenant_not_found', message: 'tenant not found' })
