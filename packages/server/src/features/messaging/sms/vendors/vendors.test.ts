@@ -47,7 +47,7 @@ async function send(
   return standIn.onlyRequest()
 }
 
-/** Returns the error message for a reply, and whether it is final. */
+/** The message of the error that a reply leads to, and whether it is final. */
 async function failure(provider: SmsProviderName, answer: Answer) {
   const error: unknown = await send(provider, answer).then(
     () => undefined,
@@ -57,7 +57,7 @@ async function failure(provider: SmsProviderName, answer: Answer) {
   return { isFinal: error instanceof SmsRefused, message: error.message }
 }
 
-/** Headers of every request of fetch. */
+/** What every request of fetch carries. */
 const ordinary = [
   ...['host', 'connection', 'content-length', 'user-agent', 'accept-encoding', 'accept-language'],
   'sec-fetch-mode',
@@ -79,16 +79,16 @@ function form({ body }: ReceivedRequest): [string, string][] {
 
 const formType = 'application/x-www-form-urlencoded'
 
-test('SMS vendors › every request names its sender', async () => {
+test('every request names its sender', async () => {
   const { headers } = await send('twilio', json(201, { sid: 'SM1' }))
   expect(headers['user-agent']).toBe('Basalt')
 })
 
-describe('SMS vendors › twilio', () => {
-  const accepted = json(201, { sid: 'SM0123', status: 'queued', error_code: null })
+describe('twilio', () => {
+  const taken = json(201, { sid: 'SM0123', status: 'queued', error_code: null })
 
   test('gets a form with basic authentication', async () => {
-    const request = await send('twilio', accepted)
+    const request = await send('twilio', taken)
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/2010-04-01/Accounts/AC0f%2F1/Messages.json')
     expect(ownHeaders(request)).toEqual({
@@ -102,7 +102,7 @@ describe('SMS vendors › twilio', () => {
     ])
   })
 
-  test('reports a refusal with a code and a message', async () => {
+  test('refuses with a code and a message', async () => {
     const answer = json(400, {
       code: 21211,
       message: "The 'To' number +14155550132 is not a valid phone number.",
@@ -125,7 +125,7 @@ describe('SMS vendors › twilio', () => {
   })
 })
 
-describe('SMS vendors › plivo', () => {
+describe('plivo', () => {
   test('gets JSON with basic authentication', async () => {
     const answer = json(202, { message: 'message(s) queued', message_uuid: ['db3c'], api_id: 'db34' })
     const request = await send('plivo', answer)
@@ -142,7 +142,7 @@ describe('SMS vendors › plivo', () => {
     })
   })
 
-  test('reports a refusal with an error', async () => {
+  test('refuses with an error', async () => {
     const answer = json(400, { api_id: 'db34', error: '14155550132 is not a valid phone number' })
     expect(await failure('plivo', answer)).toEqual({
       isFinal: true,
@@ -151,7 +151,7 @@ describe('SMS vendors › plivo', () => {
   })
 })
 
-describe('SMS vendors › telnyx', () => {
+describe('telnyx', () => {
   test('gets JSON with a bearer key and an idempotency key', async () => {
     const request = await send('telnyx', json(200, { data: { id: '4031', record_type: 'message' } }))
     expect(request.method).toBe('POST')
@@ -175,7 +175,7 @@ describe('SMS vendors › telnyx', () => {
     expect(standIn.onlyRequest().headers['idempotency-key']).toBeUndefined()
   })
 
-  test('reports a refusal with a list of errors', async () => {
+  test('refuses with a list of errors', async () => {
     const answer = json(422, {
       errors: [{ code: '40310', title: "Invalid 'to' address", detail: 'The to address is invalid.' }],
     })
@@ -186,11 +186,11 @@ describe('SMS vendors › telnyx', () => {
   })
 })
 
-describe('SMS vendors › msg91', () => {
-  const accepted = json(200, { type: 'success', message: '3763646e3330323230' })
+describe('msg91', () => {
+  const taken = json(200, { type: 'success', message: '3763646e3330323230' })
 
   test('gets a template with the message and the code in it', async () => {
-    const request = await send('msg91', accepted)
+    const request = await send('msg91', taken)
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/api/v5/flow')
     expect(ownHeaders(request)).toEqual({
@@ -211,11 +211,11 @@ describe('SMS vendors › msg91', () => {
     ['a number too long for a code', 'Order 123456789', {}],
     ['a short and a fitting number', '2 days: 1234', { OTP: '1234' }],
   ])('finds the code in a message with %s', async (_, body, expected) => {
-    const request = await send('msg91', accepted, body)
+    const request = await send('msg91', taken, body)
     expect(JSON.parse(request.body).recipients).toEqual([{ mobiles: '14155550132', VAR1: body, ...expected }])
   })
 
-  test('reports a refusal with status 200 and type error', async () => {
+  test('refuses with status 200 and type error', async () => {
     const answer = json(200, { type: 'error', message: 'Template ID missing or invalid', code: '203' })
     expect(await failure('msg91', answer)).toEqual({
       isFinal: true,
@@ -223,7 +223,7 @@ describe('SMS vendors › msg91', () => {
     })
   })
 
-  test('reports a refusal with a status of its own', async () => {
+  test('refuses with a status of its own', async () => {
     const answer = json(401, { status: 'fail', message: 'Unauthorized 91/auth+key=&"x' })
     expect(await failure('msg91', answer)).toEqual({
       isFinal: true,
@@ -232,8 +232,8 @@ describe('SMS vendors › msg91', () => {
   })
 })
 
-describe('SMS vendors › sns', () => {
-  const accepted = text(
+describe('sns', () => {
+  const taken = text(
     200,
     `<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult>
       <MessageId>567910cd-659e-55d4-8ccb-5aaf14679dc0</MessageId></PublishResult></PublishResponse>`,
@@ -247,7 +247,7 @@ describe('SMS vendors › sns', () => {
   }
 
   test('gets a signed form of the action Publish', async () => {
-    const request = await send('sns', accepted, 'Your code is: 482913 & más')
+    const request = await send('sns', taken, 'Your code is: 482913 & más')
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/')
     expect(form(request)).toEqual([
@@ -273,7 +273,7 @@ describe('SMS vendors › sns', () => {
     [400, 'Throttling', false],
     [429, 'Throttled', false],
     [500, 'InternalError', false],
-  ])('responds with %i %s', async (status, code, isFinal) => {
+  ])('answers %i %s', async (status, code, isFinal) => {
     const verb = isFinal ? 'refused' : 'did not take'
     expect(await failure('sns', refusal(status, code))).toEqual({
       isFinal,
@@ -282,7 +282,7 @@ describe('SMS vendors › sns', () => {
   })
 })
 
-/** Computes Signature Version 4 as the AWS documentation describes it, step by step. */
+/** Signature Version 4 as the documentation of AWS describes it, step by step. */
 function signatureV4({ body, headers }: ReceivedRequest, date: string): string {
   const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest()
   const hash = (data: string) => createHash('sha256').update(data).digest('hex')
@@ -304,8 +304,8 @@ function signatureV4({ body, headers }: ReceivedRequest, date: string): string {
   return `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/${scope}, SignedHeaders=host;x-amz-date, Signature=${signature}`
 }
 
-describe('SMS vendors › vonage', () => {
-  const accepted = json(200, { 'message-count': '1', messages: [{ status: '0', 'message-id': '0C01' }] })
+describe('vonage', () => {
+  const taken = json(200, { 'message-count': '1', messages: [{ status: '0', 'message-id': '0C01' }] })
 
   function answer(...statuses: (string | undefined)[]) {
     const messages = statuses.map((status) => ({ status, 'error-text': `text of ${status}` }))
@@ -313,7 +313,7 @@ describe('SMS vendors › vonage', () => {
   }
 
   test('gets a form with key and secret', async () => {
-    const request = await send('vonage', accepted)
+    const request = await send('vonage', taken)
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/sms/json')
     expect(ownHeaders(request)).toEqual({ 'content-type': formType })
@@ -330,7 +330,7 @@ describe('SMS vendors › vonage', () => {
   test.each(['Ihr Code ist gültig', 'コード: 482913', 'back`tick'])(
     'announces the alphabet of %s',
     async (body) => {
-      expect(form(await send('vonage', accepted, body))).toContainEqual(['type', 'unicode'])
+      expect(form(await send('vonage', taken, body))).toContainEqual(['type', 'unicode'])
     },
   )
 
@@ -345,7 +345,7 @@ describe('SMS vendors › vonage', () => {
     ['9', true],
     ['15', true],
     ['33', true],
-  ])('responds with 200 and status %s', async (status, isFinal) => {
+  ])('answers 200 with status %s', async (status, isFinal) => {
     const verb = isFinal ? 'refused' : 'did not take'
     expect(await failure('vonage', answer(status))).toEqual({
       isFinal,
@@ -353,14 +353,14 @@ describe('SMS vendors › vonage', () => {
     })
   })
 
-  test('may send the status as a number', async () => {
+  test('may write the status as a number', async () => {
     await send('vonage', json(200, { messages: [{ status: 0 }] }))
     expect(await failure('vonage', json(200, { messages: [{ status: 1 }] }))).toMatchObject({
       isFinal: false,
     })
   })
 
-  test('counts as failed when one part failed', async () => {
+  test('has sent nothing whole while a part failed', async () => {
     expect(await failure('vonage', answer('0', '6'))).toMatchObject({ isFinal: true })
     expect(await failure('vonage', answer('0', '1'))).toMatchObject({ isFinal: false })
   })
@@ -369,7 +369,7 @@ describe('SMS vendors › vonage', () => {
     ['no parts', answer()],
     ['a part without status', answer(undefined)],
     ['parts that are no list', json(200, { messages: { status: '0' } })],
-  ])('must send a valid reply, not one with %s', async (_, reply) => {
+  ])('is not believed with %s', async (_, reply) => {
     expect(await failure('vonage', reply)).toEqual({
       isFinal: false,
       message: "vonage did not take the message: HTTP 200 with a reply that is not the provider's",
@@ -377,7 +377,7 @@ describe('SMS vendors › vonage', () => {
   })
 })
 
-describe('SMS vendors › webhook', () => {
+describe('webhook', () => {
   test('gets signed JSON', async () => {
     const request = await send('webhook', json(200, { message_id: 'm1' }))
     expect(request.method).toBe('POST')
@@ -408,11 +408,11 @@ describe('SMS vendors › webhook', () => {
     expect(JSON.parse(body).body).toBe('Código “½” \u{1f511} \ud800')
   })
 
-  test('accepts a message with any success', async () => {
+  test('takes a message with any success', async () => {
     for (const status of [200, 201, 202, 204]) await send('webhook', text(status, 'thanks'))
   })
 
-  test('reports a refusal', async () => {
+  test('refuses', async () => {
     expect(await failure('webhook', json(403, { error: 'wh/sec+ret=&"x' }))).toEqual({
       isFinal: true,
       message: 'webhook refused the message: HTTP 403',
@@ -420,7 +420,7 @@ describe('SMS vendors › webhook', () => {
   })
 })
 
-describe('SMS vendors › messages without another configured address', () => {
+describe('without another address, messages go to', () => {
   test.each([
     ['twilio', twilio, 'https://api.twilio.com/2010-04-01/Accounts/AC0f%2F1/Messages.json'],
     ['plivo', plivo, 'https://api.plivo.com/v1/Account/MA0f%2F1/Message/'],
@@ -433,13 +433,13 @@ describe('SMS vendors › messages without another configured address', () => {
     expect(await create(smsConfig(name), clock).request(message, id)).toMatchObject({ url })
   })
 
-  test('are sent to the address of the region in China', async () => {
+  test('the address of the region in China', async () => {
     const config = { ...smsConfig('sns'), aws_region: 'cn-north-1' }
     const { url } = await sns(config, clock).request(message, id)
     expect(url).toBe('https://sns.cn-north-1.amazonaws.com.cn/')
   })
 
-  test('are sent to a path below the configured address', async () => {
+  test('a path below the configured address', async () => {
     const { url } = await telnyx(smsConfig('telnyx', 'http://stand-in.test/telnyx/')).request(message, id)
     expect(url).toBe('http://stand-in.test/telnyx/v2/messages')
   })

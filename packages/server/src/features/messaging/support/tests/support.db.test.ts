@@ -355,7 +355,7 @@ describe('support › administration', () => {
 describe('support › mail', () => {
   const mismatch = { code: 403, error: 'support_sender_mismatch', message: 'support sender mismatch' }
 
-  test('is added to the user's ticket and reopens it', async () => {
+  test('is added to the ticket of the user and reopens it', async () => {
     const ticket = await open()
     await asAdmin('PUT', `/${ticket}`, { status: 'closed' })
     const response = await deliver(reply(ticket))
