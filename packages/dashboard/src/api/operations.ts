@@ -393,18 +393,18 @@ export type AggregateResults = {
 export type AnalyticsLatencyResult = {
   readonly step: 'minute' | 'hour' | 'day'
   readonly items: ReadonlyArray<{
-    /** Begin of the step, UTC. */
+    /** Start of the step, in UTC. */
     readonly timestamp: string
     readonly requests: number
-    /** Answers of status 500 and above. */
+    /** Responses with status 500 and above. */
     readonly errors: number
-    /** In and out, headers included. */
+    /** Bytes received and sent, including headers. */
     readonly bytes: number
-    /** Exact to 5 %; null without requests. */
+    /** Accurate to 5 %. null without requests. */
     readonly p50_ms: number | null
-    /** Exact to 5 %; null without requests. */
+    /** Accurate to 5 %. null without requests. */
     readonly p95_ms: number | null
-    /** Exact to 5 %; null without requests. */
+    /** Accurate to 5 %. null without requests. */
     readonly p99_ms: number | null
   }>
 }
@@ -412,7 +412,7 @@ export type AnalyticsLatencyResult = {
 export type AnalyticsQueriesResult = {
   readonly items: ReadonlyArray<Statement>
   readonly count: number
-  /** Large tables that are often read from one end to the other. */
+  /** Large tables that are often read by sequential scans. */
   readonly index_suggestions: ReadonlyArray<{
     readonly table: string
     readonly scans: number
@@ -426,7 +426,7 @@ export type AnalyticsRequestsResult = {
   readonly count: number
   readonly limit: number
   readonly offset: number
-  /** When the oldest request that was read happened, where the bound ended the search; `to` with this time continues it. */
+  /** Time of the oldest request that was read, where the bound ended the search. Continue with this time as `to`. */
   readonly searchedTo?: string | undefined
 }
 
@@ -684,13 +684,13 @@ export type BillingEvent = {
   readonly id: string
   readonly type: string
   readonly happened_at: string
-  /** Of a checkout. */
+  /** App of a checkout. */
   readonly app_id: string | null
   readonly subscription_id: string | null
   readonly customer_id: string | null
-  /** According to the event. */
+  /** Time according to the event. */
   readonly plan: string | null
-  /** According to the event. */
+  /** Time according to the event. */
   readonly status: string | null
   readonly received_at: string
 }
@@ -903,12 +903,12 @@ export type CustomMailTemplate = MailTemplate & {
 
 export type DatabaseState = {
   readonly name: string
-  /** Of PostgreSQL. */
+  /** Version of PostgreSQL. */
   readonly version: string
   readonly isEmbedded: boolean
   readonly sizeBytes: number
   readonly startedAt: string
-  /** Of all clients. */
+  /** Connections of all clients. */
   readonly connections: number
   readonly maxConnections: number
 }
@@ -972,11 +972,11 @@ export type DomainsCreateInput = {
 
 export type EffectiveSetting = {
   readonly key: string
-  /** Null of a secret, set or not. */
+  /** null for a secret, set or not. */
   readonly value: unknown
   readonly isSecret: boolean
   readonly isDefault: boolean
-  /** The variable that sets it. */
+  /** Environment variable that sets the key. */
   readonly env: string
   readonly description: string
 }
@@ -1569,22 +1569,22 @@ export type LoggedRequest = {
   readonly user_id: string | null
   readonly api_key_id: string | null
   readonly app_id: string
-  /** Bytes on the connection, headers included. */
+  /** Bytes on the connection, including headers. */
   readonly request_size: number
-  /** Bytes on the connection, headers included. */
+  /** Bytes on the connection, including headers. */
   readonly response_size: number
   readonly ip_address: string | null
   readonly request_id: string
-  /** The administrator who acted as the user. */
+  /** Administrator who acted as the user. */
   readonly impersonated_by: string | null
   readonly node: string
 }
 
 export type LogsListResult = {
   readonly entries: ReadonlyArray<LogEntry>
-  /** Absent on the last page. */
+  /** Missing on the last page. */
   readonly nextCursor?: string | undefined
-  /** Time of the last entry that was read, where the search for a text ended the page; `nextCursor` continues there. */
+  /** Time of the last entry that was read, where the search for a text ended the page. `nextCursor` continues there. */
   readonly searchedTo?: string | undefined
 }
 
@@ -1598,11 +1598,11 @@ export type MailPatchTemplateResult = {
 }
 
 export type MailPreviewTemplateInput = {
-  /** One line with placeholders written `{{.Name}}`. */
+  /** One line with placeholders such as `{{.Name}}`. */
   readonly subjectTemplate: string
-  /** HTML with placeholders in text and in values of attributes. */
+  /** HTML with placeholders in text and in attribute values. */
   readonly htmlTemplate: string
-  /** Values by the name of the placeholder. */
+  /** Values by placeholder name. */
   readonly variables?: {
     readonly [name: string]: string
   } | undefined
@@ -1615,11 +1615,11 @@ export type MailPreviewTemplateResult = {
 }
 
 export type MailPutTemplateInput = {
-  /** One line with placeholders written `{{.Name}}`. */
+  /** One line with placeholders such as `{{.Name}}`. */
   readonly subjectTemplate: string
-  /** HTML with placeholders in text and in values of attributes. */
+  /** HTML with placeholders in text and in attribute values. */
   readonly htmlTemplate: string
-  /** Texts that were read; null: the built-in template, or none. The response is 409 where others are in force. */
+  /** Texts that the template must have, as read before. null means that only the built-in template, or none, may exist. Otherwise the response is 409. */
   readonly replaces?: {
     readonly subjectTemplate: string
     readonly htmlTemplate: string
@@ -1629,24 +1629,24 @@ export type MailPutTemplateInput = {
 export type MailSendInput = {
   /** Words joined by dots, such as `auth.magic_link` or `shop.order_shipped`. */
   readonly templateKey: string
-  /** One address without a name. */
+  /** Recipient, one address without a name. */
   readonly to: string
-  /** Values by the name of the placeholder. */
+  /** Values by placeholder name. */
   readonly variables?: {
     readonly [name: string]: string
   } | undefined
 }
 
 export type MailSendOwnInput = {
-  /** An address, or a list of at most `email.policy.max_recipients_per_request`. */
+  /** One address, or a list of at most `email.policy.max_recipients_per_request`. */
   readonly to: string | ReadonlyArray<string>
-  /** The address of `email.from` or of `email.policy.allowed_from_addresses`. */
+  /** Sender: the address of `email.from` or of `email.policy.allowed_from_addresses`. */
   readonly from?: string | undefined
   readonly subject?: string | undefined
   readonly html?: string | undefined
   readonly text?: string | undefined
   readonly templateKey?: string | undefined
-  /** Values by the name of the placeholder. */
+  /** Values by placeholder name. */
   readonly variables?: object | undefined
 }
 
@@ -1672,7 +1672,7 @@ export type MailTemplateSummary = {
   readonly source: 'builtin' | 'custom'
   readonly subjectTemplate: string
   readonly enabled: boolean
-  /** Names of placeholders. */
+  /** Names of the placeholders. */
   readonly variables: ReadonlyArray<string>
   readonly updatedAt?: string | undefined
 }
@@ -2225,9 +2225,9 @@ export type PushContent = {
   readonly body: string
   readonly data?: PushData | undefined
   readonly options?: PushOptions | undefined
-  /** RFC 3339; now unless given. */
+  /** RFC 3339 time. By default now. */
   readonly send_at?: string | undefined
-  /** A repeated key of an app answers with the first message. */
+  /** A repeated key of an app returns the first message. */
   readonly idempotency_key?: string | undefined
 }
 
@@ -2276,7 +2276,7 @@ export type PushDevice = {
   readonly device_name: string
   readonly topics: ReadonlyArray<string>
   readonly is_active: boolean
-  /** `revoked`, also by the end of the session that registered it, or the reason of the provider. */
+  /** `revoked`, also by the end of the session that registered it, or the provider's reason. */
   readonly inactive_reason: string | null
   readonly last_refreshed_at: string
   readonly last_used: string | null
@@ -2285,7 +2285,7 @@ export type PushDevice = {
 }
 
 export type PushGetWebPushKeyResult = {
-  /** Absent without credentials of Web Push. */
+  /** Missing without credentials of Web Push. */
   readonly public_key?: string | undefined
 }
 
@@ -2310,13 +2310,13 @@ export type PushOptions = {
   readonly badge?: number | undefined
   /** Name of a sound of the app, or `default`. */
   readonly sound?: string | undefined
-  /** Seconds that the provider keeps the message for an unreachable device. */
+  /** Seconds for which the provider keeps the message for an unreachable device. */
   readonly ttl_seconds?: number | undefined
-  /** high unless given */
+  /** By default high. */
   readonly priority?: 'high' | 'normal' | undefined
-  /** At most 64 bytes. A device shows the latest of the messages with one key. */
+  /** Key of at most 64 bytes. A device shows the latest message with one key. */
   readonly collapse_key?: string | undefined
-  /** An https URL. */
+  /** Address with https. */
   readonly image?: string | undefined
 }
 
@@ -2324,9 +2324,9 @@ export type PushProvider = {
   readonly provider: 'fcm' | 'apns' | 'webpush'
   /** Origin of the credentials. */
   readonly source: 'database' | 'configuration' | null
-  /** Destination of messages; `log` while developing without credentials. */
+  /** Destination of messages. It is `log` in development without credentials. */
   readonly sends: 'provider' | 'log' | 'nothing'
-  /** Members of the credentials that are no secret. */
+  /** Members of the credentials that are not secret. */
   readonly details: {
     readonly [name: string]: unknown
   } | null
@@ -2337,12 +2337,12 @@ export type PushRegisterDeviceInput = {
   readonly user_id: string
   readonly provider: 'fcm' | 'apns' | 'webpush'
   readonly platform: 'android' | 'ios' | 'web'
-  /** Token of the device; of `webpush` the endpoint, a URL. */
+  /** Token of the device. For `webpush` it is the endpoint, a URL. */
   readonly token: string
   readonly device_name?: string | undefined
   /** Replaces the topics of the device. */
   readonly topics?: ReadonlyArray<string> | undefined
-  /** Required of `webpush`, and of no other provider. */
+  /** Required for `webpush`, and not allowed for other providers. */
   readonly keys?: {
     readonly p256dh?: string | undefined
     readonly auth?: string | undefined
@@ -2353,12 +2353,12 @@ export type PushRegisterOwnDeviceInput = {
   readonly app_id: string
   readonly provider: 'fcm' | 'apns' | 'webpush'
   readonly platform: 'android' | 'ios' | 'web'
-  /** Token of the device; of `webpush` the endpoint, a URL. */
+  /** Token of the device. For `webpush` it is the endpoint, a URL. */
   readonly token: string
   readonly device_name?: string | undefined
   /** Replaces the topics of the device. */
   readonly topics?: ReadonlyArray<string> | undefined
-  /** Required of `webpush`, and of no other provider. */
+  /** Required for `webpush`, and not allowed for other providers. */
   readonly keys?: {
     readonly p256dh?: string | undefined
     readonly auth?: string | undefined
@@ -2377,7 +2377,7 @@ export type PushSend = {
 }
 
 export type PushSendAsProgramInput = PushContent & {
-  /** The app of the program. */
+  /** App of the program. */
   readonly app_id?: string | undefined
   readonly user_id?: string | undefined
   readonly topic?: string | undefined
@@ -2385,7 +2385,7 @@ export type PushSendAsProgramInput = PushContent & {
 
 export type PushSendAsProgramResult = {
   readonly send_id: string
-  /** Devices of the user; 0 for a topic. */
+  /** Number of the user's devices. 0 for a topic. */
   readonly count: number
 }
 
@@ -2877,20 +2877,20 @@ export type SmsHealthResult = {
   readonly today: SmsPeriod
   readonly last_7d: SmsPeriod
   readonly last_30d: SmsPeriod
-  /** `low conversion rate`: below 10 % today. */
+  /** `low conversion rate` when it is below 10 % today. */
   readonly warning?: string | undefined
 }
 
 export type SmsMessage = {
   readonly id: string
-  /** Sender; null for codes and messages of administrators. */
+  /** Sender. null for codes and messages of administrators. */
   readonly user_id: string | null
   /** E.164. */
   readonly to: string
-  /** Codes are replaced by `[redacted]`. */
+  /** Text in which codes are replaced by `[redacted]`. */
   readonly body: string
   readonly provider: string
-  /** Id at the provider; null until the provider has accepted the message. */
+  /** Id at the provider. null until the provider has accepted the message. */
   readonly message_id: string | null
   readonly status: 'pending' | 'accepted' | 'queued' | 'sending' | 'sent' | 'delivered' | 'undelivered' | 'failed' | 'canceled'
   /** Reason of a failure. */
@@ -2911,7 +2911,7 @@ export type SmsMessagePage = {
 
 export type SmsPeriod = {
   readonly sent: number
-  /** Messages that the provider reported as delivered. */
+  /** Number of messages that the provider reported as delivered. */
   readonly confirmed: number
   readonly failed: number
   /** Percentage of the sent messages that are confirmed. */
@@ -3143,9 +3143,9 @@ export type StatsGetResult = {
   readonly node: string
   readonly node_version: string
   readonly active_resources: number
-  /** Bytes of the heap in use. */
+  /** Heap in use in bytes. */
   readonly memory_alloc: number
-  /** Bytes of the process in memory. */
+  /** Resident memory of the process in bytes. */
   readonly memory_sys: number
   readonly gc_cycles: number
   readonly db_pool_total: number
@@ -3565,11 +3565,11 @@ export type TableSummary = {
   readonly schema: string
   readonly name: string
   readonly kind: string
-  /** The database's estimate; null for views. */
+  /** Estimate of the database. null for views. */
   readonly estimatedRows: number | null
   readonly rlsEnabled: boolean
   readonly policies: number
-  /** True if signed-in users may read it at all. */
+  /** True if signed-in users may read any of it. */
   readonly isReadable: boolean
 }
 
@@ -3599,7 +3599,7 @@ export type TablesCountResult = {
 
 export type TenantLimits = {
   readonly plan: string
-  /** Of an unlimited metric the limit is 0 and what remains null. */
+  /** An unlimited metric has the limit 0 and null remaining. */
   readonly metrics: {
     readonly api_requests: LimitedUsage
     readonly storage_bytes: LimitedUsage
@@ -3615,9 +3615,9 @@ export type TenantUsage = {
     /** UTC. */
     readonly date: string
     readonly apiRequests: number
-    /** Most that was stored. */
+    /** Maximum of stored bytes. */
     readonly storageBytesUsed: number
-    /** In and out, headers included. */
+    /** Bytes received and sent, including headers. */
     readonly bandwidthBytes: number
     /** Calls of procedures. */
     readonly functionInvocations: number
@@ -3649,7 +3649,7 @@ export type TicketMessage = {
     readonly filename: string
     readonly content_type: string
     readonly size: number
-    /** False when the ticket had no capacity for the content: 25 MiB per ticket. */
+    /** False if the content was not stored, because the ticket has its maximum of 25 MiB. */
     readonly kept: boolean
   }>
   /** Time at which an answer was mailed. */
@@ -3666,7 +3666,7 @@ export type TicketPage = {
 }
 
 export type TicketWithMessages = Ticket & {
-  /** The last 500, the oldest of them first. */
+  /** Last 500 messages, the oldest first. */
   readonly messages: ReadonlyArray<TicketMessage>
 }
 
@@ -3680,7 +3680,7 @@ export type UsageBreakdownResult = {
   readonly groupBy: string
   readonly items: ReadonlyArray<{
     readonly key: string
-    /** Of an app. */
+    /** Id of an app. */
     readonly name?: string | undefined
     readonly value: number
   }>
@@ -3688,9 +3688,9 @@ export type UsageBreakdownResult = {
 
 export type UsageFigures = {
   readonly apiRequests: number
-  /** Most that was stored. */
+  /** Maximum of stored bytes. */
   readonly storageBytesUsed: number
-  /** In and out, headers included. */
+  /** Bytes received and sent, including headers. */
   readonly bandwidthBytes: number
   /** Calls of procedures. */
   readonly functionInvocations: number
@@ -3704,7 +3704,7 @@ export type UsageListResult = {
 }
 
 export type UsageSetPlanInput = {
-  /** A plan of `usage.plans`, or `default`. */
+  /** Plan of `usage.plans`, or `default`. */
   readonly plan: string
 }
 
@@ -3791,7 +3791,7 @@ export type UsersPreviewDeletionResult = {
     /** null if counting took more than a second. 10,001 means more than 10,000. */
     readonly rows: number | null
   }>
-  /** Tables whose rows reference rows that would be deleted. Their rows are not counted. */
+  /** Tables whose rows reference the deleted rows. They are not counted. */
   readonly further: ReadonlyArray<{
     readonly table: string
     readonly references: string
