@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { deleteFinishedJobs } from '../features/events/jobs/index.ts'
 import { pruneOutbox } from '../features/events/outbox/index.ts'
-import { forgetUnlistened } from '../features/events/realtime/index.ts'
+import { deleteExpiredTables } from '../features/events/realtime/index.ts'
 import { pruneWebhooks } from '../features/events/webhooks/index.ts'
 import { deleteExpired } from '../features/identity/accounts/index.ts'
 import { cleanUp } from '../features/identity/mfa/index.ts'
@@ -22,7 +22,7 @@ export function cleanUpCommand(terminal: Terminal): Command {
       // These are the jobs of the default schedules, for servers with jobs.enabled = false.
       await deleteExpired(system)
       await deleteEndedWindows(system)
-      await forgetUnlistened(system)
+      await deleteExpiredTables(system)
       await deleteLogs(system, config.logging.retention_days)
       await deleteRequests(system, config.logging.retention_days)
       await deleteUsage(system, config.usage.retention_days)

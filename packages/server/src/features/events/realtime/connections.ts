@@ -4,18 +4,18 @@ import { type Answered, choice, component, nullable, timestamp } from '../../../
 import { Type } from '../../../lib/type.ts'
 import type { Listener, Stream } from './stream.ts'
 
-/** A node that was not seen for so long is dead, and so are its streams. */
+/** Seconds after which a node that was not seen is dead, together with its streams. */
 export const nodeLifeSeconds = 10
 
 /** Open stream of a client. */
 export const RealtimeConnection = component(
   'RealtimeConnection',
   Type.Object({
-    id: Type.String({ format: 'uuid', description: 'The `clientId` of `connected`.' }),
+    id: Type.String({ format: 'uuid', description: 'The `clientId` of the event `connected`.' }),
     transport: choice(['sse', 'ws']),
     userId: nullable(Type.String(), {
       description:
-        'null of an administrator, of a program that acts for no user, without a token, and while auth is off.',
+        'Id of the user. null for administrators, for programs that act for no user, for requests without a token, and while auth is off.',
     }),
     address: Type.String(),
     node: Type.String({ format: 'uuid' }),
@@ -26,20 +26,23 @@ export const RealtimeConnection = component(
 )
 export type RealtimeConnection = Answered<typeof RealtimeConnection>
 
-/** Streams of one user, and those without a token of one address, over all nodes. */
+/** Maximum number of streams of one user, and of one address without a token, over all nodes. */
 export interface ConnectionLimits {
   readonly perUser: number
   readonly perAddress: number
 }
 
-/** In `user_id`, which the streams of a user or app are counted by. */
+/** Prefix of an app’s account in `user_id`, by which the streams of a user or app are counted. */
 const appPrefix = 'app '
 
 function accountOf({ userId, appId }: Listener): string | null {
   return userId ?? (appId === undefined ? null : `${appPrefix}${appId}`)
 }
 
-/** Inserts a stream unless its user, or without a token its address, has reached the limit. @returns whether it was inserted */
+/**
+ * Inserts a stream unless its user, or its address if it has no token, has reached the limit. @returns true if it was
+ * inserted
+ */
 export async function insertConnection(
   database: Queryable,
   node: string,
@@ -54,7 +57,7 @@ export async function insertConnection(
   return is_open
 }
 
-/** Saves the subscriptions of streams of this node, also of those whose rows were lost. */
+/** Saves the subscriptions of streams of this node, including streams whose rows were lost. */
 export async function saveConnections(
   database: Queryable,
   node: string,
@@ -83,7 +86,7 @@ export async function deleteConnections(database: Queryable, ids: readonly strin
   await database.count(sql`delete from basalt.realtime_connections where id = any (${ids}::uuid[])`)
 }
 
-/** @returns whether the node was known */
+/** Marks the node as alive. @returns false if the node was unknown */
 export async function touchNode(
   database: Queryable,
   node: string,
@@ -103,12 +106,12 @@ export async function insertNode(database: Queryable, node: string): Promise<voi
     on conflict (id) do update set seen_at = now()`)
 }
 
-/** Its connections go with it. */
+/** Deletes a node together with its connections. */
 export async function deleteNode(database: Queryable, node: string): Promise<void> {
   await database.count(sql`delete from basalt.realtime_nodes where id = ${node}::uuid`)
 }
 
-/** Returns the streams of nodes that are alive, the oldest first. */
+/** Lists the streams of live nodes, oldest first. */
 export function listConnections(database: SystemDatabase): Promise<RealtimeConnection[]> {
   return database.many<RealtimeConnection>(sql`
     select c.id, c.node, c.transport,
@@ -120,7 +123,7 @@ export function listConnections(database: SystemDatabase): Promise<RealtimeConne
     order by c.connected_at, c.id`)
 }
 
-/** Asks the stream's node to end it. @returns whether there is such a stream */
+/** Requests that the stream’s node ends it. @returns false if there is no such stream */
 export async function requestDisconnect(database: Queryable, id: string): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.realtime_connections c set is_unwanted = true
@@ -136,7 +139,7 @@ export async function findDisconnectRequests(database: Queryable, node: string):
   return rows.map(({ id }) => id)
 }
 
-/** The sums of the counters of live nodes. */
+/** Returns the sums of the counters of live nodes. */
 export async function sumCounters(
   database: Queryable,
 ): Promise<{ droppedMessages: number; heartbeatFailures: number }> {

@@ -4,38 +4,38 @@ export const realtimeErrorTable = {
   tablesRequired: {
     status: 400,
     message: 'tables parameter is required',
-    help: 'Name the tables to listen to: `tables=track,album`.',
+    help: 'Name the tables to subscribe to: `tables=track,album`.',
   },
   noValidTable: {
     status: 400,
     message: 'at least one valid table is required',
-    help: 'The list of tables holds no name.',
+    help: 'The parameter `tables` has no table name in it.',
   },
   unknownTable: {
     status: 400,
     message: (name: string, table?: string) =>
       `unknown table: ${name}${table === undefined ? '' : `, a partition of ${table}`}`,
-    help: 'No table of `database.schemas` that the caller may read has this name. Views have no changes of their own.',
+    help: 'No table in `database.schemas` that the caller may read has this name. Views have no events.',
   },
   tooManyTables: {
     status: 400,
     message: (limit: number) => `tables: at most ${limit} may be listened to`,
-    help: 'Open another stream for the rest.',
+    help: 'Open another stream for further tables.',
   },
   invalidStreamFilter: {
     status: 400,
     message: (problem: string) => `invalid filter: ${problem}`,
-    help: 'Expected `column=operator.value`, joined by commas; operators are eq, neq, gt, gte, lt, lte and in.',
+    help: 'Send `column=operator.value`, joined by commas. The operators are eq, neq, gt, gte, lt, lte and in.',
   },
   connectionLimitExceeded: {
     status: 429,
     message: 'connection limit exceeded',
-    help: 'The user has `realtime.max_connections_per_user` streams open, or the address `realtime.max_anonymous_connections_per_address` without a token, over all nodes.',
+    help: 'Over all nodes, the user has `realtime.max_connections_per_user` open streams, or the address has `realtime.max_anonymous_connections_per_address` without a token. Close a stream first.',
   },
   streamWithoutToken: {
     status: 409,
     message: 'the WebSocket has subscribed without a token; open another one to sign in',
-    help: 'A WebSocket keeps the identity that it first subscribes with.',
+    help: 'A WebSocket keeps the identity with which it first subscribes.',
   },
   upgradeRequired: {
     status: 426,
@@ -45,7 +45,7 @@ export const realtimeErrorTable = {
   originNotAllowed: {
     status: 403,
     message: 'origin not allowed',
-    help: 'The page is of none of the origins in `server.cors_allowed_origins`. While `auth.enabled` is false, its `*` means pages of this machine.',
+    help: 'The origin of the page is not in `server.cors_allowed_origins`. While `auth.enabled` is false, `*` means pages of this machine.',
   },
   badHandshake: {
     status: 400,
@@ -55,22 +55,22 @@ export const realtimeErrorTable = {
   invalidMessage: {
     status: 400,
     message: (problem: string) => `invalid JSON: ${problem}`,
-    help: 'A message of a WebSocket is a text frame with one JSON object. Sent in an `error` message.',
+    help: 'A WebSocket message is a text frame with one JSON object. The server sends this error in an `error` message.',
   },
   missingMessageType: {
     status: 400,
     message: 'missing message type',
-    help: 'A message of a WebSocket names its `type`. Sent in an `error` message.',
+    help: 'A WebSocket message has a `type`. The server sends this error in an `error` message.',
   },
   unknownMessageType: {
     status: 400,
     message: (type: string) => `unknown message type: ${type}`,
-    help: 'There is no such message. Sent in an `error` message.',
+    help: 'No message has this type. The server sends this error in an `error` message.',
   },
   messageTooLarge: {
     status: 413,
     message: (limit: number) => `message exceeds ${limit} bytes`,
-    help: 'Payloads of broadcasts and presences have limits of their own; everything else must fit into this one.',
+    help: 'This limit applies to a message without its broadcast or presence payload. Payloads have limits of their own.',
   },
   missingToken: {
     status: 400,
@@ -80,32 +80,32 @@ export const realtimeErrorTable = {
   authenticationFailed: {
     status: 401,
     message: 'authentication failed',
-    help: 'The token is not good, or it is of another user than the one the WebSocket was opened by.',
+    help: 'The token is invalid, or it belongs to another user than the one that opened the WebSocket.',
   },
   channelRequired: {
     status: 400,
     message: 'channel is required',
-    help: 'The message names its `channel`.',
+    help: 'Add the `channel` to the message.',
   },
   eventRequired: {
     status: 400,
     message: 'event is required',
-    help: 'A broadcast names its `event`.',
+    help: 'Add the `event` to the broadcast.',
   },
   invalidName: {
     status: 400,
     message: (what: string, problem: string) => `${what}: ${problem}`,
-    help: 'The name of a channel or an event cannot be used.',
+    help: 'Choose another name for the channel or event. The message has the reason.',
   },
   tooManyChannels: {
     status: 400,
     message: (limit: number) => `at most ${limit} channels may be subscribed to`,
-    help: 'Open another WebSocket for the rest.',
+    help: 'Open another WebSocket for further channels.',
   },
   channelAccessDenied: {
     status: 403,
     message: 'channel access denied',
-    help: 'The policies of `basalt.realtime_channels` do not let the caller do this on the channel.',
+    help: 'The policies of `basalt.realtime_channels` do not permit this use of the channel.',
   },
   notSubscribed: {
     status: 409,
@@ -115,7 +115,7 @@ export const realtimeErrorTable = {
   broadcastRateExceeded: {
     status: 429,
     message: 'broadcast rate limit exceeded',
-    help: 'One WebSocket may send `realtime.broadcast_rate_limit_per_second` broadcasts a second.',
+    help: 'One WebSocket may send at most `realtime.broadcast_rate_limit_per_second` broadcasts a second.',
   },
   broadcastTooLarge: {
     status: 413,
@@ -125,17 +125,17 @@ export const realtimeErrorTable = {
   presenceTooLarge: {
     status: 413,
     message: (limit: number) => `presence payload exceeds ${limit} bytes`,
-    help: 'Presence is for a few members, such as a name and a place.',
+    help: 'Presence is for a few fields, such as a name and a status.',
   },
   invalidPresence: {
     status: 400,
     message: 'presence must be an object',
-    help: 'Expected a JSON object as `presence`.',
+    help: 'Send a JSON object as `presence`.',
   },
   subscriberNotFound: {
     status: 404,
     message: 'subscriber not found',
-    help: '`as` is `admin`, `anonymous` or the id of a user.',
+    help: 'Set `as` to `admin`, `anonymous` or the id of a user.',
   },
   connectionNotFound: {
     status: 404,

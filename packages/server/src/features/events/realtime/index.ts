@@ -12,10 +12,10 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { createViewAs } from '../../data/view-as/index.ts'
 import type { EventTriggers, Interests } from '../outbox/index.ts'
-import { forgetUnlistened, ListenedTables } from './changes/listened-tables.ts'
 import { EventSelector } from './changes/select-events.ts'
 import { pruneSent } from './changes/sent-log.ts'
 import { SubscriptionPlanner } from './changes/subscriptions.ts'
+import { deleteExpiredTables, TableRegistry } from './changes/table-registry.ts'
 import { ChannelAccess } from './channels/channel-access.ts'
 import { ChannelRequests } from './channels/channel-requests.ts'
 import { Channels } from './channels/channels.ts'
@@ -31,11 +31,13 @@ import { websocketRoute } from './websocket/websocket-route.ts'
 import { contractTiming, type WebSocketTiming } from './websocket/websocket-timing.ts'
 import { WebSockets } from './websocket/websockets.ts'
 
-export { forgetUnlistened } from './changes/listened-tables.ts'
+export { deleteExpiredTables } from './changes/table-registry.ts'
 export { realtimeErrorTable } from './errors.ts'
 export type { OpenPopup } from './routes.ts'
 
-/** Size of a broadcast beside its payload; one that exceeds its limit by less receives an error. */
+/**
+ * Maximum size of a broadcast message beside its payload. A broadcast that exceeds its limit by less receives an error.
+ */
 const frameOverheadBytes = 16 * 1024
 const anonymous: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
 
@@ -49,22 +51,22 @@ export interface RealtimeDeps {
   readonly notifications: Notifications
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
-  /** False while `auth.enabled` is false. */
+  /** True unless `auth.enabled` is false. */
   readonly isAuthRequired: boolean
   readonly isDevelopment: boolean
-  /** Whose pages may open WebSockets. */
+  /** Origins whose pages may open WebSockets. */
   readonly origins: Origins
   readonly metrics: Metrics
   readonly version: string
   readonly clock: Clock
   readonly log: Logger
-  /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
+  /** Handler of streams that wait for a sign-in with a provider; undefined without auth. */
   readonly openPopup?: OpenPopup | undefined
-  /** Times that WebSockets wait for their clients; for tests. */
+  /** Timeouts of WebSockets; for tests. */
   readonly timing?: Partial<WebSocketTiming>
 }
 
-/** Sends clients changes as they happen. */
+/** Creates the feature that sends changes to clients as they happen. */
 export function realtime({
   config,
   database: { system, user, aside, isOnlyNode },
@@ -87,7 +89,7 @@ export function realtime({
 }: RealtimeDeps): Feature {
   const timing = { ...contractTiming, ...changedTiming }
   const selector = new EventSelector({ live: catalog, system, user, log })
-  const listened = new ListenedTables({
+  const registry = new TableRegistry({
     database: system,
     live: catalog,
     log,
@@ -98,7 +100,7 @@ export function realtime({
         interests.refresh().catch(() => undefined)
         return 'by triggers'
       }
-      // A write that waits for a connection was begun before the table was expected.
+      // A write that waits for a connection started before the table was expected.
       if ((await isOnlyNode()) && user.stats.waiting === 0) {
         await interests.refresh()
         return 'by the only node'
@@ -116,7 +118,7 @@ export function realtime({
     openAside: aside.open,
     notifications,
     selector,
-    listened,
+    registry,
     verify,
     log,
   })
@@ -161,7 +163,7 @@ export function realtime({
   })
   queue.define(
     housekeeping('realtime_cleanup', async () => {
-      await forgetUnlistened(system)
+      await deleteExpiredTables(system)
       await pruneSent(system, config.sent_retention_hours)
     }),
   )
@@ -180,7 +182,7 @@ export function realtime({
       sockets.drain()
     },
     async stop() {
-      listened.stop()
+      registry.stop()
       await channels.stop()
       await streams.stop()
     },

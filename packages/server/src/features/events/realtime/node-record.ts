@@ -5,23 +5,26 @@ import { TaskQueue } from '../../../lib/task-queue.ts'
 import * as connections from './connections.ts'
 import type { Stream } from './stream.ts'
 
-/** Interval at which this node saves that it is alive, and its streams. */
+/** Milliseconds between two saves of this node’s state and streams. */
 const saveMs = 1000
-/** Streams that end within so long are deleted by one statement. */
+/** Milliseconds within which streams that end are deleted by one statement. */
 const deleteMs = 20
 
 export interface NodeRecordDeps {
   readonly database: SystemDatabase
   readonly node: string
-  /** The open streams of this node. */
+  /** Open streams of this node. */
   readonly streams: ReadonlyMap<string, Stream>
   readonly counters: { readonly droppedMessages: number; readonly heartbeatFailures: number }
-  /** Keeps the tables listened to that streams of this node listen to. */
+  /** Renews the interest in tables with streams on this node. */
   readonly renewTables: () => Promise<unknown>
   readonly log: Logger
 }
 
-/** This node and its streams in the database, where those of all nodes are counted, listed and disconnected. */
+/**
+ * Record of this node and its streams in the database, where the streams of all nodes are counted, listed and
+ * disconnected.
+ */
 export class NodeRecord {
   readonly #deps: NodeRecordDeps
   readonly #changed = new Set<Stream>()
@@ -36,31 +39,33 @@ export class NodeRecord {
     this.#deps = deps
   }
 
-  /** Inserts a stream. What changes is saved from then on. @returns false when its user or address has reached the limit */
+  /**
+   * Inserts a stream, whose changes are saved from then on. @returns false if its user or address has reached the limit
+   */
   async insert(stream: Stream, limits: connections.ConnectionLimits): Promise<boolean> {
     this.#saving ??= setInterval(() => void this.#writes.add(() => this.#save()), saveMs).unref()
-    if (!this.#isKnown) await this.#appear()
+    if (!this.#isKnown) await this.#register()
     const { database, node } = this.#deps
     try {
       return await connections.insertConnection(database, node, stream, limits).catch(async (error) => {
-        // 23503: the node was deleted as dead.
+        // SQLSTATE 23503: the node was deleted as dead.
         if (codeOf(error) !== '23503') throw error
-        await this.#appear()
+        await this.#register()
         return await connections.insertConnection(database, node, stream, limits)
       })
     } catch (error) {
-      // The answer may have been lost, and the row not.
+      // The response may have been lost although the row was inserted.
       this.delete(stream)
       throw error
     }
   }
 
-  /** The subscriptions or channels of the stream have changed. */
+  /** Notes that the subscriptions or channels of the stream have changed. */
   noteChange(stream: Stream): void {
     if (this.#deps.streams.has(stream.id)) this.#changed.add(stream)
   }
 
-  /** Deletes a stream soon, so that its user may open another one; those that end together are deleted together. */
+  /** Deletes a stream soon, so that its user may open another one. Streams that end together are deleted together. */
   delete(stream: Stream): void {
     this.#changed.delete(stream)
     this.#ended.add(stream.id)
@@ -78,12 +83,12 @@ export class NodeRecord {
     if (this.#isKnown) await connections.deleteNode(database, node).catch(() => undefined)
   }
 
-  async #appear(): Promise<void> {
+  async #register(): Promise<void> {
     await connections.insertNode(this.#deps.database, this.#deps.node)
     this.#isKnown = true
   }
 
-  /** Deletes the rows of streams that have ended; retried with the next save. */
+  /** Deletes the rows of streams that have ended. The next save retries it. */
   async #deleteEnded(): Promise<void> {
     const ended = [...this.#ended]
     if (ended.length > 0) await connections.deleteConnections(this.#deps.database, ended)
@@ -95,8 +100,8 @@ export class NodeRecord {
     if (streams.size === 0 && this.#ended.size === 0 && !this.#isKnown) return
     try {
       const isKnown = await connections.touchNode(database, node, counters)
-      // Deleted as dead, or lost in a crash of the database.
-      if (!isKnown) await this.#appear()
+      // The node was deleted as dead, or lost in a database crash.
+      if (!isKnown) await this.#register()
       const changed = isKnown ? [...this.#changed] : [...streams.values()]
       this.#changed.clear()
       if (changed.length > 0) await connections.saveConnections(database, node, changed)

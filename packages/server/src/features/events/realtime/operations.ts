@@ -22,11 +22,11 @@ export interface RealtimeAdminDeps extends PreviewDeps {
   readonly clock: Clock
 }
 
-/** Part of every description below. */
+/** Members that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'realtime' } as const
 const path = '/api/admin/realtime'
 
-const counts = Type.Record(Type.String(), Type.Integer(), { description: 'Streams by name.' })
+const counts = Type.Record(Type.String(), Type.Integer(), { description: 'Number of streams by name.' })
 
 const RealtimeStats = component(
   'RealtimeStats',
@@ -39,8 +39,10 @@ const RealtimeStats = component(
       channels: Type.Object({ broadcast: counts, presence: counts }),
     }),
     counters: Type.Object({
-      dropped_messages: Type.Integer({ description: 'Streams and messages given up for slow clients.' }),
-      heartbeat_failures: Type.Integer({ description: 'WebSockets that did not answer a ping in time.' }),
+      dropped_messages: Type.Integer({
+        description: 'Streams ended and messages dropped because of slow clients.',
+      }),
+      heartbeat_failures: Type.Integer({ description: 'WebSockets that did not respond to a ping in time.' }),
     }),
   }),
 )
@@ -51,7 +53,7 @@ const stats = operation({
   method: 'GET',
   path: `${path}/stats`,
   summary: 'Count open streams',
-  description: 'Over all nodes; as of a second ago.',
+  description: 'Counts the streams of all nodes. The numbers are up to a second old.',
   success: ok(RealtimeStats),
   async handle({ database, version, clock }: RealtimeAdminDeps) {
     const [connections, { droppedMessages, heartbeatFailures }, presence] = await Promise.all([
@@ -79,7 +81,7 @@ const list = operation({
   method: 'GET',
   path: `${path}/connections`,
   summary: 'List open streams',
-  description: 'Of all nodes, the oldest first; as of a second ago.',
+  description: 'Lists the streams of all nodes, oldest first. The list is up to a second old.',
   success: ok(listOf(RealtimeConnection)),
   async handle({ database }: RealtimeAdminDeps) {
     const items = await listConnections(database)
@@ -118,20 +120,24 @@ const preview = operation({
   id: 'realtime.preview',
   method: 'GET',
   path: `${path}/preview`,
-  summary: 'Preview what a subscriber would have been sent',
+  summary: 'Preview the events of a subscriber',
   description:
-    'Of the log of changes, oldest first, by the policies and the rows of other tables as they are now. A page that has items, or looked at a part of the log, has a `nextCursor`.',
+    'Returns the events of the log that a subscriber would have received, oldest first. The current policies and rows of other tables decide. A page with items, or one that read a part of the log, has a `nextCursor`.',
   query: Type.Object({
     as: Type.Optional(
-      Type.String({ description: '`admin` (unless given), `anonymous` or the id of a user.' }),
+      Type.String({ description: 'Subscriber: `admin` (default), `anonymous` or the id of a user.' }),
     ),
     ...subscriptionParameters,
-    since: Type.Optional(Type.String({ description: 'RFC 3339 or YYYY-MM-DD; the whole log unless given.' })),
+    since: Type.Optional(
+      Type.String({
+        description: 'Start of the time range, as RFC 3339 or YYYY-MM-DD. Default: the whole log.',
+      }),
+    ),
     limit: limit.schema,
     cursor: Type.Optional(
       refusedWith(
         { invalid: () => httpErrors.invalidListParameter('cursor', 'expected the nextCursor of a page') },
-        Type.String({ pattern: '^[0-9]{1,18}$', description: '`nextCursor` of the page before.' }),
+        Type.String({ pattern: '^[0-9]{1,18}$', description: '`nextCursor` of the previous page.' }),
       ),
     ),
   }),
@@ -158,7 +164,7 @@ const disconnect = operation({
   method: 'POST',
   path: `${path}/connections/:id/disconnect`,
   summary: 'End a stream',
-  description: 'On whichever node it is; there within a second or two.',
+  description: 'Ends the stream on whatever node it is, within one or two seconds.',
   params: Type.Object({ id: refusedWith({ invalid: realtimeErrors.connectionNotFound }, uuid) }),
   success: noContent,
   async handle({ database, streams }: RealtimeAdminDeps, { params: { id: target }, origin }) {
@@ -170,7 +176,7 @@ const disconnect = operation({
   },
 })
 
-/** Administration of open streams and their subscriptions, over all nodes. */
+/** Operations on open streams and their subscriptions, over all nodes. */
 export const realtimeAdminOperations = [stats, list, listSubscriptions, preview, disconnect]
 
 function countNames(names: readonly string[]): Record<string, number> {

@@ -13,7 +13,7 @@ import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.t
 import { realtimeErrors } from './errors.ts'
 
 export interface PreviewRequest {
-  /** `admin`, `anonymous` or the id of a user. */
+  /** Subscriber: `admin`, `anonymous` or the id of a user. */
   readonly as: string
   readonly tables: string
   readonly filter?: string | undefined
@@ -35,19 +35,20 @@ export const RealtimePreview = component(
   Type.Object({
     items: Type.Array(
       Type.Object({
-        id: Type.String({ description: 'Of the event.' }),
+        id: Type.String({ description: 'Id of the event.' }),
         happenedAt: timestamp,
-        data: Type.String({ description: 'JSON as a stream is sent it.' }),
+        data: Type.String({ description: 'JSON body that a stream receives.' }),
       }),
     ),
-    decided: Type.Integer({ description: 'Changes of the tables that were decided about.' }),
-    hasGap: Type.Boolean({ description: 'Whether some of them could not be decided.' }),
+    decided: Type.Integer({ description: 'Number of changes of the tables that were decided.' }),
+    hasGap: Type.Boolean({ description: 'True if some changes could not be decided.' }),
     nextCursor: Type.Optional(Type.String()),
   }),
 )
 
 /**
- * Returns what a subscriber would have been sent of the log, by the policies and the rows of other tables as they are now.
+ * Returns the events of the log that a subscriber would have received, by the current policies and rows of other
+ * tables.
  *
  * @throws AppError subscriber_not_found and those of a stream
  */

@@ -15,7 +15,7 @@ import { SseTransport } from './sse-transport.ts'
 import { type Listener, listenerOf, Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 
-/** Opens a stream that waits for the tokens of a sign-in in another window of the browser. */
+/** Handler that opens a stream for the tokens of a sign-in in another browser window. */
 export type OpenPopup = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 export interface RealtimeRoutesDeps {
@@ -25,79 +25,81 @@ export interface RealtimeRoutesDeps {
   readonly openPopup: OpenPopup | undefined
 }
 
-/** Parameters that say what a client subscribes to. */
+/** Parameters that select what a client subscribes to. */
 export const subscriptionParameters = {
   tables: refusedWith(
     { missing: realtimeErrors.tablesRequired },
     Type.String({
       minLength: 1,
       format: 'table-list',
-      description: 'Tables to listen to, separated by commas. A name with a comma goes in double quotes.',
+      description: 'Tables to subscribe to, separated by commas. A name with a comma goes in double quotes.',
     }),
   ),
   filter: Type.Optional(
     Type.String({
       format: 'stream-filter',
       description:
-        '`column=operator.value`, joined by commas, all of which must hold; operators are eq, neq, gt, gte, lt, ' +
-        'lte and in, whose values are separated by `|`. A value with a comma goes in double quotes.',
+        'Conditions `column=operator.value`, joined by commas, all of which must match. The operators are eq, neq, gt, ' +
+        'gte, lt, lte and in. The values of `in` are separated by `|`. A value with a comma goes in double quotes.',
     }),
   ),
 }
 
 const lastEventId = Type.Optional(
-  Type.String({ description: 'What `Last-Event-ID` says, where headers cannot be set.' }),
+  Type.String({ description: 'Value of `Last-Event-ID`, for clients that cannot set headers.' }),
 )
 
-const described = {
+const common = {
   tags: ['realtime'],
   security: bearerSecurity,
   response: responses({
-    200: { description: 'The stream.', content: { 'text/event-stream': { schema: Type.String() } } },
+    200: { description: 'Stream of events.', content: { 'text/event-stream': { schema: Type.String() } } },
   }),
 }
 
 const streamSchema = {
-  ...described,
-  summary: 'Listen to changes',
+  ...common,
+  summary: 'Subscribe to changes',
   description:
-    'Server-sent events. First `connected` with `{"clientId"}`; then for each change an event without a name, ' +
-    '`{"action","table","record"}`: the whole record after a create or update, the primary key as texts after a ' +
-    'delete. A record that changes so that the caller may no longer read it is delivered as deleted. `gap` says that ' +
-    'events are missing, `close` with `{"reason","message","retryMs"}` why the stream ends and when to reconnect, if at ' +
-    'all. A request that accepts `text/event-stream` and is refused for the moment only, as while a node stops, is ' +
-    'answered by such a `close` alone; others by 503 or 429. Every event has an id: sent back as `Last-Event-ID` it ' +
-    'resumes the stream after that event.',
+    'Sends server-sent events. The first one is `connected` with `{"clientId"}`. Each change is an event without a name, ' +
+    '`{"action","table","record"}`, with the whole record after a create or update, and the primary key as texts after a ' +
+    'delete. An update after which the caller may no longer read the record is delivered as a delete. `gap` means that ' +
+    'events are missing. `close` with `{"reason","message","retryMs"}` tells why the stream ends and when to reconnect, if ' +
+    'at all. A temporary refusal, such as while a node stops, is sent as such a `close` alone if the request accepts ' +
+    '`text/event-stream`, otherwise as 503 or 429. Every event has an id. Sent back as `Last-Event-ID`, it resumes the ' +
+    'stream after that event.',
   querystring: Type.Object({
     ...subscriptionParameters,
     tables: Type.Optional(
       Type.String({
         format: 'table-list',
-        description: 'Tables to listen to, separated by commas. Required unless `oauth` is `true`.',
+        description: 'Tables to subscribe to, separated by commas. Required unless `oauth` is `true`.',
       }),
     ),
     lastEventId,
-    token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
+    token: Type.Optional(Type.String({ description: 'Access token, for clients that cannot set headers.' })),
     oauth: Type.Optional(
       Type.String({
         description:
-          '`true`: without a token; waits for a sign-in with a provider in another window of this browser, whose ' +
-          '`state` is the `clientId`, and ends with one event `oauth`.',
+          'With `true` the stream needs no token. It waits for a sign-in with a provider in another window of this ' +
+          'browser, whose `state` is the `clientId`, and ends with one event `oauth`.',
       }),
     ),
   }),
 }
 
 const adminStreamSchema = {
-  ...described,
-  summary: 'Listen to changes as an administrator',
+  ...common,
+  summary: 'Subscribe to changes as an administrator',
   description:
-    'As `GET /api/realtime`, without policies: every change of every row, with every column. It ends with the ' +
-    'session of the administrator.',
+    'Works like `GET /api/realtime`, but without policies: it sends every change of every row, with every column. The ' +
+    'stream ends with the session of the administrator.',
   querystring: Type.Object({ ...subscriptionParameters, lastEventId }),
 }
 
-/** Changes as server-sent events: to callers as their policies permit, and to administrators without policies. */
+/**
+ * Adds the routes of server-sent events: for callers as their policies permit, and for administrators without policies.
+ */
 export function realtimeRoutes(app: HttpServer, deps: RealtimeRoutesDeps): void {
   const { streams, planner, openPopup } = deps
   app.get(
@@ -109,7 +111,7 @@ export function realtimeRoutes(app: HttpServer, deps: RealtimeRoutesDeps): void 
         operation: 'realtime.stream',
         eventStream: true,
         admitsAnonymous: ({ query }) => {
-          // Not validated yet.
+          // The query is not validated yet.
           const { tables } = query as { tables?: unknown }
           return typeof tables === 'string' && planner.admitsAnonymous(parseTables(tables))
         },
@@ -160,27 +162,32 @@ async function openStream(
   const from = lastEventIdOf(request) ?? (lastEventId === '' ? undefined : lastEventId)
   const transport = new SseTransport(reply)
   const stream = new Stream(transport, listener, addressKey(request), streams)
-  reply.raw.once('close', () => stream.leave())
-  if (reply.raw.destroyed) stream.leave()
+  reply.raw.once('close', () => stream.disconnect())
+  if (reply.raw.destroyed) stream.disconnect()
   try {
     await streams.admit(stream)
-    await streams.feed.listen(stream, subscriptions, from === undefined ? undefined : parsePosition(from), {
-      isResuming: from !== undefined,
-      begin: (position, hasGap) => {
-        if (stream.isOpen) transport.begin(stream.id, position ?? '', hasGap)
+    await streams.feed.subscribe(
+      stream,
+      subscriptions,
+      from === undefined ? undefined : parsePosition(from),
+      {
+        isResuming: from !== undefined,
+        begin: (position, hasGap) => {
+          if (stream.isOpen) transport.begin(stream.id, position ?? '', hasGap)
+        },
       },
-    })
+    )
   } catch (error) {
     if (!transport.hasBegun) {
-      stream.leave()
+      stream.disconnect()
       throw error
     }
     log.warn({ reason: messageOf(error) }, 'failed to continue a stream; ending it')
     stream.end('server_error')
   }
   if (transport.hasBegun) return reply
-  // Ended before it had begun: the client has disconnected, or still waits for an answer.
-  if (stream.ending === 'gone') return reply.hijack()
+  // The stream ended before its response began. The client has disconnected or still waits for a response.
+  if (stream.ending === 'client_closed') return reply.hijack()
   throw stream.ending === 'session_ended'
     ? httpErrors.invalidToken()
     : httpErrors.shuttingDown().retryAfter(1)
@@ -193,7 +200,7 @@ function readListener(request: FastifyRequest): Listener {
   return listenerOf(identity, request.token)
 }
 
-/** Browsers send the header when they reconnect; another client can name the event as a parameter. */
+/** Returns the id to resume from. Browsers send the header when they reconnect; other clients can use a parameter. */
 function lastEventIdOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['last-event-id']
   return typeof header === 'string' && header !== '' ? header : undefined

@@ -2,10 +2,10 @@ import type { FastifyReply } from 'fastify'
 import { EventStream, formatClose, formatEvent, reconnectAfter } from '../../../http/responses/sse.ts'
 import { type Ending, gapMessage, type Transport } from './stream.ts'
 
-/** Time that a browser waits before it reconnects. */
+/** Milliseconds that a browser waits before it reconnects. */
 const reconnectMs = 1000
 
-/** A stream of server-sent events, once it has begun. */
+/** Transport of server-sent events, once the response has begun. */
 export class SseTransport implements Transport {
   readonly name = 'sse'
   readonly #reply: FastifyReply
@@ -22,7 +22,7 @@ export class SseTransport implements Transport {
   /**
    * Sends the head and the first event.
    *
-   * @param position where the stream begins
+   * @param position position at which the stream begins
    */
   begin(clientId: string, position: string, hasGap: boolean): void {
     this.#events = new EventStream(this.#reply)
@@ -43,7 +43,10 @@ export class SseTransport implements Transport {
     this.#events?.write(formatEvent({ id, name: 'gap', data: JSON.stringify({ message: gapMessage }) }))
   }
 
-  /** An event without data is not dispatched, but its id counts (HTML Standard, Server-sent events). */
+  /**
+   * Sends a comment, with an id if there is one. An event without data is not dispatched, but its id counts (HTML
+   * Standard, Server-sent events).
+   */
   heartbeat(id: string | undefined): void {
     this.#events?.write(id === undefined ? ':\n\n' : `:\nid: ${id}\n\n`)
   }
@@ -63,7 +66,7 @@ export class SseTransport implements Transport {
   }
 }
 
-/** After a final one the same request is refused, or was ended on purpose. */
+/** Texts of the endings. After a final one the same request is refused, or was ended on purpose. */
 const endings: Readonly<Record<Ending, { readonly message: string; readonly isFinal?: true }>> = {
   slow_client: { message: 'the client reads too slowly; reconnect with Last-Event-ID to resume' },
   session_ended: { message: 'the token has expired or its session has ended', isFinal: true },

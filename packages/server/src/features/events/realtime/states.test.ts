@@ -89,7 +89,8 @@ test('realtime › a stream › sends everything once and in order, whatever hap
         end: (ending) => void ends.push(ending),
       }
       const keeper = {
-        onEnd: (_: Stream, ending: Ending | 'gone') => void (ending === 'gone' && ends.push(ending)),
+        onEnd: (_: Stream, ending: Ending | 'client_closed') =>
+          void (ending === 'client_closed' && ends.push(ending)),
         mayReceive(each: Stream) {
           if (isValid === false) each.end('session_ended')
           return isValid === true
@@ -122,7 +123,7 @@ test('realtime › a stream › sends everything once and in order, whatever hap
           pendingBytes = 2 ** 21
         },
         end: () => stream.end('server_shutdown'),
-        disconnect: () => stream.leave(),
+        disconnect: () => stream.disconnect(),
       }
       for (const step of steps) {
         actions[step]()
@@ -135,7 +136,7 @@ test('realtime › a stream › sends everything once and in order, whatever hap
         if (stream.isOpen) expect(sent).toEqual(delivered)
       }
       expect(ends.length).toBe(stream.isOpen ? 0 : 1)
-      stream.leave()
+      stream.disconnect()
     }),
   )
 })

@@ -1,9 +1,9 @@
 /**
  * States of a stream:
- * - `opening`: not yet counted among the streams of its user; nothing but a refusal is sent
- * - `live`: sent what is delivered to it
- * - `catchingUp`: sent what it missed of some tables, so that a position of the whole stream is unknown
- * - `liveHeld`, `catchingUpHeld`: the same, while it is unknown whether the token is valid; nothing is sent
+ * - `opening`: not yet counted among the streams of its user; only a refusal is sent
+ * - `live`: new events are sent
+ * - `catchingUp`: missed events of some tables are sent, so that the stream as a whole has no known position
+ * - `liveHeld`, `catchingUpHeld`: the same, while the validity of the token is unknown; nothing is sent
  * - `ended`
  */
 export type StreamState = 'opening' | 'live' | 'catchingUp' | 'liveHeld' | 'catchingUpHeld' | 'ended'
@@ -11,11 +11,12 @@ export type StreamState = 'opening' | 'live' | 'catchingUp' | 'liveHeld' | 'catc
 /**
  * Events of a stream:
  * - `admit`: it is counted among the streams of its user
- * - `catchUp`, `catchUpEnd`: it begins to be sent what it missed, and has been sent that
+ * - `catchUp`, `catchUpEnd`: the delivery of missed events starts and ends
  * - `deliver`: frames are to be sent
- * - `unverified`, `verified`: frames are to be sent and the token is not known to be valid; it is valid
- * - `end`: the server ends it
- * - `disconnect`: its client has disconnected
+ * - `unverified`: frames are to be sent and the token is not known to be valid
+ * - `verified`: the token is valid
+ * - `end`: the server ends the stream
+ * - `disconnect`: the client has disconnected
  */
 export type StreamEvent =
   | 'admit'
@@ -30,11 +31,11 @@ export type StreamEvent =
 /**
  * Effects of an event:
  * - `send`: send the frames
- * - `hold`: keep them, in order, until the token is known to be valid
- * - `discard`: send neither them nor anything later
- * - `flush`: send what is held
- * - `close`: send the client the reason, and release what the stream uses
- * - `release`: release that
+ * - `hold`: queue the frames until the token is known to be valid
+ * - `discard`: discard the frames and everything later
+ * - `flush`: send the held frames
+ * - `close`: send the reason to the client, and release the resources of the stream
+ * - `release`: release the resources
  */
 export type StreamEffect = 'none' | 'send' | 'hold' | 'discard' | 'flush' | 'close' | 'release'
 
@@ -50,7 +51,7 @@ function on(to: StreamState, effect: StreamEffect = 'none'): Transition {
 /** Events that end a stream in every state but the last. */
 const ending = { end: on('ended', 'close'), disconnect: on('ended', 'release') } as const
 
-/** State and effect that follow each event in each state. The table in the README shows the same. */
+/** State and effect of each event in each state. The README has the same table. */
 export const transitions: Readonly<Record<StreamState, Readonly<Record<StreamEvent, Transition>>>> = {
   opening: {
     admit: on('live'),

@@ -1,13 +1,13 @@
 import type { Verdict } from '../../../http/access/identity.ts'
 import type { Stream } from './stream.ts'
 
-/** Time for which the verdict on a token counts: a session that ends ends its streams within a second. */
+/** Milliseconds for which the verdict on a token counts. The streams of a session end within a second of it. */
 const verdictMs = 1000
 
-/** Verifies that the token is still valid. */
+/** Function that verifies that the token is still valid. */
 export type VerifyToken = (token: string) => Verdict | Promise<Verdict>
 
-/** Ends streams whose token is no longer valid, and holds what they are sent while that is unknown. */
+/** Verifier that ends streams whose token is no longer valid, and holds their frames while that is unknown. */
 export class StreamTokens {
   readonly #verify: VerifyToken
 
@@ -15,7 +15,7 @@ export class StreamTokens {
     this.#verify = verify
   }
 
-  /** Returns whether the stream's token is known to be valid; a verdict that comes later ends or releases the stream. */
+  /** Returns true if the stream’s token is known to be valid. A later verdict ends or releases the stream. */
   mayReceive(stream: Stream): boolean {
     const { token } = stream.listener
     if (token === undefined) return true
@@ -37,51 +37,51 @@ export class StreamTokens {
   }
 
   /**
-   * Before something is done that the client asks for: ends a stream whose token is no longer valid.
+   * Verifies the token before a request of the client is handled. Ends the stream if the token is no longer valid.
    *
-   * @throws what the look-up fails with
+   * @throws an error of the lookup
    */
   async verifyAgain(stream: Stream): Promise<void> {
     const { token } = stream.listener
     while (token !== undefined && stream.isOpen) {
-      const begunAt = performance.now()
+      const startedAt = performance.now()
       const verdict = await this.#verify(token)
-      if (isLate(verdict, begunAt)) continue
+      if (isStale(verdict, startedAt)) continue
       this.#judge(stream, token, verdict)
       return
     }
   }
 
-  /** Ends the stream, or sends what it was not sent while the verdict was unknown. */
+  /** Ends the stream, or sends the frames that were held while the verdict was unknown. */
   #judge(stream: Stream, token: string, verdict: Verdict | Promise<Verdict>): void {
     if (verdict instanceof Promise) {
-      const begunAt = performance.now()
+      const startedAt = performance.now()
       verdict.then(
         (known) => {
-          if (!isLate(known, begunAt)) this.#judge(stream, token, known)
+          if (!isStale(known, startedAt)) this.#judge(stream, token, known)
         },
-        // Without the database it is unknown; nothing is sent until it is looked up again.
+        // Without the database the verdict is unknown. Nothing is sent until the next lookup succeeds.
         () => undefined,
       )
       return
     }
-    // A WebSocket may have brought another one meanwhile.
+    // A WebSocket may have sent another token meanwhile.
     if (stream.listener.token !== token) return
     if (isSignedIn(verdict) && !isNarrowed(stream, verdict)) stream.release()
     else stream.end('session_ended')
   }
 }
 
-/** The session may have ended since. One that has ended stays so. */
-function isLate(verdict: Verdict, begunAt: number): boolean {
-  return isSignedIn(verdict) && performance.now() - begunAt > verdictMs
+/** Returns true if the session may have ended since the verdict. A session that has ended does not start again. */
+function isStale(verdict: Verdict, startedAt: number): boolean {
+  return isSignedIn(verdict) && performance.now() - startedAt > verdictMs
 }
 
 function isSignedIn(verdict: Verdict): boolean {
   return 'identity' in verdict && ['user', 'admin'].includes(verdict.identity.kind)
 }
 
-/** Returns whether a program's token permits less than when the stream was opened. */
+/** Returns true if a program’s token permits less than when the stream was opened. */
 function isNarrowed({ listener: { scope } }: Stream, verdict: Verdict): boolean {
   if (!('identity' in verdict) || scope.kind !== 'caller' || verdict.identity.scope.kind !== 'caller')
     return false

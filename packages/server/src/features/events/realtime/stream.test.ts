@@ -47,7 +47,7 @@ test('a stream that ends sends no gap afterwards', () => {
   const { stream, gaps } = openStream()
   stream.gap(position)
   stream.gap(position)
-  stream.leave()
+  stream.disconnect()
   vi.advanceTimersByTime(5000)
   expect(gaps).toHaveLength(1)
 })

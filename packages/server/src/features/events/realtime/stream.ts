@@ -5,105 +5,105 @@ import type { Subscriptions } from './changes/audience.ts'
 import { formatPosition, type Position } from './changes/position.ts'
 import { type StreamEffect, type StreamEvent, type StreamState, transitions } from './states.ts'
 
-/** Why a stream ends. */
+/** Reason why the server ends a stream. */
 export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'server_error' | 'disconnected'
 
-/** Way of a stream's frames to its client: server-sent events or a WebSocket. */
+/** Transport of a stream’s frames to its client: server-sent events or a WebSocket. */
 export interface Transport {
   readonly name: 'sse' | 'ws'
-  /** The frame of an event. @param id what to resume with as `Last-Event-ID`, when that is certain */
+  /** Renders the frame of an event. @param id value for `Last-Event-ID`, if it is certain */
   frame(id: string | undefined, body: string): string
-  /** Sends frames, as many as were joined. */
+  /** Sends any number of frames. */
   send(frames: readonly string[]): void
-  /** Says that events are missing. @param id where it resumes, when that is certain */
+  /** Sends the notice that events are missing. @param id position at which it resumes, if it is certain */
   gap(id: string | undefined): void
-  /** Shows that the stream is alive. @param id where it stands, when that is certain */
+  /** Sends a sign of life. @param id position of the stream, if it is certain */
   heartbeat(id: string | undefined): void
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   readonly pendingBytes: number
-  /** Resolves when the client has taken what was sent, or the stream has ended. */
+  /** Resolves when the client has read everything that was sent, or the stream has ended. */
   drained(): Promise<void>
-  /** Sends the client the reason, and closes. */
+  /** Sends the reason to the client and closes. */
   end(ending: Ending): void
 }
 
-/** Caller, as far as streams need it. */
+/** Caller of a stream. */
 export interface Listener {
   readonly scope: CallerScope
-  /** Undefined while auth is off, and of a program that acts for no user. */
+  /** Id of the user; undefined while auth is off, and for a program that acts for no user. */
   readonly userId: string | undefined
-  /** The app of such a program: its streams are counted together. */
+  /** App of such a program. All streams of an app count together. */
   readonly appId?: string | undefined
-  /** Verified twice a second and before anything is sent: the stream ends when it is no longer valid. */
+  /** Token that is verified twice a second and before anything is sent. The stream ends when it is no longer valid. */
   readonly token: string | undefined
 }
 
-/** The caller of a token. */
+/** Returns the listener of a token. */
 export function listenerOf({ scope, userId, appId }: UserIdentity, token: string | undefined): Listener {
   return userId === '' ? { scope, userId: undefined, appId, token } : { scope, userId, token }
 }
 
-/** Bytes that may be pending for a slow client before it is disconnected; it resumes from the last event. */
+/** Maximum pending bytes of a slow client before it is disconnected. It resumes from the last event. */
 export const pendingLimitBytes = 1024 * 1024
 
-/** Message of a gap, by every transport. */
+/** Message of a gap, the same for every transport. */
 export const gapMessage = 'events before this one may be missing; read the tables again'
 
-/** A client reads its tables again after a gap: it receives none more often than this. */
+/** Minimum milliseconds between two gaps, because a client reads its tables again after each. */
 const gapIntervalMs = 1000
 
-/** Batches in flight to one stream at most. */
+/** Maximum number of batches in flight to one stream. */
 const inFlightLimit = 40
 
-/** Node of a stream, as far as the stream needs it. */
-export interface StreamKeeper {
-  /** Called once, whatever ends the stream. */
-  onEnd(stream: Stream, ending: Ending | 'gone'): void
+/** Owner of a stream: the node, as far as the stream needs it. */
+export interface StreamOwner {
+  /** Runs once, whatever ends the stream. */
+  onEnd(stream: Stream, ending: Ending | 'client_closed'): void
   /**
-   * Returns whether its token is known to be valid. Where that has to be looked up, or cannot be, it is not:
-   * {@link Stream.release} or {@link Stream.end} follows.
+   * Returns true if the token of the stream is known to be valid. If that needs a lookup or is unknown, it returns
+   * false, and {@link Stream.release} or {@link Stream.end} follows.
    */
   mayReceive(stream: Stream): boolean
 }
 
-/** A stream on a channel. */
+/** Membership of a stream on a channel. */
 export interface Membership {
   readonly stream: Stream
   readonly channel: string
-  /** Time at which the policies last let it subscribe. */
+  /** Time at which the policies last permitted the subscription. */
   permittedAt: number
-  /** Time at which they last let it broadcast and show presence. */
+  /** Time at which they last permitted broadcasts and presence. */
   maySendAt: number
-  /** JSON of the object that it shows; undefined while it shows none. */
+  /** JSON of the presence; undefined without one. */
   presence: string | undefined
 }
 
-/** Additions of a WebSocket to the life of its stream. */
+/** Hooks of a WebSocket into its stream. */
 export interface StreamHooks {
-  /** Twice a second. */
-  onLook(stream: Stream, now: number): void
+  /** Runs twice a second. */
+  onTick(stream: Stream, now: number): void
   onEnd(stream: Stream): void
 }
 
-/** An open stream of one client. Its state changes by the table of `states.ts`, here and nowhere else. */
+/** Open stream of one client. Its state changes by the table in `states.ts`, only here. */
 export class Stream {
   readonly id: string
   readonly connectedAt = new Date()
   readonly transport: Transport
   readonly address: string
   readonly hooks: StreamHooks | undefined
-  readonly #keeper: StreamKeeper
+  readonly #owner: StreamOwner
   #state: StreamState = 'opening'
   #listener: Listener
   #subscriptions: Subscriptions = new Map()
   readonly #channels = new Map<string, Membership>()
   #inFlight = 0
   #lastSentAt = performance.now()
-  #ending: Ending | 'gone' | undefined
+  #ending: Ending | 'client_closed' | undefined
   #gapAt = Number.NEGATIVE_INFINITY
-  /** Sends the gap that has to wait. */
-  #laterGap: NodeJS.Timeout | undefined
-  /** Deliveries that wait until the token is known to be valid, in order, and their size. */
+  /** Timer of a gap that has to wait. */
+  #pendingGap: NodeJS.Timeout | undefined
+  /** Deliveries that wait in order until the token is known to be valid, and their size. */
   #held: (() => void)[] = []
   #heldSize = 0
 
@@ -111,14 +111,14 @@ export class Stream {
     transport: Transport,
     listener: Listener,
     address: string,
-    keeper: StreamKeeper,
+    owner: StreamOwner,
     { id = randomUUID(), hooks }: { readonly id?: string; readonly hooks?: StreamHooks } = {},
   ) {
     this.id = id
     this.transport = transport
     this.#listener = listener
     this.address = address
-    this.#keeper = keeper
+    this.#owner = owner
     this.hooks = hooks
   }
 
@@ -143,24 +143,26 @@ export class Stream {
     return this.#state !== 'ended'
   }
 
-  /** Undefined while it is open. */
-  get ending(): Ending | 'gone' | undefined {
+  /** Reason of the end; undefined while the stream is open. */
+  get ending(): Ending | 'client_closed' | undefined {
     return this.#ending
   }
 
-  /** True while some tables are being caught up with: a position of the whole stream is unknown. */
+  /** True while the stream catches up with some tables. The stream as a whole has no known position then. */
   get isCatchingUp(): boolean {
     return this.#state === 'catchingUp' || this.#state === 'catchingUpHeld'
   }
 
-  /** True if a client that resumes from the next event misses neither events of tables that are catching up nor a gap. */
+  /**
+   * True if a client that resumes from the next event misses neither a gap nor events of tables that are catching up.
+   */
   get isCertain(): boolean {
-    return !this.isCatchingUp && this.#laterGap === undefined
+    return !this.isCatchingUp && this.#pendingGap === undefined
   }
 
-  /** True if it has been sent everything up to the position that the log has been read to. */
+  /** True if the stream has received everything up to the position of the follower. */
   get isUpToDate(): boolean {
-    return this.#state === 'live' && this.#inFlight === 0 && this.#laterGap === undefined
+    return this.#state === 'live' && this.#inFlight === 0 && this.#pendingGap === undefined
   }
 
   /** Notes that the stream is counted. */
@@ -168,7 +170,7 @@ export class Stream {
     this.#apply('admit')
   }
 
-  /** Replaces the caller by the same one with another token. */
+  /** Replaces the listener by the same caller with another token. */
   renew(listener: Listener): void {
     this.#listener = listener
   }
@@ -177,13 +179,13 @@ export class Stream {
     this.#subscriptions = subscriptions
   }
 
-  /** Begins to catch up with some tables; the stream continues with the others meanwhile. */
+  /** Starts to catch up with some tables. Events of the others continue meanwhile. */
   beginCatchUp(others: Subscriptions): void {
     this.#apply('catchUp')
     this.#subscriptions = others
   }
 
-  /** Notes that it has been sent what it missed. */
+  /** Notes that the missed events were sent. */
   endCatchUp(): void {
     this.#apply('catchUpEnd')
   }
@@ -196,7 +198,7 @@ export class Stream {
     this.#channels.delete(channel)
   }
 
-  /** Counts a batch in flight; with too many the client resumes instead. */
+  /** Counts a batch in flight. With too many the stream ends, and its client resumes. */
   beginBatch(): void {
     this.#inFlight += 1
     if (this.#inFlight > inFlightLimit) this.end('server_error')
@@ -206,12 +208,12 @@ export class Stream {
     this.#inFlight -= 1
   }
 
-  /** Sends frames, or gives up a client that does not read them. */
+  /** Sends frames. Ends the stream of a client that does not read them. */
   send(frames: readonly string[]): void {
     if (frames.length === 0) return
     const size = frames.reduce((sum, frame) => sum + frame.length, 0)
     this.#deliver(size, () => {
-      // Before these: they may be large, and a client that reads in time may have them.
+      // The limit is checked before these frames, which may be large. A client that reads in time may have them.
       if (this.transport.pendingBytes > pendingLimitBytes) {
         this.end('slow_client')
         return
@@ -221,7 +223,7 @@ export class Stream {
     })
   }
 
-  /** @param position how far the log has been read for all streams */
+  /** Sends a heartbeat. @param position position up to which the log has been read for all streams */
   heartbeat(position: Position | undefined): void {
     this.#lastSentAt = performance.now()
     const isCertain = this.isUpToDate && position !== undefined
@@ -229,37 +231,37 @@ export class Stream {
   }
 
   /**
-   * Says that something may be missing before the position: at once, or when a second has passed since it was said last.
+   * Sends the notice that events before the position may be missing: at once, or a second after the last notice.
    *
-   * @param position where the stream stands as a whole, when that is certain
+   * @param position position of the stream as a whole, if it is certain
    */
   gap(position: Position | undefined): void {
-    if (!this.isOpen || this.#laterGap !== undefined) return
+    if (!this.isOpen || this.#pendingGap !== undefined) return
     const waitMs = this.#gapAt + gapIntervalMs - performance.now()
     if (waitMs > 0) {
-      this.#laterGap = setTimeout(() => {
-        this.#laterGap = undefined
+      this.#pendingGap = setTimeout(() => {
+        this.#pendingGap = undefined
         this.gap(undefined)
       }, waitMs).unref()
       return
     }
     this.#gapAt = performance.now()
     const id = position === undefined || this.isCatchingUp ? undefined : formatPosition(position)
-    // After what precedes the position: a client may resume from it.
+    // The gap follows the events before the position, because a client may resume from it.
     this.#deliver(0, () => this.transport.gap(id))
   }
 
-  /** Sends what was held while it was unknown whether the token is valid: it is. */
+  /** Sends the held frames, because the token is valid. */
   release(): void {
     if (this.#apply('verified') !== 'flush') return
     const held = this.#held
     this.#held = []
     this.#heldSize = 0
-    // One of them may end the stream.
+    // A held delivery may end the stream.
     for (const deliver of held) if (this.isOpen) deliver()
   }
 
-  /** Ends it from our side. */
+  /** Ends the stream from the server side. */
   end(ending: Ending): void {
     if (this.#apply('end') !== 'close') return
     this.#ending = ending
@@ -268,17 +270,17 @@ export class Stream {
   }
 
   /** Notes that the client has disconnected. */
-  leave(): void {
+  disconnect(): void {
     if (this.#apply('disconnect') !== 'release') return
-    this.#ending = 'gone'
-    this.#close('gone')
+    this.#ending = 'client_closed'
+    this.#close('client_closed')
   }
 
-  /** @param size of what is delivered; beyond a limit the client resumes instead */
+  /** Delivers frames, or holds them. @param size size of the frames; beyond a limit the client resumes instead */
   #deliver(size: number, deliver: () => void): void {
     const isVerifiable = this.#state === 'live' || this.#state === 'catchingUp'
-    // The token may just be found invalid, which ends the stream.
-    if (isVerifiable && !this.#keeper.mayReceive(this)) this.#apply('unverified')
+    // The token may just have become invalid, which ends the stream.
+    if (isVerifiable && !this.#owner.mayReceive(this)) this.#apply('unverified')
     const effect = this.#apply('deliver')
     if (effect === 'send') deliver()
     if (effect !== 'hold') return
@@ -287,16 +289,16 @@ export class Stream {
     else this.#held.push(deliver)
   }
 
-  /** Changes the state by the event. @returns what is to be done */
+  /** Changes the state by the event. @returns the effect to perform */
   #apply(event: StreamEvent): StreamEffect {
     const { to, effect } = transitions[this.#state][event]
     this.#state = to
     return effect
   }
 
-  #close(ending: Ending | 'gone'): void {
-    clearTimeout(this.#laterGap)
+  #close(ending: Ending | 'client_closed'): void {
+    clearTimeout(this.#pendingGap)
     this.#held = []
-    this.#keeper.onEnd(this, ending)
+    this.#owner.onEnd(this, ending)
   }
 }

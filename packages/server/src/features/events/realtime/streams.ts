@@ -4,35 +4,35 @@ import { ChangeFeed, type ChangeFeedDeps } from './changes/change-feed.ts'
 import type { RealtimeConfig } from './config.ts'
 import { realtimeErrors } from './errors.ts'
 import { NodeRecord } from './node-record.ts'
-import type { Ending, Stream, StreamKeeper } from './stream.ts'
+import type { Ending, Stream, StreamOwner } from './stream.ts'
 import { StreamTokens, type VerifyToken } from './stream-tokens.ts'
 
-/** Interval at which tokens are verified and heartbeats sent. */
-const lookMs = 500
+/** Milliseconds between two rounds of verifying tokens and sending heartbeats. */
+const tickMs = 500
 
 export interface StreamsDeps
   extends Omit<ChangeFeedDeps, 'node' | 'isSentRecorded' | 'onSubscribe' | 'onBreak'> {
   readonly config: RealtimeConfig
-  /** Limits per address are a hundred times as wide then. */
+  /** True in development, where limits per address are a hundred times as high. */
   readonly isDevelopment: boolean
   readonly verify: VerifyToken
 }
 
-/** Every open stream of this node, from its admission to its end. */
-export class Streams implements StreamKeeper {
+/** Open streams of this node, from admission to end. */
+export class Streams implements StreamOwner {
   readonly counters = { droppedMessages: 0, heartbeatFailures: 0 }
   readonly node = randomUUID()
-  /** Feed that sends them changes. */
+  /** Feed that sends changes to the streams. */
   readonly feed: ChangeFeed
   readonly #tokens: StreamTokens
   readonly #deps: StreamsDeps
   readonly #record: NodeRecord
   readonly #streams = new Map<string, Stream>()
   #isDraining = false
-  #looking: NodeJS.Timeout | undefined
+  #ticking: NodeJS.Timeout | undefined
 
   constructor(deps: StreamsDeps) {
-    const { config, database, listened, verify, log } = deps
+    const { config, database, registry, verify, log } = deps
     this.#deps = deps
     this.#tokens = new StreamTokens(verify)
     this.feed = new ChangeFeed({
@@ -49,7 +49,7 @@ export class Streams implements StreamKeeper {
       node: this.node,
       streams: this.#streams,
       counters: this.counters,
-      renewTables: () => listened.listen(this.feed.tables),
+      renewTables: () => registry.register(this.feed.tables),
       log,
     })
   }
@@ -58,7 +58,7 @@ export class Streams implements StreamKeeper {
     return this.#streams.get(id)
   }
 
-  /** Open streams by transport. */
+  /** Numbers of open streams by transport. */
   get counts(): Readonly<Record<'sse' | 'ws', number>> {
     const counts = { sse: 0, ws: 0 }
     for (const { transport } of this.#streams.values()) counts[transport.name] += 1
@@ -70,7 +70,8 @@ export class Streams implements StreamKeeper {
   }
 
   /**
-   * Counts the stream among those of its user, or without a token of its address; from then on it ends by {@link Stream.end} or {@link Stream.leave}.
+   * Counts the stream among those of its user, or of its address if it has no token. From then on it ends by
+   * {@link Stream.end} or {@link Stream.disconnect}.
    *
    * @throws AppError connection_limit_exceeded, shutting_down
    */
@@ -89,10 +90,10 @@ export class Streams implements StreamKeeper {
     }
     stream.admit()
     this.#streams.set(stream.id, stream)
-    this.#looking ??= setInterval(() => this.#look(), lookMs).unref()
+    this.#ticking ??= setInterval(() => this.#tick(), tickMs).unref()
   }
 
-  /** The subscriptions or channels of the stream have changed. */
+  /** Notes that the subscriptions or channels of the stream have changed. */
   noteChange(stream: Stream): void {
     this.#record.noteChange(stream)
   }
@@ -101,13 +102,13 @@ export class Streams implements StreamKeeper {
     return this.#tokens.mayReceive(stream)
   }
 
-  /** @throws what the look-up of the token fails with */
+  /** Verifies the token of the stream again. @throws an error of the lookup */
   verifyAgain(stream: Stream): Promise<void> {
     return this.#tokens.verifyAgain(stream)
   }
 
-  onEnd(stream: Stream, ending: Ending | 'gone'): void {
-    this.feed.leave(stream)
+  onEnd(stream: Stream, ending: Ending | 'client_closed'): void {
+    this.feed.detach(stream)
     if (ending === 'slow_client') this.counters.droppedMessages += 1
     if (!this.#streams.delete(stream.id)) return
     this.#record.delete(stream)
@@ -122,19 +123,19 @@ export class Streams implements StreamKeeper {
 
   async stop(): Promise<void> {
     this.drain()
-    clearInterval(this.#looking)
+    clearInterval(this.#ticking)
     await this.feed.stop()
     await this.#record.stop()
   }
 
-  /** Ends streams whose token is no longer valid, and keeps the others alive. */
-  #look(): void {
+  /** Ends streams whose token is no longer valid, and sends heartbeats on the others. */
+  #tick(): void {
     const now = performance.now()
-    const intervalMs = this.#deps.config.heartbeat_interval_seconds * 1000 - lookMs
+    const intervalMs = this.#deps.config.heartbeat_interval_seconds * 1000 - tickMs
     const streams = [...this.#streams.values()]
     this.#tokens.verifyAll(streams)
     for (const stream of streams) {
-      stream.hooks?.onLook(stream, now)
+      stream.hooks?.onTick(stream, now)
       if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.feed.position)
     }
   }

@@ -1,14 +1,14 @@
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Filter } from './filter.ts'
 
-/** The tables that a stream subscribes to, each with a filter or whole. */
+/** Tables that a stream subscribes to, each with or without a filter. */
 export type Subscriptions = ReadonlyMap<string, Filter | undefined>
 
-/** Streams of one identity with the same subscriptions, which are sent the same. */
+/** Streams of one identity with the same subscriptions. All of them receive the same messages. */
 export interface Audience {
   readonly scope: CallerScope
   readonly subscriptions: Subscriptions
-  /** Equal for subscriptions that mean the same. */
+  /** Key that is equal for equivalent subscriptions. */
   readonly key: string
 }
 
@@ -16,7 +16,7 @@ export function audienceOf(scope: CallerScope, subscriptions: Subscriptions): Au
   return { scope, subscriptions, key: subscriptionKey(subscriptions) }
 }
 
-/** Returns a key that is equal for callers between whom policies cannot distinguish. */
+/** Returns a key that is equal for callers whom policies cannot distinguish. */
 export function identityKey(scope: CallerScope): string {
   return scope.kind === 'unrestricted' ? '' : JSON.stringify(scope)
 }

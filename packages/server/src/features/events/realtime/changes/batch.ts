@@ -3,31 +3,31 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { hasRowsBeyond } from '../../outbox/index.ts'
 import type { Position } from './position.ts'
 
-/** Rows of a log in their order, and where they begin. */
+/** Rows of a log in order, with the position at which they begin. */
 export interface Batch<Event extends { readonly id: string }> {
   readonly from: Position
   readonly events: readonly Event[]
-  /** The snapshot that was read. */
+  /** Snapshot up to which the log was read. */
   readonly target: string
-  /** True if that snapshot holds no more of them. */
+  /** True if that snapshot has no further rows. */
   readonly isComplete: boolean
 }
 
 type AnyBatch = Batch<{ readonly id: string }>
 
-/** The position after an event of the batch. */
+/** Returns the position after one event of the batch. */
 export function positionAfter({ from, events, target, isComplete }: AnyBatch, index: number): Position {
   const isLast = index === events.length - 1
   if (isLast && isComplete) return { passed: target }
   return { passed: from.passed, within: { target, id: events[index]?.id ?? '0' } }
 }
 
-/** The position after the whole batch. */
+/** Returns the position after the whole batch. */
 export function positionAfterBatch(batch: AnyBatch): Position {
   return batch.events.length === 0 ? { passed: batch.target } : positionAfter(batch, batch.events.length - 1)
 }
 
-/** The end of every log as it is now. */
+/** Returns the current end of every log. */
 export async function readEnd(database: Queryable): Promise<Position> {
   const { snapshot } = await database.one<{ snapshot: string }>(
     sql`select pg_current_snapshot()::text as snapshot`,
@@ -35,62 +35,62 @@ export async function readEnd(database: Queryable): Promise<Position> {
   return { passed: snapshot }
 }
 
-/** A table with the columns `id` and `transaction_id`, each row of which is written once. */
-export interface LogQuestion {
+/** Query on a log: a table with the columns `id` and `transaction_id`, whose rows are written once. */
+export interface LogQuery {
   readonly table: Sql
-  /** A condition on rows `o` of it. */
+  /** Condition on rows `o` of the log. */
   readonly where: Sql
-  /** Columns that are read of a row `o`, beside its id. */
+  /** Columns to read of a row `o`, beside its id. */
   readonly columns: Sql
   /** Size of a row `o` in bytes. */
   readonly size: Sql
-  /** Rows at most. */
+  /** Maximum number of rows. */
   readonly limit: number
-  /** A batch ends with the row that fills it. */
+  /** Size in bytes at which a batch ends, with the row that reaches it. */
   readonly batchBytes: number
 }
 
 /**
- * Reads on from a position: rows that a new snapshot sees and the position does not (README of events).
+ * Reads the log after a position: the rows that a new snapshot sees and the position does not (README of the outbox).
  *
- * @param upTo that snapshot; of now unless given
- * @throws DatabaseError 22P02 when the position is none
+ * @param upTo the new snapshot; by default the current one
+ * @throws DatabaseError 22P02 for an invalid position
  */
 export async function readBatch<Event extends { readonly id: string }>(
   database: Queryable,
   from: Position,
-  { table, where, columns, size, limit, batchBytes }: LogQuestion,
+  { table, where, columns, size, limit, batchBytes }: LogQuery,
   upTo?: string,
 ): Promise<Batch<Event>> {
   const { passed, within } = from
   if (within === undefined) {
-    const quietEnd = await findQuietEnd(database, table, passed)
-    if (quietEnd !== undefined) return { from, events: [], target: upTo ?? quietEnd, isComplete: true }
+    const idleEnd = await findIdleEnd(database, table, passed)
+    if (idleEnd !== undefined) return { from, events: [], target: upTo ?? idleEnd, isComplete: true }
   }
   const target = within?.target ?? upTo
-  const isTaken =
+  const matches =
     target === undefined
       ? where
       : sql`${where} and pg_visible_in_snapshot(o.transaction_id, ${target}::pg_snapshot)`
-  // One more than the limit shows whether there are more.
+  // One row beyond the limit shows whether there are more.
   const page = sql`limit ${limit + 1}::int`
   const rows = await database.many<Row>(sql`
-    with news as materialized (${within === undefined || within.id === '0' ? first() : further(within.id)}),
+    with unread as materialized (${within === undefined || within.id === '0' ? first() : next(within.id)}),
     next as (
       select o.*, row_number() over (order by o.id) as ordinal,
         sum(${size}) over (order by o.id rows between unbounded preceding and 1 preceding) as bytes_before
       from ${table} o
-      where o.id in (select id from news)
+      where o.id in (select id from unread)
     )
     select s.snapshot, s.count, e.*
-    from (select pg_current_snapshot()::text, (select count(*) from news)::int) s (snapshot, count)
+    from (select pg_current_snapshot()::text, (select count(*) from unread)::int) s (snapshot, count)
     left join (
       select o.id::text as id, ${columns}
       from next o
       where o.ordinal <= ${limit}::int and coalesce(o.bytes_before, 0) < ${batchBytes}::int
     ) e on true
     order by e.id::bigint`)
-  // The columns are those of the event, by the query.
+  // The query selects the columns of the event.
   const events = rows.flatMap(({ snapshot: _snapshot, count: _count, ...event }) =>
     event.id === null ? [] : [event as unknown as Event],
   )
@@ -101,24 +101,24 @@ export async function readBatch<Event extends { readonly id: string }>(
     isComplete: events.length === rows[0]?.count,
   }
 
-  /** By transaction: what is new is a small part of the log. */
+  /** Compiles the first page, by transaction, because unread rows are a small part of the log. */
   function first(): Sql {
     return sql`
       select id from (
         select o.id from ${table} o
-        where o.transaction_id >= pg_snapshot_xmax(${passed}::pg_snapshot) and ${isTaken}
+        where o.transaction_id >= pg_snapshot_xmax(${passed}::pg_snapshot) and ${matches}
         union all
         select o.id from ${table} o
-        where o.transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot))) and ${isTaken}
+        where o.transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot))) and ${matches}
       ) o
       order by id ${page}`
   }
 
-  /** By id, which resumes where the page before ended, however much there is. */
-  function further(after: string): Sql {
+  /** Compiles a later page, by id, which continues after the previous page however many rows there are. */
+  function next(after: string): Sql {
     return sql`
       select o.id from ${table} o
-      where o.id > ${after}::bigint and not pg_visible_in_snapshot(o.transaction_id, ${passed}::pg_snapshot) and ${isTaken}
+      where o.id > ${after}::bigint and not pg_visible_in_snapshot(o.transaction_id, ${passed}::pg_snapshot) and ${matches}
       order by o.id ${page}`
   }
 }
@@ -130,9 +130,9 @@ interface Row {
   readonly id: string | null
 }
 
-/** The newest snapshot, if the log holds nothing that the older one does not see: by far the cheaper question. */
-async function findQuietEnd(database: Queryable, table: Sql, passed: string): Promise<string | undefined> {
-  const { snapshot, has_news } = await database.one<{ snapshot: string; has_news: boolean }>(sql`
-    select pg_current_snapshot()::text as snapshot, ${hasRowsBeyond(table, sql`${passed}::pg_snapshot`)} as has_news`)
-  return has_news ? undefined : snapshot
+/** Returns the newest snapshot if the log has no rows beyond the older one. This query is by far the cheaper one. */
+async function findIdleEnd(database: Queryable, table: Sql, passed: string): Promise<string | undefined> {
+  const { snapshot, has_unread } = await database.one<{ snapshot: string; has_unread: boolean }>(sql`
+    select pg_current_snapshot()::text as snapshot, ${hasRowsBeyond(table, sql`${passed}::pg_snapshot`)} as has_unread`)
+  return has_unread ? undefined : snapshot
 }

@@ -4,7 +4,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { type CallerDependence, readCallerDependence } from '../../../data/policies/index.ts'
 
-/** Knows by what policies of tables distinguish callers, for as long as a snapshot of the catalog lives. */
+/** Terms by which the policies of tables distinguish callers, cached for the life of a catalog snapshot. */
 export class CallerDependences {
   readonly #database: Queryable
   readonly #log: Logger
@@ -15,7 +15,7 @@ export class CallerDependences {
     this.#log = log
   }
 
-  /** Returns undefined where every caller has to be decided about. */
+  /** Returns the terms of a table. Returns undefined if every caller needs a decision of its own. */
   of(relation: Relation): Promise<CallerDependence | undefined> {
     const known = this.#known.get(relation)
     if (known !== undefined) return known

@@ -4,21 +4,21 @@ import { audienceOf, type Subscriptions } from './audience.ts'
 import { type Batch, positionAfterBatch } from './batch.ts'
 import { type LogEvent, readLog, readLogBounds } from './event.ts'
 import { type Hub, render } from './hub.ts'
-import type { ListenedTables } from './listened-tables.ts'
 import { beginningOf, covers, endOf, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
-import { type SentLog, sentTo } from './sent-log.ts'
+import { deliveryTo, type SentLog } from './sent-log.ts'
+import type { TableRegistry } from './table-registry.ts'
 
 const batchSize = 500
-/** With no more than this left the stream may join the others. */
-const littleLeft = 50
+/** Maximum number of remaining events at which the stream attaches to the others. */
+const attachThreshold = 50
 
 /**
- * Returns whether the log still holds every event of the tables after the position.
+ * Returns true if the log still has every event of the tables after the position.
  *
- * @param loggedSince the first transaction from which on the log is complete for the tables
+ * @param loggedSince first transaction from which on the log is complete for the tables
  */
-export async function isHeld(
+export async function isRetained(
   database: Queryable,
   { passed, within }: Position,
   loggedSince: bigint,
@@ -32,40 +32,41 @@ export async function isHeld(
 export interface CatchUpDeps {
   readonly database: SystemDatabase
   readonly selector: EventSelector
-  readonly listened: ListenedTables
+  readonly registry: TableRegistry
   readonly hub: Hub
   readonly sent: SentLog
   /**
-   * Runs the work between two steps of the follower.
+   * Runs work between two steps of the follower.
    *
-   * @param work receives a position from which the stream may continue with the others
+   * @param work receives a position at which the stream may attach to the others
    */
-  readonly join: (work: (position: Position) => void) => Promise<void>
+  readonly attach: (work: (position: Position) => void) => Promise<void>
 }
 
-/** Events that a stream is to be sent before it joins the others. */
-export interface Missed {
+/** Events that a stream receives before it attaches to the others. */
+export interface CatchUpRange {
   readonly from: Position
-  /** Subscriptions for which it has not joined yet. */
+  /** Subscriptions with which the stream is not attached yet. */
   readonly tables: Subscriptions
-  /** The first transaction from which on the log is complete for them. */
+  /** First transaction from which on the log is complete for these tables. */
   readonly loggedSince: bigint
 }
 
 /**
- * Sends the stream the events of these tables since the position, at the client's own pace, and then lets it join the
+ * Sends the stream the events of these tables since the position, at the pace of the client. Then attaches it to the
  * others with all its subscriptions.
  */
 export async function catchUp(
   deps: CatchUpDeps,
   stream: Stream,
   subscriptions: Subscriptions,
-  missed: Missed,
+  missed: CatchUpRange,
 ): Promise<void> {
-  // Only of a stream without other subscriptions is it known that nothing before an event is missing.
+  // Only a stream without other subscriptions surely misses nothing before an event.
   const isAlone = stream.subscriptions.size === 0
   let position = missed.from
-  // Sent once, at the end: until then no event has an id, so that a client that disconnects does not miss it.
+  // The gap is sent once, at the end. Until then no event has an id, so that a client that disconnects does not skip
+  // the gap.
   let hasGap = false
   const advance = async (from: Position) => {
     const { batch, isWhole } = await sendNext(deps, stream, { ...missed, from }, isAlone && !hasGap)
@@ -77,13 +78,13 @@ export async function catchUp(
     const batch = await advance(position)
     await stream.transport.drained()
     if (!stream.isOpen) return
-    if (batch.isComplete && batch.events.length <= littleLeft) break
+    if (batch.isComplete && batch.events.length <= attachThreshold) break
   }
   let rest: Promise<void> = Promise.resolve()
-  await deps.join(({ passed: target }) => {
+  await deps.attach(({ passed: target }) => {
     stream.subscribe(subscriptions)
-    deps.hub.join(stream)
-    // In the queue of the stream: other identities do not wait for it.
+    deps.hub.attach(stream)
+    // The rest runs in the queue of the stream, so that other identities do not wait for it.
     rest = deps.hub.inOrder(stream, async () => {
       position = { passed: position.passed, within: { target, id: '0' } }
       while (stream.isOpen && !(await advance(position)).isComplete);
@@ -91,28 +92,28 @@ export async function catchUp(
       if (hasGap) stream.gap(isAlone ? position : undefined)
     })
   })
-  // What the client asks for next must not overtake it.
+  // The client’s next request must not overtake the rest.
   await rest
 }
 
-/** @returns whether all of it could be decided */
+/** @returns the batch, and whether every event of it could be decided */
 async function sendNext(
-  { database, selector, listened, sent }: CatchUpDeps,
+  { database, selector, registry, sent }: CatchUpDeps,
   stream: Stream,
-  { from, tables, loggedSince }: Missed,
+  { from, tables, loggedSince }: CatchUpRange,
   isCertain: boolean,
 ): Promise<{ readonly batch: Batch<LogEvent>; readonly isWhole: boolean }> {
   const read = await readLog(database, from, [...tables.keys()], batchSize)
   if (read.events.length === 0) return { batch: read, isWhole: true }
-  const since = await listened.look([...new Set(read.events.map(({ table }) => table))])
-  const events = read.events.filter((event) => !listened.isOutdated(event))
+  const since = await registry.check([...new Set(read.events.map(({ table }) => table))])
+  const events = read.events.filter((event) => !registry.isOutdated(event))
   const audience = audienceOf(stream.listener.scope, tables)
-  // The state before these events can no longer be read.
+  // The state before these events is no longer readable.
   const candidates = selector.filter(await selector.prepare(events, undefined), [audience])
   const selections = await selector.select(candidates, [audience])
   const { messages = [], hasGap = false } = selections.get(audience) ?? {}
   const isWhole = !hasGap && since <= loggedSince
   stream.send(render(stream, { ...read, events }, messages, isCertain && isWhole))
-  sent.record('missed', events, [sentTo([stream], tables, messages)])
+  sent.record('missed', events, [deliveryTo([stream], tables, messages)])
   return { batch: read, isWhole }
 }

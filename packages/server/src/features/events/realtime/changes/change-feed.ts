@@ -5,50 +5,53 @@ import type { Notifications } from '../../../../database/notifications/notificat
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { Stream } from '../stream.ts'
 import type { Subscriptions } from './audience.ts'
-import { catchUp, isHeld } from './catch-up.ts'
+import { catchUp, isRetained } from './catch-up.ts'
 import { ChangeLog } from './change-log.ts'
 import type { LogEvent } from './event.ts'
 import { Follower } from './follower.ts'
 import { HeldSnapshots } from './held-snapshots.ts'
 import { Hub } from './hub.ts'
-import type { ListenedTables } from './listened-tables.ts'
 import { formatPosition, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
 import { SentLog } from './sent-log.ts'
+import type { TableRegistry } from './table-registry.ts'
 
 export interface ChangeFeedDeps {
-  /** This node, in the record of what was sent. */
+  /** Id of this node in the record of sent events. */
   readonly node: string
   /** True if the receivers of events are recorded. */
   readonly isSentRecorded: boolean
   readonly live: LiveCatalog
   readonly database: SystemDatabase
-  /** Connects beside the pools. */
+  /** Opens a connection outside the pools. */
   readonly openAside: () => Promise<Connection>
   readonly notifications: Pick<Notifications, 'watch'>
   readonly selector: EventSelector
-  readonly listened: ListenedTables
-  /** The subscriptions of the stream have changed. */
+  readonly registry: TableRegistry
+  /** Runs after the subscriptions of a stream have changed. */
   readonly onSubscribe: (stream: Stream) => void
-  /** The log is not the one that was read before: all streams may miss events before the position. */
+  /** Runs when the log is another one than before. All streams may then miss events before the position. */
   readonly onBreak: (position: Position) => void
   readonly log: Logger
 }
 
-export interface Beginning {
-  /** True if the client resumes: it receives a gap when it cannot be sent what it missed. */
+export interface SubscribeOptions {
+  /** True if the client resumes. It receives a gap if its missed events cannot be sent. */
   readonly isResuming: boolean
-  /** Subscriptions that it resumes, when it has others already. */
+  /** Subscriptions that the client resumes, if it has others already. */
   readonly only?: Subscriptions
   /**
-   * Runs when it is certain where the stream begins, before the first event.
+   * Runs when the start of the stream is certain, before the first event.
    *
-   * @param position where to resume; undefined while earlier events are in flight to the stream
+   * @param position the position to resume at; undefined while earlier events are in flight to the stream
    */
   readonly begin: (position: string | undefined, hasGap: boolean) => void
 }
 
-/** Hands what is appended to the log of changes to the streams of this node, from the position that each joins at. */
+/**
+ * Feed that sends new events of the log of changes to the streams of this node, from the position at which each
+ * attaches.
+ */
 export class ChangeFeed {
   readonly #deps: ChangeFeedDeps
   readonly #hub: Hub
@@ -63,7 +66,7 @@ export class ChangeFeed {
       isSentRecorded,
       database,
       live,
-      listened,
+      registry,
       notifications,
       selector,
       openAside,
@@ -71,15 +74,15 @@ export class ChangeFeed {
       log,
     } = deps
     this.#deps = deps
-    this.#sent = new SentLog({ database, node, isKept: isSentRecorded, log })
+    this.#sent = new SentLog({ database, node, isEnabled: isSentRecorded, log })
     this.#hub = new Hub(selector, this.#sent, log)
     this.#snapshots = new HeldSnapshots(openAside, log)
-    const followed = { database, live, listened, hub: this.#hub, snapshots: this.#snapshots, onBreak }
-    this.#changes = new ChangeLog(followed)
+    const logDeps = { database, live, registry, hub: this.#hub, snapshots: this.#snapshots, onBreak }
+    this.#changes = new ChangeLog(logDeps)
     this.#follower = new Follower({ notifications, log }, this.#changes)
   }
 
-  /** Position up to which the log has been read for all streams; undefined while there are none. */
+  /** Position up to which the log has been read for all streams; undefined without streams. */
   get position(): Position | undefined {
     return this.#follower.position
   }
@@ -89,7 +92,7 @@ export class ChangeFeed {
     return this.#hub.tables
   }
 
-  /** Events whose receivers are not recorded. */
+  /** Number of events whose receivers were not recorded. */
   get unrecorded(): number {
     return this.#sent.dropped
   }
@@ -97,52 +100,53 @@ export class ChangeFeed {
   /**
    * Subscribes the stream to these tables and no others, from now on or from a position.
    *
-   * @param from undefined: from now on
+   * @param from undefined means from now on
    */
-  async listen(
+  async subscribe(
     stream: Stream,
     subscriptions: Subscriptions,
     from: Position | undefined,
-    { isResuming, begin, only }: Beginning,
+    { isResuming, begin, only }: SubscribeOptions,
   ): Promise<void> {
-    const { database, listened, selector } = this.#deps
+    const { database, registry, selector } = this.#deps
     const tables = [...subscriptions.keys()]
-    const isLate = await listened.listen(tables)
+    const isDelayed = await registry.register(tables)
     const fresh = tables.filter((table) => !stream.subscriptions.has(table))
-    // Before the stream has its position, so that a client that resumes from there is past what changed before.
-    const loggedSince = await listened.look(from === undefined ? fresh : tables)
-    if (from !== undefined && (await isHeld(database, from, loggedSince))) {
+    // The tables are checked before the stream has its position, so that a client that resumes from there is past
+    // earlier changes.
+    const loggedSince = await registry.check(from === undefined ? fresh : tables)
+    if (from !== undefined && (await isRetained(database, from, loggedSince))) {
       const missed = only ?? subscriptions
-      // Meanwhile the stream continues with its other tables, if there are any.
+      // The stream meanwhile continues with its other tables, if it has any.
       stream.beginCatchUp(new Map([...subscriptions].filter(([table]) => !missed.has(table))))
-      this.#hub.join(stream)
+      this.#hub.attach(stream)
       begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
-      const join = (work: (position: Position) => void) => this.#join(tables, work)
-      const deps = { database, listened, selector, hub: this.#hub, sent: this.#sent, join }
+      const attach = (work: (position: Position) => void) => this.#attach(tables, work)
+      const deps = { database, registry, selector, hub: this.#hub, sent: this.#sent, attach }
       await catchUp(deps, stream, subscriptions, { from, tables: missed, loggedSince })
       this.#deps.onSubscribe(stream)
       return
     }
-    const join = (position: Position) => {
-      // A stream with other subscriptions may still have to be sent what precedes the position.
+    const attach = (position: Position) => {
+      // A stream with other subscriptions may still have to receive events before the position.
       const isCertain = stream.subscriptions.size === 0 || stream.isUpToDate
-      // A client that does not wait for the beginning may have written meanwhile.
-      begin(isCertain ? formatPosition(position) : undefined, isResuming || isLate)
+      // A client that does not wait for the start may have written meanwhile.
+      begin(isCertain ? formatPosition(position) : undefined, isResuming || isDelayed)
       stream.subscribe(subscriptions)
       this.#deps.onSubscribe(stream)
-      this.#hub.join(stream)
+      this.#hub.attach(stream)
     }
-    if (fresh.length > 0) await this.#join(fresh, join)
-    else await this.#follower.between(join)
+    if (fresh.length > 0) await this.#attach(fresh, attach)
+    else await this.#follower.between(attach)
   }
 
   /** Regroups the stream after its listener has changed. */
-  async rejoin(stream: Stream): Promise<void> {
-    await this.#follower.between(() => this.#hub.join(stream))
+  async reattach(stream: Stream): Promise<void> {
+    await this.#follower.between(() => this.#hub.attach(stream))
   }
 
-  leave(stream: Stream): void {
-    this.#hub.leave(stream)
+  detach(stream: Stream): void {
+    this.#hub.detach(stream)
   }
 
   async stop(): Promise<void> {
@@ -152,16 +156,16 @@ export class ChangeFeed {
   }
 
   /**
-   * Runs the work between two steps of the follower, at a position from after this call.
+   * Runs work between two steps of the follower, at a position later than this call.
    *
-   * @param tables those that a stream joins with
+   * @param tables tables with which a stream attaches
    */
-  async #join(tables: readonly string[], work: (position: Position) => void): Promise<void> {
+  async #attach(tables: readonly string[], work: (position: Position) => void): Promise<void> {
     const release = this.#changes.hold(tables)
     try {
       await this.#follower.between((position) => {
-        // A change from before concerns the streams of before.
-        this.#hub.sendGap(this.#deps.listened.takeChanged(), position)
+        // An earlier change concerns only the streams that were attached before.
+        this.#hub.sendGap(this.#deps.registry.drainChanged(), position)
         work(position)
       }, true)
     } finally {

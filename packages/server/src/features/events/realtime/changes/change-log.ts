@@ -8,63 +8,66 @@ import { type LogEvent, readLog } from './event.ts'
 import type { FollowedLog } from './follower.ts'
 import type { HeldSnapshot, HeldSnapshots } from './held-snapshots.ts'
 import type { Hub } from './hub.ts'
-import type { ListenedTables } from './listened-tables.ts'
 import type { Position } from './position.ts'
-import { findStreamed } from './streamed.ts'
+import { findStreamTable } from './stream-table.ts'
+import type { TableRegistry } from './table-registry.ts'
 
-/** Events read at once. */
+/** Maximum number of events that one read returns. */
 const batchSize = 500
 
 export interface ChangeLogDeps {
   readonly database: SystemDatabase
   readonly live: LiveCatalog
-  readonly listened: ListenedTables
+  readonly registry: TableRegistry
   readonly hub: Hub
   readonly snapshots: HeldSnapshots
-  /** Called when the log is not the one that was read before: all streams may miss events before the position. */
+  /** Runs when the log is another one than before. All streams may then miss events before the position. */
   readonly onBreak: (position: Position) => void
 }
 
 /**
- * The log of changes, read for the tables of the hub and delivered to its streams. Where policies read other tables, the
- * state that is read up to is held: it is the state before what comes next.
+ * Log of changes, read for the tables of the hub and delivered to its streams. If policies read other tables, the state
+ * up to which it reads is held, as the state before the next events.
  */
 export class ChangeLog implements FollowedLog<LogEvent> {
   readonly topic = outboxTopic
   readonly table = sql`basalt.outbox`
   readonly name = 'the log of changes'
   readonly #deps: ChangeLogDeps
-  /** The state at the position of the follower, and the one that is read up to; undefined where they are not held. */
+  /**
+   * State at the position of the follower; undefined if it is not held. `#next` is the state up to which the log is
+   * being read.
+   */
   #held: HeldSnapshot | undefined
   #next: HeldSnapshot | undefined
-  /** Streams that are about to join tables whose policies read others. */
-  #joining = 0
+  /** Number of streams that are about to attach to tables whose policies read others. */
+  #attaching = 0
 
   constructor(deps: ChangeLogDeps) {
     this.#deps = deps
   }
 
-  get isHeld(): boolean {
-    return this.#joining > 0 || this.#readRelations(this.#deps.hub.tables)
+  get holdsState(): boolean {
+    return this.#attaching > 0 || this.#readRelations(this.#deps.hub.tables)
   }
 
   /**
-   * Holds the state at each position from now on if policies of the tables read others, as the state before the first
-   * event of a stream that joins must be readable.
+   * Holds the state at each position from now on, if policies of the tables read others. The state before the first
+   * event of a stream that attaches must be readable.
    *
-   * @returns what ends that
+   * @returns a function that ends this
    */
   hold(tables: readonly string[]): () => void {
     if (!this.#readRelations(tables)) return () => undefined
-    this.#joining += 1
+    this.#attaching += 1
     return () => {
-      this.#joining -= 1
+      this.#attaching -= 1
     }
   }
 
   async begin(): Promise<Position> {
     this.#releaseSnapshots()
-    if (this.#joining > 0) this.#held = await this.#deps.snapshots.take()
+    if (this.#attaching > 0) this.#held = await this.#deps.snapshots.acquire()
     return this.#held === undefined ? await readEnd(this.#deps.database) : { passed: this.#held.text }
   }
 
@@ -78,17 +81,17 @@ export class ChangeLog implements FollowedLog<LogEvent> {
     if (from.within === undefined) {
       this.#next?.release()
       this.#next = undefined
-      if (this.isHeld) this.#next = await snapshots.take()
+      if (this.holdsState) this.#next = await snapshots.acquire()
     }
     return await readLog(database, from, tables, batchSize, this.#next?.text)
   }
 
   async deliver(batch: Batch<LogEvent>): Promise<void> {
-    const { listened, hub } = this.#deps
-    const changed = await listened.lookAfter(batch.events, hub.tables)
+    const { registry, hub } = this.#deps
+    const changed = await registry.checkAfter(batch.events, hub.tables)
     const position = positionAfterBatch(batch)
     hub.sendGap(changed, position)
-    const events = batch.events.filter((event) => !listened.isOutdated(event))
+    const events = batch.events.filter((event) => !registry.isOutdated(event))
     const before = this.#held?.isReadable === true ? this.#held : undefined
     await hub.deliver({ ...batch, events }, position, before)
     if (!batch.isComplete) return
@@ -108,11 +111,11 @@ export class ChangeLog implements FollowedLog<LogEvent> {
     this.#next = undefined
   }
 
-  /** Returns whether policies of one of the tables read others. */
+  /** Returns true if policies of one of the tables read others. */
   #readRelations(tables: readonly string[]): boolean {
     const catalog = this.#deps.live.current
     return tables.some((table) => {
-      const relation = findStreamed(catalog, table)
+      const relation = findStreamTable(catalog, table)
       if (relation === undefined) return false
       return readsRelations(relation, 'caller') || readsRelations(relation, 'anonymous')
     })

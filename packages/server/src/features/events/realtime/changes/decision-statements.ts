@@ -10,8 +10,8 @@ import {
 import { valuesAlias } from './filter.ts'
 
 /**
- * Statements that decide about rows as they stood in the log, without their table: a deleted row can be decided as
- * well as one that has changed again. Rows come in as a JSON array, answers are places in it, from 1.
+ * Statements that decide about rows as the log has them, without their table. So a deleted row can be decided as well
+ * as one that has changed again. Rows are passed as a JSON array, and results are their ordinals, starting at 1.
  */
 
 /** Returns the policies that decide which rows may be read. */
@@ -19,12 +19,12 @@ function readPolicies(relation: Relation, reader: PolicyReader): readonly Policy
   return applicablePolicies(relation, reader, 'SELECT')
 }
 
-/** Returns whether rows of other tables decide, too, which rows of this one callers may read. */
+/** Returns true if rows of other tables affect which rows of this one callers may read. */
 export function readsRelations(relation: Relation, reader: PolicyReader): boolean {
   return relation.rlsEnabled && readPolicies(relation, reader).some((policy) => policy.readsRelations)
 }
 
-/** Returns the columns by which policies decide which rows may be read; undefined: all. */
+/** Returns the columns by which policies decide which rows may be read; undefined means all. */
 export function columnsOfPolicies(relation: Relation, reader: PolicyReader): readonly string[] | undefined {
   const columns = new Set<string>()
   for (const policy of readPolicies(relation, reader)) {
@@ -35,10 +35,10 @@ export function columnsOfPolicies(relation: Relation, reader: PolicyReader): rea
 }
 
 /**
- * Selects the rows that policies let the caller read, by the policies' own expressions.
+ * Compiles a query for the rows that policies let the caller read, by the policies’ own expressions.
  *
  * @param rows a parameter
- * @returns undefined where no policy permits anything
+ * @returns undefined if no policy permits anything
  */
 export function compileVisible(relation: Relation, reader: PolicyReader, rows: Sql): Sql | undefined {
   const condition = combinePolicies(readPolicies(relation, reader), 'using')
@@ -50,7 +50,7 @@ export function compileVisible(relation: Relation, reader: PolicyReader, rows: S
 }
 
 /**
- * Selects the same, and place 0 if the functions of Basalt are those that the policies were understood by.
+ * Compiles the same query, with ordinal 0 if the functions of Basalt have the versions that were analyzed.
  *
  * @param helpers their object ids and versions, in the order of the ids
  */
@@ -71,12 +71,12 @@ export function compileVisibleToUnnamed(
 }
 
 /**
- * Selects pairs of a row and a filter that it passes, by their places, for filters of one shape.
+ * Compiles a query for pairs of a row and a matching filter, by their ordinals, for filters of one shape.
  *
- * @param condition on a row of the table's name and the values of a filter
- * @param values those of the filters, a list per value of the shape
+ * @param condition condition on a row with the name of the table and the values of a filter
+ * @param values values of the filters, one list for each value of the shape
  */
-export function compilePassing(
+export function compileMatches(
   relation: Relation,
   rows: Sql,
   condition: Sql,
@@ -84,21 +84,21 @@ export function compilePassing(
 ): Sql {
   const columns = values.map((_, index) => sql.id(`v${index}`))
   return sql`
-    select ${ordinalColumn(relation)} as row, ${sql.id(valuesAlias, 'place')} as filter
+    select ${ordinalColumn(relation)} as row, ${sql.id(valuesAlias, 'ordinal')} as filter
     from ${compileRecords(relation, rows)}
     join unnest(${sql.join(values.map((list) => sql`${list}::text[]`))}) with ordinality
-      as ${sql.id(valuesAlias)} (${sql.join([...columns, sql`place`])})
+      as ${sql.id(valuesAlias)} (${sql.join([...columns, sql`ordinal`])})
       on ${condition}`
 }
 
-/** Selects the rows with these columns only, as JSON texts in their order. */
+/** Compiles a query that returns the rows with these columns only, as JSON texts in their order. */
 export function compileRestricted(rows: Sql, columns: readonly string[]): Sql {
   return sql`
     select (
       select coalesce(json_object_agg(m.key, m.value), '{}')
-      from json_each(given.record) m
+      from json_each(input.record) m
       where m.key = any (${columns})
     )::text as record
-    from json_array_elements(${rows}::json) with ordinality as given (record, place)
-    order by given.place`
+    from json_array_elements(${rows}::json) with ordinality as input (record, ordinal)
+    order by input.ordinal`
 }

@@ -6,7 +6,7 @@ import { compileRestricted } from './decision-statements.ts'
 import type { LogEvent } from './event.ts'
 import type { Row } from './event-rows.ts'
 
-/** Adds what is sent of each row: the record as it is, or the key of one that is to be deleted. */
+/** Adds the body to send for each row: the current record, or the key of a row that is delivered as deleted. */
 export async function describeRows(
   database: Queryable,
   relation: Relation,
@@ -19,9 +19,9 @@ export async function describeRows(
   const current = rows.filter(({ isOld }) => !isOld)
   const records = current.map(({ event }) => event.record)
   const isWhole = columns.length === relation.columns.length
-  const shown = isWhole ? records : await restrict(database, records, columns)
+  const restricted = isWhole ? records : await restrict(database, records, columns)
   current.forEach((row, index) => {
-    bodies.set(row, bodyOf(row.event.action, table, shown[index] ?? '{}'))
+    bodies.set(row, bodyOf(row.event.action, table, restricted[index] ?? '{}'))
   })
   for (const row of rows)
     if (row.isOld) bodies.set(row, bodyOf('delete', table, keyOf(row.event, relation, columns)))
@@ -40,16 +40,19 @@ async function restrict(
   return rows.map(({ record }) => record)
 }
 
-/** The primary key as texts, as far as the caller may read it. */
+/** Returns the primary key as texts, without columns that the caller may not read. */
 function keyOf({ key, oldKey }: LogEvent, { primaryKey }: Relation, readable: readonly Column[]): string {
   const values = oldKey ?? key ?? []
-  const members = primaryKey.flatMap((column, place) =>
-    readable.includes(column) ? [[column.name, values[place]] as const] : [],
+  const members = primaryKey.flatMap((column, index) =>
+    readable.includes(column) ? [[column.name, values[index]] as const] : [],
   )
   return JSON.stringify(Object.fromEntries(members))
 }
 
-/** A `json` column keeps the line breaks of what was written; outside of strings they mean nothing. */
+/**
+ * Renders the body. A `json` column preserves line breaks, which mean nothing outside of strings and would end an SSE
+ * line.
+ */
 function bodyOf(action: LogEvent['action'], table: string, record: string): string {
   return `{"action":"${action}","table":${JSON.stringify(table)},"record":${record.replace(/[\r\n]+/g, ' ')}}`
 }

@@ -4,26 +4,29 @@ import { scanLimit } from '../../outbox/index.ts'
 import { type Batch, readBatch } from './batch.ts'
 import type { Position } from './position.ts'
 
-/** One change of one record, from the log. */
+/** Change of one record, from the log. */
 export interface LogEvent {
-  /** Of `basalt.outbox`. */
+  /** Id in `basalt.outbox`. */
   readonly id: string
   readonly transactionId: string
   readonly action: 'create' | 'update' | 'delete' | 'truncate'
   readonly table: string
-  /** JSON of the whole row: as it is now, or as it was deleted. */
+  /** JSON of the whole row after the event, or of the deleted row. */
   readonly record: string
   /** JSON of the row before an update. */
   readonly oldRecord: string | null
-  /** It cannot be decided who may receive it: the record lacks columns, or all records are gone. Streams receive a gap. */
+  /**
+   * True if nothing can decide who may receive the event: its record lacks columns, or all records were removed.
+   * Streams receive a gap.
+   */
   readonly isGap: boolean
-  /** JSON of columns that policies may name and no receiver is sent; null where the record holds all columns. */
+  /** JSON of columns that policies may name and that no receiver gets; null if the record holds all columns. */
   readonly hidden: string | null
-  /** The same of the row before an update. */
+  /** The same columns of the row before an update. */
   readonly oldHidden: string | null
-  /** Values of the primary key as texts; null where there is none. */
+  /** Values of the primary key as texts; null without one. */
   readonly key: readonly string[] | null
-  /** The same before an update that changed it. */
+  /** Values of the primary key before an update that changed it. */
   readonly oldKey: readonly string[] | null
 }
 
@@ -37,10 +40,12 @@ const columns = sql`
 
 const size = sql`octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0)`
 
-/** A batch ends with the event that fills it. */
+/** Size in bytes at which a batch ends, with the event that reaches it. */
 const batchBytes = 1024 * 1024
 
-/** Reads events of these tables beyond a position. @param upTo the snapshot to read up to; of now unless given */
+/**
+ * Reads events of these tables after a position. @param upTo snapshot up to which to read; by default the current one
+ */
 export function readLog(
   database: Queryable,
   from: Position,
@@ -48,7 +53,7 @@ export function readLog(
   limit: number,
   upTo?: string,
 ): Promise<Batch<LogEvent>> {
-  const question = {
+  const query = {
     table: sql`basalt.outbox`,
     where: sql`o.table_name = any (${tables})`,
     columns,
@@ -56,10 +61,10 @@ export function readLog(
     limit,
     batchBytes,
   }
-  return readBatch<LogEvent>(database, from, question, upTo)
+  return readBatch<LogEvent>(database, from, query, upTo)
 }
 
-/** Returns the bounds that say whether the log still holds everything after a position. */
+/** Returns the bounds by which to check that the log still holds everything after a position. */
 export async function readLogBounds(database: Queryable): Promise<{ pruned: bigint; end: bigint }> {
   const { pruned, end } = await database.one<{ pruned: string; end: string }>(sql`
     select transaction_id::text as pruned, pg_snapshot_xmax(pg_current_snapshot())::text as end
@@ -67,13 +72,13 @@ export async function readLogBounds(database: Queryable): Promise<{ pruned: bigi
   return { pruned: BigInt(pruned), end: BigInt(end) }
 }
 
-/** An event of the past, with its time. */
+/** Event of the past, with its time. */
 export interface PastEvent extends LogEvent {
   readonly happenedAt: Date
 }
 
-export interface Past {
-  /** Ids beyond this one. */
+export interface PastQuery {
+  /** Id after which the events come. */
   readonly after: string
   readonly tables: readonly string[]
   readonly from: Date | undefined
@@ -81,13 +86,13 @@ export interface Past {
 }
 
 /**
- * Events of these tables in the order of the log, no more than a batch holds, of {@link scanLimit} rows.
+ * Reads events of these tables in the order of the log, at most one batch, from at most {@link scanLimit} rows.
  *
- * @returns beyond which id there may be more; undefined at the end of the log
+ * @returns the id after which there may be more events; undefined at the end of the log
  */
 export async function readPast(
   database: Queryable,
-  { after, tables, from, limit }: Past,
+  { after, tables, from, limit }: PastQuery,
 ): Promise<{ readonly events: readonly PastEvent[]; readonly next: string | undefined }> {
   const scanned = sql`select * from basalt.outbox where id > ${after}::bigint order by id limit ${scanLimit}::int`
   const events = await database.many<PastEvent & Record<string, unknown>>(sql`

@@ -15,11 +15,11 @@ import { realtimeErrors } from '../errors.ts'
 import { type StreamCondition, textsOf, wordOf } from './parse-filter.ts'
 import { Undecidable } from './verdict-failures.ts'
 
-/** A filter of one table, whose columns exist and whose operators apply to their types. */
+/** Filter of one table, whose columns exist and whose operators apply to their types. */
 export interface Filter {
-  /** Equal for filters that mean the same. */
+  /** Key that is equal for equivalent filters. */
   readonly key: string
-  /** Equal for filters that differ in their values only: one statement decides them. */
+  /** Shape that is equal for filters with different values only. One statement decides them. */
   readonly shape: string
   readonly conditions: readonly StreamCondition[]
   /** Values by which filters of one shape differ. */
@@ -27,7 +27,9 @@ export interface Filter {
 }
 
 /**
- * @param reader whose columns it may name
+ * Plans a filter.
+ *
+ * @param reader caller whose readable columns the filter may name
  * @throws AppError invalid_stream_filter
  */
 export function planFilter(
@@ -41,7 +43,7 @@ export function planFilter(
   return { key: JSON.stringify([shape, values]), shape, conditions, values }
 }
 
-/** Throws where the collections have other messages, or accept more. */
+/** Checks a condition where the collections have other messages or accept more. */
 function requireFitting(relation: Relation, condition: StreamCondition, reader: Reader): void {
   const { column: name } = condition
   const column = relation.column.get(name)
@@ -70,10 +72,10 @@ export function inapplicable(condition: StreamCondition, { name, typeName }: Col
 export const valuesAlias = 'basalt filters'
 
 /**
- * Returns whether the row `alias` passes the conditions, for the table as it is now.
+ * Compiles the conditions on the row `alias`, for the current table.
  *
- * @returns the values, too, which are columns of {@link valuesAlias} in the condition
- * @throws Undecidable when the table lacks a column
+ * @returns also the values, which are columns of {@link valuesAlias} in the condition
+ * @throws Undecidable if the table lacks a column
  */
 export function compileConditions(relation: Relation, conditions: readonly StreamCondition[], alias: string) {
   const values: string[] = []
@@ -81,9 +83,9 @@ export function compileConditions(relation: Relation, conditions: readonly Strea
   return { condition: compileFilter(planConditions(relation, conditions), alias, bound), values }
 }
 
-/** Returns a query that fails where the value is none of the column's type, or cannot be compared. */
+/** Compiles a query that fails if the value does not have the type of the column, or cannot be compared. */
 export function compileCheck(relation: Relation, condition: StreamCondition, { name, type }: Column): Sql {
-  // Beside its own value: what cannot be compared fails on two values, not on null.
+  // The value is compared with itself, because a value that cannot be compared fails on two values and not on null.
   const [value = ''] = textsOf(condition)
   const bound = castValues((text) => sql`${text}::text`)
   return sql`
@@ -95,13 +97,13 @@ function planConditions(relation: Relation, conditions: readonly StreamCondition
   const terms = conditions.map((condition) => {
     const column = relation.column.get(condition.column)
     if (column === undefined) throw new Undecidable(`the table has no column ${condition.column}`)
-    // No stream filter has MATCHES, which alone needs a language.
+    // Stream filters have no MATCHES, the only operator that needs a language.
     return planTest(column, condition, '')
   })
   return { kind: 'and', terms }
 }
 
-/** Returns values that take the type of the column itself, where a parameter would take that of the operator. */
+/** Returns values with the type of the column itself. A parameter would have the type of the operator. */
 function castValues(bind: (text: string) => Sql): BoundValues {
   return {
     one: ({ column }, value) => sql`${bind(value ?? '')}::${sql.type(column.type.name)}`,

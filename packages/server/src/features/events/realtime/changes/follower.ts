@@ -8,23 +8,23 @@ import { hasRowsBeyond } from '../../outbox/index.ts'
 import { type Batch, positionAfterBatch } from './batch.ts'
 import { endOf, type Position } from './position.ts'
 
-/** Log that a follower reads on, and what is done with its events. It knows nothing of its follower. */
+/** Log that a follower reads, with the handling of its events. It does not know its follower. */
 export interface FollowedLog<Event extends { readonly id: string }> {
   /** Topic that is announced after each commit that has appended to the log. */
   readonly topic: string
-  /** The log, with the columns `id` and `transaction_id`. */
+  /** Table of the log, with the columns `id` and `transaction_id`. */
   readonly table: Sql
-  /** Name in messages to the operator: `the log of changes`. */
+  /** Name in messages to the operator, such as `the log of changes`. */
   readonly name: string
-  /** True while the position must keep up with the log although nothing is appended, as the state that it sees is held. */
-  readonly isHeld: boolean
-  /** Returns where to begin. */
+  /** True while the position must advance although nothing is appended, because the state that it sees is held. */
+  readonly holdsState: boolean
+  /** Returns the position at which to begin. */
   begin(): Promise<Position>
-  /** Reads on; undefined while there are no listeners. */
+  /** Reads the next batch. Returns undefined if there are no listeners. */
   read(from: Position): Promise<Batch<Event> | undefined>
-  /** Hands a batch to the streams. Resolves when the next one may follow. */
+  /** Passes a batch to the streams. Resolves when the next one may follow. */
   deliver(batch: Batch<Event>): Promise<void>
-  /** Notes that the log is not the one that was read before, so that events before the position are unknown. */
+  /** Handles a log that is another one than before, so that events before the position are unknown. */
   onBreak(position: Position): void
 }
 
@@ -33,29 +33,32 @@ export interface FollowerDeps {
   readonly log: Logger
 }
 
-/** Interval at which changes are read that nothing announces, such as those by plain SQL, while there are listeners. */
-const listenedMs = 40
-/** Between two steps while events come. */
-const busyMs = 10
+/**
+ * Milliseconds between two polls while there are listeners, for changes that nothing announces, such as those by plain
+ * SQL.
+ */
+const pollMs = 40
+/** Milliseconds between two steps while events arrive. */
+const activePollMs = 10
 const retryMs = 250
-/** The position, which clients resume from, is no older while nothing is appended. */
+/** Maximum age in milliseconds of the position while nothing is appended. Clients resume from it. */
 const positionMs = 1000
-/** The version while there is nothing to read. */
+/** Version while there is nothing to read. */
 const idle = 'idle'
 
 /**
- * Reads a log for the streams of this node, each node for itself: the position it has reached is a snapshot in memory, as
- * a stream that is disconnected resumes from the position it was sent.
+ * Reader of a log for the streams of this node. Each node reads for itself. Its position is a snapshot in memory,
+ * because a stream that is disconnected resumes from the position that it received.
  */
 export class Follower<Event extends { readonly id: string }> {
   readonly #deps: FollowerDeps
   readonly #followed: FollowedLog<Event>
   readonly #handle: WatchHandle
-  /** Steps, and what must not happen in the middle of one. */
+  /** Queue of steps, and of work that must not run during one. */
   readonly #queue = new TaskQueue()
   #position: Position | undefined
   #isStopped = false
-  /** Times of the snapshot that is being read up to, and of the one that has been. */
+  /** Times of the snapshot up to which the log is being read, and of the last one that was reached. */
   #targetAt = Number.NEGATIVE_INFINITY
   #passedAt = Number.NEGATIVE_INFINITY
 
@@ -65,27 +68,27 @@ export class Follower<Event extends { readonly id: string }> {
     this.#handle = deps.notifications.watch({
       topic: followed.topic,
       version: () => this.#version(),
-      everyMs: () => (this.#position === undefined ? undefined : listenedMs),
-      // While events come the log is read anyway: it is not looked at before this has ended.
+      everyMs: () => (this.#position === undefined ? undefined : pollMs),
+      // While events arrive, the log is read anyway. It is not polled before the drain has ended.
       onChange: (version) => (version === null || version === idle ? undefined : this.#drain()),
     })
   }
 
-  /** Position up to which every stream has been sent everything, or will be before anything later. */
+  /** Position up to which every stream has received everything, or will before anything later. */
   get position(): Position | undefined {
     return this.#position
   }
 
   /**
-   * Runs the work between two steps.
+   * Runs work between two steps.
    *
-   * @param work receives the position that the log has been read to
-   * @param isFresh whether that is to be a snapshot from after this call
+   * @param work receives the position up to which the log has been read
+   * @param isFresh true if that must be a snapshot from after this call
    */
   between<Result>(work: (position: Position) => Promise<Result> | Result, isFresh = false): Promise<Result> {
     const calledAt = performance.now()
     return this.#queue.add(async () => {
-      // Calls that come together share a step.
+      // Concurrent calls share a step.
       while (isFresh && this.#position !== undefined && !this.#isFresh(calledAt)) await this.#step()
       const isIdle = this.#position === undefined
       this.#position ??= await this.#begin()
@@ -94,19 +97,19 @@ export class Follower<Event extends { readonly id: string }> {
     })
   }
 
-  /** Ends with the step in flight. */
+  /** Stops after the step in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#queue.idle()
   }
 
-  /** Differs at every look while there is something to read. */
+  /** Compiles the version. It differs at every poll while there is something to read. */
   #version(): Sql {
     if (this.#position === undefined) return sql`null`
-    const { table, isHeld } = this.#followed
-    const isDue = isHeld || performance.now() - this.#passedAt >= positionMs
-    const hasNews = hasRowsBeyond(table, sql`${this.#position.passed}::pg_snapshot`)
-    return sql`case when ${isDue}::bool or ${hasNews} then clock_timestamp()::text else ${idle} end`
+    const { table, holdsState } = this.#followed
+    const isDue = holdsState || performance.now() - this.#passedAt >= positionMs
+    const hasUnread = hasRowsBeyond(table, sql`${this.#position.passed}::pg_snapshot`)
+    return sql`case when ${isDue}::bool or ${hasUnread} then clock_timestamp()::text else ${idle} end`
   }
 
   /** Reads until nothing is new. */
@@ -115,7 +118,7 @@ export class Follower<Event extends { readonly id: string }> {
       try {
         const batch = await this.#queue.add(() => this.#step())
         if (batch === undefined || batch.events.length === 0) return
-        if (batch.isComplete) await delay(busyMs)
+        if (batch.isComplete) await delay(activePollMs)
       } catch (error) {
         const reason = messageOf(error)
         this.#deps.log.warn({ reason }, `failed to read ${this.#followed.name} for streams; retrying`)
@@ -129,13 +132,13 @@ export class Follower<Event extends { readonly id: string }> {
   }
 
   async #begin(): Promise<Position> {
-    const begunAt = performance.now()
+    const startedAt = performance.now()
     const position = await this.#followed.begin()
-    this.#passedAt = begunAt
+    this.#passedAt = startedAt
     return position
   }
 
-  /** @returns what was read; undefined when there are no listeners any more */
+  /** @returns the batch; undefined if there are no listeners any more */
   async #step(): Promise<Batch<Event> | undefined> {
     if (this.#position?.within === undefined) this.#targetAt = performance.now()
     const batch = this.#position && (await this.#followed.read(this.#position))
@@ -144,7 +147,7 @@ export class Follower<Event extends { readonly id: string }> {
       return undefined
     }
     if (endOf(batch.target) < endOf(this.#position.passed)) {
-      // A database restored into another cluster counts transactions anew.
+      // A database that was restored into another cluster has new transaction numbers.
       this.#position = await this.#begin()
       this.#followed.onBreak(this.#position)
       return batch

@@ -2,17 +2,17 @@ import type { Logger } from 'pino'
 import type { Connection } from '../../../../database/connection/connection.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 
-/** Connections at most: the current snapshot, the next one, and those that slow policies still need. */
+/** Maximum number of connections: for the current snapshot, the next one, and those that slow policies still need. */
 const connectionLimit = 4
-/** After a failure to hold one, the next try waits. */
+/** Milliseconds to wait after a failure before the next try. */
 const retryMs = 1000
 
 const begin =
   'begin isolation level repeatable read read only; select pg_current_snapshot()::text as snapshot'
 
-/** The state of the database at one moment, which can be read until all its users have released it. */
+/** State of the database at one moment, readable until all its users have released it. */
 export class HeldSnapshot {
-  /** As `pg_current_snapshot` prints it. */
+  /** Snapshot as `pg_current_snapshot` prints it. */
   readonly text: string
   readonly connection: Connection
   readonly #onRelease: (snapshot: HeldSnapshot) => void
@@ -25,12 +25,14 @@ export class HeldSnapshot {
     this.#onRelease = onRelease
   }
 
-  /** False when its connection has broken: nothing can be read in it any more. */
+  /** True while its connection is open. After that nothing can be read in the snapshot. */
   get isReadable(): boolean {
     return this.connection.isOpen
   }
 
-  /** A name for transactions that are to see the same (`set transaction snapshot`). */
+  /**
+   * Exports the snapshot. Returns a name with which other transactions see the same state (`set transaction snapshot`).
+   */
   exported(): Promise<string> {
     this.#exported ??= this.connection
       .script('select pg_export_snapshot() as name')
@@ -49,23 +51,23 @@ export class HeldSnapshot {
   }
 }
 
-/** Holds states of the database: each is that of an open transaction, which locks nothing. */
+/** Holder of database states. Each is the state of an open transaction, which locks nothing. */
 export class HeldSnapshots {
   readonly #open: () => Promise<Connection>
   readonly #log: Logger
   readonly #held = new Set<HeldSnapshot>()
-  /** The connection of the snapshot released last; the next one ends its transaction in the same round trip. */
+  /** Connection of the snapshot that was released last. The next one ends its transaction in the same round trip. */
   #spare: Connection | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** @param open connects beside the pools: a transaction stays open for as long as streams are */
+  /** @param open opens a connection outside the pools, because a transaction stays open as long as streams do */
   constructor(open: () => Promise<Connection>, log: Logger) {
     this.#open = open
     this.#log = log
   }
 
-  /** Holds the state of now. @returns undefined when it cannot be held */
-  async take(): Promise<HeldSnapshot | undefined> {
+  /** Acquires a snapshot of the current state. @returns undefined if it cannot be held */
+  async acquire(): Promise<HeldSnapshot | undefined> {
     if (performance.now() - this.#failedAt < retryMs) return undefined
     const spare = this.#spare?.isOpen === true ? this.#spare : undefined
     this.#spare = undefined
@@ -102,7 +104,7 @@ export class HeldSnapshots {
     if (this.#spare === undefined) this.#spare = held.connection
     else void held.connection.close()
     if (this.#held.size > 0) return
-    // Not needed for now: a transaction must not stay open for nothing.
+    // The snapshots are not needed for now, and a transaction must not stay open for nothing.
     void this.#spare.close()
     this.#spare = undefined
   }

@@ -10,34 +10,37 @@ import type { HeldSnapshot } from './held-snapshots.ts'
 import { ListenerIndex } from './listener-index.ts'
 import { formatPosition, type Position } from './position.ts'
 import type { Candidates, EventSelector, Message, Selection } from './select-events.ts'
-import { type Sent, type SentLog, sentTo } from './sent-log.ts'
+import { type AudienceDelivery, deliveryTo, type SentLog } from './sent-log.ts'
 import { retryWhileUnavailable } from './verdict-failures.ts'
 
-/** The next batch is read when this one is delivered, or after so long: one slow policy delays its own streams only. */
+/**
+ * Maximum milliseconds before the next batch is read although this one is not delivered. One slow policy then delays
+ * only its own streams.
+ */
 const deliveryWaitMs = 500
 
-/** The streams of one audience. */
+/** Streams of one audience. */
 interface AudienceStreams {
   readonly audience: Audience
   readonly streams: Set<Stream>
 }
 
-/** The streams of one identity, to which everything is sent in order. */
+/** Streams of one identity, which receive everything in order. */
 interface Group {
   readonly key: string
   readonly audiences: Map<string, AudienceStreams>
   readonly queue: TaskQueue
 }
 
-/** The streams of this node that listen to tables, grouped by what they have in common. */
+/** Streams of this node that subscribe to tables, grouped by what they have in common. */
 export class Hub {
   readonly #selector: EventSelector
   readonly #sent: SentLog
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
-  readonly #joined = new Map<Stream, { readonly group: Group; readonly audienceStreams: AudienceStreams }>()
+  readonly #attached = new Map<Stream, { readonly group: Group; readonly audienceStreams: AudienceStreams }>()
   readonly #index = new ListenerIndex<Group>()
-  /** Needed for every look at the log; undefined when streams were added or removed. */
+  /** Tables with streams, needed for every read of the log; undefined after streams were added or removed. */
   #tables: readonly string[] | undefined
 
   constructor(selector: EventSelector, sent: SentLog, log: Logger) {
@@ -46,41 +49,41 @@ export class Hub {
     this.#log = log
   }
 
-  /** The tables that have streams. */
+  /** Tables that have streams. */
   get tables(): readonly string[] {
     this.#tables ??= this.#index.tables
     return this.#tables
   }
 
-  /** Adds the stream by its listener and subscriptions; to be called again when they change. */
-  join(stream: Stream): void {
-    const before = this.#joined.get(stream)?.group
-    this.leave(stream)
+  /** Attaches the stream by its listener and subscriptions. Call it again after they change. */
+  attach(stream: Stream): void {
+    const before = this.#attached.get(stream)?.group
+    this.detach(stream)
     if (!stream.isOpen || stream.subscriptions.size === 0) return
     const { subscriptions, listener } = stream
     const { scope } = listener
     const groupKey = identityKey(scope)
-    // A group that was left by its last stream keeps its queue for the stream.
-    const kept = before?.key === groupKey ? before : undefined
+    // A group that its last stream has left keeps its queue for that stream.
+    const previous = before?.key === groupKey ? before : undefined
     const group = this.#groups.get(groupKey) ??
-      kept ?? { key: groupKey, audiences: new Map(), queue: new TaskQueue() }
+      previous ?? { key: groupKey, audiences: new Map(), queue: new TaskQueue() }
     this.#groups.set(groupKey, group)
-    // As another identity, too, the stream is sent everything in order.
+    // As another identity, too, the stream receives everything in order.
     if (before !== undefined && before !== group) group.queue.follow(before.queue)
     const audience = audienceOf(scope, subscriptions)
     const audienceStreams = group.audiences.get(audience.key) ?? { audience, streams: new Set() }
     group.audiences.set(audience.key, audienceStreams)
     audienceStreams.streams.add(stream)
     this.#index.add(group, audienceStreams.audience)
-    this.#joined.set(stream, { group, audienceStreams })
+    this.#attached.set(stream, { group, audienceStreams })
     this.#tables = undefined
   }
 
-  leave(stream: Stream): void {
-    const joined = this.#joined.get(stream)
-    if (joined === undefined) return
-    const { group, audienceStreams } = joined
-    this.#joined.delete(stream)
+  detach(stream: Stream): void {
+    const attached = this.#attached.get(stream)
+    if (attached === undefined) return
+    const { group, audienceStreams } = attached
+    this.#attached.delete(stream)
     const { audience, streams } = audienceStreams
     streams.delete(stream)
     if (streams.size === 0) group.audiences.delete(audience.key)
@@ -90,19 +93,19 @@ export class Hub {
   }
 
   /**
-   * Delivers to every stream what it may receive, each identity by itself. Identities that cannot receive any of the
-   * events are passed over.
+   * Delivers to every stream what it may receive, each identity independently. Skips identities that cannot receive any
+   * of the events.
    *
-   * @param position after the batch
+   * @param position position after the batch
    * @param before the state before the events, if it could be held
    */
   async deliver(batch: Batch<LogEvent>, position: Position, before: HeldSnapshot | undefined): Promise<void> {
     const { events } = batch
     if (events.length === 0) return
-    const begunAt = performance.now()
+    const startedAt = performance.now()
     const prepared = await this.#selector.prepare(events, before)
-    // The streams of now: one that joins later has been sent this already.
-    const concerned = [...this.#findConcerned(prepared)].map((group) => {
+    // The streams are listed now, because one that attaches later has received these events already.
+    const affected = [...this.#findAffected(prepared)].map((group) => {
       const targets = [...group.audiences.values()].map(({ audience, streams }) => ({
         audience,
         streams: [...streams],
@@ -111,26 +114,26 @@ export class Hub {
     })
     const candidates = this.#selector.filter(
       prepared,
-      concerned.flatMap(({ audiences }) => audiences),
+      affected.flatMap(({ audiences }) => audiences),
     )
-    const passedOver = this.#countPassedOver(
+    const skipped = this.#countSkipped(
       prepared,
-      concerned.flatMap(({ targets }) => targets),
+      affected.flatMap(({ targets }) => targets),
     )
-    const sent: Sent[] = []
-    const delivered = concerned.map(({ group, targets, audiences }) =>
+    const sent: AudienceDelivery[] = []
+    const delivered = affected.map(({ group, targets, audiences }) =>
       this.#enqueue(
         group,
         targets.flatMap(({ streams }) => streams),
         async () => {
-          const selections = await retryWhileUnavailable(begunAt, () =>
+          const selections = await retryWhileUnavailable(startedAt, () =>
             this.#selector.select(candidates, audiences),
           )
           for (const { audience, streams } of targets) {
             const selection = selections.get(audience)
             if (selection === undefined) continue
             sendAll(streams, batch, selection, position)
-            sent.push(sentTo(streams, audience.subscriptions, selection.messages))
+            sent.push(deliveryTo(streams, audience.subscriptions, selection.messages))
           }
         },
       ),
@@ -138,23 +141,23 @@ export class Hub {
     before?.retain()
     const all = Promise.all(delivered).then(() => {
       before?.release()
-      this.#sent.record('live', events, sent, passedOver)
+      this.#sent.record('live', events, sent, skipped)
     })
     await Promise.race([all, delay(deliveryWaitMs, undefined, { ref: false })])
   }
 
-  /** Runs the task after what is in flight to the stream, and before what follows. */
+  /** Runs the task after everything in flight to the stream, and before what follows. */
   async inOrder(stream: Stream, task: () => Promise<void> | void): Promise<void> {
-    const group = this.#joined.get(stream)?.group
+    const group = this.#attached.get(stream)?.group
     if (group !== undefined) await this.#enqueue(group, [stream], task)
   }
 
-  /** Sends the streams of the tables a gap. @param position where they resume */
+  /** Sends a gap to the streams of the tables. @param position position at which they resume */
   sendGap(tables: ReadonlySet<string>, position: Position): void {
     if (tables.size === 0) return
-    for (const stream of this.#joined.keys()) {
-      const isConcerned = [...stream.subscriptions.keys()].some((table) => tables.has(table))
-      if (isConcerned) void this.inOrder(stream, () => stream.gap(position))
+    for (const stream of this.#attached.keys()) {
+      const isAffected = [...stream.subscriptions.keys()].some((table) => tables.has(table))
+      if (isAffected) void this.inOrder(stream, () => stream.gap(position))
     }
   }
 
@@ -163,7 +166,7 @@ export class Hub {
     try {
       await group.queue.add(task)
     } catch (error) {
-      // Better disconnected than left with a hole: a client that resumes is sent what is missing.
+      // The streams are disconnected rather than left with missing events. A client that resumes receives them.
       this.#log.warn(
         { reason: messageOf(error) },
         'failed to decide who may receive changes; ending their streams',
@@ -174,20 +177,20 @@ export class Hub {
     }
   }
 
-  /** Identities that may receive an event, or a gap. */
-  #findConcerned({ byTable, undecidable, shared }: Candidates): ReadonlySet<Group> {
-    const concerned = new Set<Group>()
+  /** Returns the identities that may receive an event or a gap. */
+  #findAffected({ byTable, undecidable, shared }: Candidates): ReadonlySet<Group> {
+    const affected = new Set<Group>()
     for (const table of new Set([...byTable.keys(), ...undecidable])) {
       const rows = undecidable.has(table) ? undefined : shared.get(table)
       const isForNamedOnly = rows?.names !== undefined && rows.isForNamedOnly
       const groups = isForNamedOnly ? this.#index.ofUsers(table, rows.names) : this.#index.all(table)
-      for (const group of groups) concerned.add(group)
+      for (const group of groups) affected.add(group)
     }
-    return concerned
+    return affected
   }
 
-  /** Returns by table how many streams that listen to it are of identities that were passed over. */
-  #countPassedOver({ byTable }: Candidates, targets: readonly Target[]): ReadonlyMap<string, number> {
+  /** Counts by table the streams of identities that were skipped. */
+  #countSkipped({ byTable }: Candidates, targets: readonly Target[]): ReadonlyMap<string, number> {
     const counts = new Map([...byTable.keys()].map((table) => [table, this.#index.countStreams(table)]))
     for (const { audience, streams } of targets) {
       for (const [table, count] of counts)
@@ -197,16 +200,16 @@ export class Hub {
   }
 }
 
-/** The streams of an audience as a batch is delivered. */
+/** Streams of an audience at the time of a delivery. */
 interface Target {
   readonly audience: Audience
   readonly streams: readonly Stream[]
 }
 
-/** Frames of selections, by what else they depend on. */
+/** Frames by selection, and then by transport and certainty. */
 const framesOf = new WeakMap<Selection, Map<string, readonly string[]>>()
 
-/** Frames, which are the same for all streams of one transport and all callers. */
+/** Sends the frames, which are the same for all streams of one transport and all callers. */
 function sendAll(
   streams: readonly Stream[],
   batch: Batch<LogEvent>,
@@ -228,9 +231,9 @@ function sendAll(
 }
 
 /**
- * Messages as the stream's client reads them.
+ * Renders messages as the client of the stream reads them.
  *
- * @param isCertain whether a client that resumes from them misses nothing
+ * @param isCertain true if a client that resumes from them misses nothing
  */
 export function render(
   stream: Stream,

@@ -1,8 +1,8 @@
 import type { Audience } from './audience.ts'
 import { comparableId } from './shared-rows.ts'
 
-/** An identity whose audiences listen to tables. */
-interface Listening {
+/** Identity whose audiences subscribe to tables. */
+interface ListenerGroup {
   readonly audiences: ReadonlyMap<string, { readonly audience: Audience }>
 }
 
@@ -16,8 +16,8 @@ interface TableListeners<Group> {
   streams: number
 }
 
-/** Finds the identities that an event may concern, without a look at all others. */
-export class ListenerIndex<Group extends Listening> {
+/** Index that finds the identities affected by an event without visiting the others. */
+export class ListenerIndex<Group extends ListenerGroup> {
   readonly #tables = new Map<string, TableListeners<Group>>()
 
   /** Tables that have streams. */
@@ -25,17 +25,17 @@ export class ListenerIndex<Group extends Listening> {
     return [...this.#tables.keys()]
   }
 
-  /** Returns how many streams listen to a table. */
+  /** Returns the number of streams that subscribe to a table. */
   countStreams(table: string): number {
     return this.#tables.get(table)?.streams ?? 0
   }
 
-  /** Returns all that listen to a table. */
+  /** Returns all groups that subscribe to a table. */
   all(table: string): Iterable<Group> {
     return this.#tables.get(table)?.groups ?? []
   }
 
-  /** Returns those that listen to a table as one of the users, or as no user. */
+  /** Returns the groups that subscribe to a table as one of the users, or as no user. */
   *ofUsers(table: string, users: ReadonlySet<string>): Iterable<Group> {
     const listeners = this.#tables.get(table)
     if (listeners === undefined) return
@@ -43,7 +43,7 @@ export class ListenerIndex<Group extends Listening> {
     for (const user of users) yield* listeners.byUser.get(user) ?? []
   }
 
-  /** Adds a stream of an audience, which its group has already. */
+  /** Adds a stream of an audience. Its group has the audience already. */
   add(group: Group, { scope, subscriptions }: Audience): void {
     const user = comparableId(scope)
     for (const table of subscriptions.keys()) {
@@ -61,7 +61,7 @@ export class ListenerIndex<Group extends Listening> {
     }
   }
 
-  /** Removes a stream of an audience; its group is without the audience when that was its last stream. */
+  /** Removes a stream of an audience. If it was the last stream, its group no longer has the audience. */
   remove(group: Group, { scope, subscriptions }: Audience): void {
     const user = comparableId(scope)
     for (const table of subscriptions.keys()) {

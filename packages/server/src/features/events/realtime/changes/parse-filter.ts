@@ -7,7 +7,7 @@ type Comparison = keyof typeof comparisons
 /** Operators as they are written. */
 export const filterOperators = [...Object.keys(comparisons), 'in'] as readonly (Comparison | 'in')[]
 
-/** Condition of the collections, as far as filters of streams can express it. */
+/** Condition of the collections, limited to what stream filters can express. */
 export type StreamCondition = Extract<Condition, { readonly kind: 'compare' | 'in' }>
 
 /** Returns the operator of a condition as it is written. */
@@ -38,9 +38,9 @@ const bareElement = /[^,|]*/y
 const quotedElement = /"((?:[^"]|"")*)"(?=[,|]|$)/y
 
 /**
- * Reads `column=operator.value`, joined by commas, as conditions of the collections. A name or value with a comma goes in
- * double quotes; values of `in` are separated by `|`, and each may be in quotes. The README lists what differs from a
- * filter of a list.
+ * Parses `column=operator.value`, joined by commas, as conditions of the collections. A name or value with a comma goes
+ * in double quotes. Values of `in` are separated by `|`, and each may be in quotes. The README lists the differences
+ * from a filter of a list.
  *
  * @throws AppError invalid_stream_filter
  */

@@ -1,25 +1,25 @@
 /**
- * A place in the log of changes: what a stream has been sent. It means the same on every node, and a client that comes
- * back names it as `Last-Event-ID`.
+ * Position in the log of changes: the events that a stream has received. It means the same on every node. A client that
+ * reconnects sends it as `Last-Event-ID`.
  */
 export interface Position {
-  /** A `pg_snapshot`: every event of a transaction that it sees has been sent. */
+  /** A `pg_snapshot`. Every event of a transaction that it sees has been sent. */
   readonly passed: string
-  /** The newer snapshot that is being sent, in order of ids, and how far; undefined between two snapshots. */
+  /** Newer snapshot that is being sent in order of ids, and the last id sent; undefined between two snapshots. */
   readonly within?: { readonly target: string; readonly id: string }
 }
 
 const snapshot = /^\d{1,19}:\d{1,19}:(?:\d{1,19}(?:,\d{1,19})*)?$/
 const number = /^\d{1,18}$/
-/** No transaction number or id has more digits; more of them come with many transactions at once. */
+/** Maximum length. No transaction number or id has more digits; many transactions at once add numbers. */
 const lengthLimit = 8192
 
-/** As it stands in `id:`; opaque to clients. */
+/** Formats the position as the opaque value of `id:`. */
 export function formatPosition({ passed, within }: Position): string {
   return within === undefined ? passed : `${passed}~${within.target}~${within.id}`
 }
 
-/** @returns undefined for what was never a position */
+/** Parses a position. @returns undefined for a text that is not one */
 export function parsePosition(text: string): Position | undefined {
   if (text.length > lengthLimit) return undefined
   const [passed = '', target, id, ...rest] = text.split('~')
@@ -29,7 +29,7 @@ export function parsePosition(text: string): Position | undefined {
   return { passed, within: { target, id } }
 }
 
-/** As Postgres reads one: the beginning, the end, and what is running between them, in order. */
+/** Checks a snapshot as PostgreSQL does: the beginning, the end, and the running transactions between them in order. */
 function isSnapshot(text: string): boolean {
   if (!snapshot.test(text)) return false
   const [beginning = 0n, end = 0n, ...running] = text.split(/[:,]/).filter(Boolean).map(BigInt)
@@ -41,17 +41,17 @@ function isSnapshot(text: string): boolean {
   )
 }
 
-/** The first transaction that had not begun. */
+/** Returns the first transaction that had not started. */
 export function endOf(passed: string): bigint {
   return BigInt(passed.split(':')[1] ?? '')
 }
 
-/** The first transaction that it may not see. */
+/** Returns the first transaction that the snapshot may not see. */
 export function beginningOf(passed: string): bigint {
   return BigInt(passed.split(':')[0] ?? '')
 }
 
-/** Returns whether the snapshot sees everything that the other one sees. */
+/** Returns true if the snapshot sees everything that the other one sees. */
 export function covers(newer: string, older: string): boolean {
   const [, , running = ''] = newer.split(':')
   const alsoRunning = new Set((older.split(':')[2] ?? '').split(','))

@@ -22,12 +22,12 @@ import type { HeldSnapshot } from './held-snapshots.ts'
 import type { Caller } from './shared-rows.ts'
 import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
 
-/** Evaluates policies over the rows of events. */
+/** Evaluator of policies over the rows of events. */
 export class ReadableRows {
   readonly #user: UserDatabase
   readonly #log: Logger
   readonly #logged = new RecentKeys(60_000)
-  /** A relation lives as long as its snapshot of the catalog. */
+  /** Compiled statements. A relation lives as long as its snapshot of the catalog. */
   readonly #visible = {
     caller: new WeakMap<Relation, Statement | undefined>(),
     anonymous: new WeakMap<Relation, Statement | undefined>(),
@@ -42,9 +42,9 @@ export class ReadableRows {
   /**
    * Returns the rows of one table that policies let the identity read.
    *
-   * @param before the state before the events; undefined when it cannot be read
-   * @param onUndecided called with rows of which it cannot be said, which are left out
-   * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
+   * @param before the state before the events; undefined if it cannot be read
+   * @param onUndecided called with rows that cannot be decided, which are left out
+   * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot decide
    */
   async find(
     relation: Relation,
@@ -58,13 +58,13 @@ export class ReadableRows {
     if (!relation.rlsEnabled) return rows
     const visible = this.#statementOf(relation, scope.kind)
     if (visible === undefined) return []
-    const question = { visible, table: relation.collection, onUndecided }
+    const evaluation = { visible, table: relation.collection, onUndecided }
     const run = async (step: Step) => (await this.#user.run(scope, [step], { isRead: true }))[0]
-    const found = await this.#evaluate({ ...question, run }, rows)
+    const found = await this.#evaluate({ ...evaluation, run }, rows)
     if (!readsRelations(relation, scope.kind)) return found
     const known = new Set(found)
     const columns = columnsOfPolicies(relation, scope.kind)
-    const hidden = rows.filter((row) => !known.has(row) && isOwnLoss(row, columns))
+    const hidden = rows.filter((row) => !known.has(row) && mayHaveHidden(row, columns))
     if (hidden.length === 0) return found
     if (before === undefined) {
       onUndecided(hidden)
@@ -72,13 +72,13 @@ export class ReadableRows {
     }
     const snapshot = await before.exported().catch(() => '')
     const runBefore = async (step: Step) => (await this.#user.runAt(snapshot, scope, [step]))[0]
-    return [...found, ...(await this.#evaluate({ ...question, run: runBefore }, hidden))]
+    return [...found, ...(await this.#evaluate({ ...evaluation, run: runBefore }, hidden))]
   }
 
   /**
    * Returns the rows that policies let a caller read whom none of the rows names.
    *
-   * @throws HelpersChanged when policies mean something else by now; and what {@link find} throws
+   * @throws HelpersChanged if the policies now mean something else, and the errors of {@link find}
    */
   async findUnnamed(
     relation: Relation,
@@ -96,18 +96,18 @@ export class ReadableRows {
     const run = async ({ statement, values }: Step) => {
       const step = { statement, values: [...values, versions, oids] }
       const [answer] = await this.#user.run(caller, [step], { isRead: true })
-      if (answer?.rows.some(([place]) => place === '0') !== true) throw new HelpersChanged()
+      if (answer?.rows.some(([ordinal]) => ordinal === '0') !== true) throw new HelpersChanged()
       return answer
     }
     return await this.#evaluate({ run, visible, table: relation.collection, onUndecided }, rows)
   }
 
-  /** A policy that fails on a row says no to it, and to no other. */
-  async #evaluate(question: Question, rows: readonly Row[]): Promise<readonly Row[]> {
-    const { run, visible, table, onUndecided } = question
+  /** Evaluates the policies. A policy that fails on a row hides this row and no other. */
+  async #evaluate(evaluation: Evaluation, rows: readonly Row[]): Promise<readonly Row[]> {
+    const { run, visible, table, onUndecided } = evaluation
     try {
       const answer = await run({ statement: visible, values: [toJsonArray(rows)] })
-      return (answer?.rows ?? []).flatMap(([place]) => rows[Number(place) - 1] ?? [])
+      return (answer?.rows ?? []).flatMap(([ordinal]) => rows[Number(ordinal) - 1] ?? [])
     } catch (error) {
       if (error instanceof SnapshotUnavailable) {
         onUndecided(rows)
@@ -123,17 +123,17 @@ export class ReadableRows {
         return []
       }
       const middle = Math.ceil(rows.length / 2)
-      const first = await this.#evaluate(question, rows.slice(0, middle))
-      // One that fails whatever the row need not be evaluated for every row.
+      const first = await this.#evaluate(evaluation, rows.slice(0, middle))
+      // An error that does not depend on the row need not be repeated for every row.
       if (first.length === 0 && !isAboutValue(error)) {
         onUndecided(rows)
         return []
       }
-      return [...first, ...(await this.#evaluate(question, rows.slice(middle)))]
+      return [...first, ...(await this.#evaluate(evaluation, rows.slice(middle)))]
     }
   }
 
-  /** Undefined where no policy permits anything. */
+  /** Returns the statement of a relation; undefined if no policy permits anything. */
   #statementOf(relation: Relation, reader: PolicyReader | 'unnamed'): Statement | undefined {
     const known = this.#visible[reader]
     if (!known.has(relation)) {
@@ -142,7 +142,7 @@ export class ReadableRows {
         reader === 'unnamed'
           ? compileVisibleToUnnamed(relation, parameter, { versions: parameter, oids: parameter })
           : compileVisible(relation, reader, parameter)
-      // The type of the rows is that of the table: another one when it is made again.
+      // The rows have the type of the table, which changes when the table is created again.
       known.set(relation, compiled && statement(render(compiled).text, relation.version))
     }
     return known.get(relation)
@@ -150,7 +150,7 @@ export class ReadableRows {
 }
 
 /** Statement that evaluates the policies of one table. */
-interface Question {
+interface Evaluation {
   readonly run: (step: Step) => Promise<Answer | undefined>
   readonly visible: Statement
   readonly table: string
@@ -159,22 +159,25 @@ interface Question {
 
 type OnUndecided = (rows: readonly Row[]) => void
 
-/** A function that policies call is not the one by which they were understood. */
+/** Error for a function called by policies that is not the one with which they were analyzed. */
 export class HelpersChanged extends Error {}
 
 /**
- * Returns whether the event itself may have hidden the row: a delete, or an update of a column that policies read. After
- * any other update the row is as visible as before it in every state of other tables, whose own changes are not events of
- * this one.
+ * Returns true if the event itself may have hidden the row: a delete, or an update of a column that policies read.
+ * After any other update the row is as visible as before in every state of other tables. Their own changes are not
+ * events of this table.
  */
-function isOwnLoss({ event, isOld, json }: Row, columns: readonly string[] | undefined): boolean {
+function mayHaveHidden({ event, isOld, json }: Row, columns: readonly string[] | undefined): boolean {
   if (!isOld) return false
   if (event.action === 'delete' || columns === undefined) return true
   const [before, after] = [sliceObject(json), sliceObject(wholeRow(event))]
   return columns.some((column) => before.get(column) !== after.get(column))
 }
 
-/** Data exceptions and errors that functions raise depend on the row; names and rights do not. */
+/**
+ * Returns true if the error may depend on the row, like data exceptions and errors that functions raise. Errors about
+ * names and rights do not.
+ */
 function isAboutValue(error: unknown): boolean {
   return !/^(0A|3F|42)/.test(sqlStateOf(error) ?? '')
 }

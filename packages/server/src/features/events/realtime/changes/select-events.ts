@@ -11,44 +11,44 @@ import type { LogEvent } from './event.ts'
 import { describeRows } from './event-bodies.ts'
 import { type Row, rowsOf } from './event-rows.ts'
 import type { Filter } from './filter.ts'
+import { type FindMatches, matchFilters } from './filter-matches.ts'
 import type { HeldSnapshot } from './held-snapshots.ts'
-import { findPassing, type Passing } from './passing.ts'
 import { HelpersChanged, ReadableRows } from './readable-rows.ts'
 import { SharedRows } from './shared-rows.ts'
-import { findStreamed } from './streamed.ts'
+import { findStreamTable } from './stream-table.ts'
 
 /** Message of one event to an audience. */
 export interface Message {
   /** Index of the event in its batch. */
   readonly index: number
-  /** `{"action":…,"table":…,"record":…}`, in one line. */
+  /** Body as one line: `{"action":…,"table":…,"record":…}`. */
   readonly body: string
 }
 
 /** Messages of a batch to an audience. */
 export interface Selection {
   readonly messages: readonly Message[]
-  /** Something could not be decided, and was left out. */
+  /** True if an event could not be decided and was left out. */
   readonly hasGap: boolean
 }
 
-/** Events to decide about, with what is the same for all identities. */
+/** Events to decide, with everything that is the same for all identities. */
 export interface Candidates {
-  /** By the index of the event. */
+  /** Rows by the index of the event. */
   readonly rows: readonly (readonly Row[])[]
   readonly byTable: ReadonlyMap<string, readonly Row[]>
-  /** Tables with events of which it cannot be decided who may receive them. */
+  /** Tables with events for which nothing can decide who may receive them. */
   readonly undecidable: ReadonlySet<string>
-  /** Tables by whose policies many callers are the same. */
+  /** Tables whose policies treat many callers alike. */
   readonly shared: Map<string, SharedRows>
-  /** The state before the events; undefined when it cannot be read. */
+  /** State before the events; undefined if it cannot be read. */
   readonly before: HeldSnapshot | undefined
 }
 
-/** Events to decide about, with what the filters of their audiences take. */
+/** Events to decide, with the matches of the audiences’ filters. */
 export interface FilteredCandidates extends Candidates {
-  readonly passing: Passing
-  /** Selections of audiences that differ in nothing that matters to these events. */
+  readonly findMatches: FindMatches
+  /** Selections that are shared by audiences without a difference that matters to these events. */
   readonly selections: Map<string, Promise<Selection>>
 }
 
@@ -60,17 +60,17 @@ export interface EventSelectorDeps {
 }
 
 /**
- * Decides who receives what. A row belongs to an audience if the policies let its identity read it, as it stood in the
- * event, and the filter of the audience takes it. Delivered are:
+ * Decides who receives which event. A row belongs to an audience if the policies let its identity read it, as it was in
+ * the event, and the filter of the audience matches. These are delivered:
  * - a new row that belongs to it,
- * - a change of a row it may read, when the filter takes the row as it is or, if it could read it, as it was,
- * - the removal of a row that belonged to it, and with it a change after which it may no longer read it.
+ * - a change of a row that it may read, if the filter matches the new version or a readable old version,
+ * - the removal of a row that belonged to it, and a change after which it may no longer read the row.
  *
- * A policy that reads other tables is evaluated in two states of them for a row as it was: now, and as they were at the
- * snapshot before the events, as what made the row visible may have been deleted with it or after it.
+ * For the old version of a row, a policy that reads other tables is evaluated in two states of them: now, and at the
+ * snapshot before the events. What made the row visible may have been deleted with it or after it.
  *
- * What a filter or policy fails on is not delivered, nor what only the state before could decide when it can no longer
- * be read, nor a record that lacks columns; the audience receives a gap.
+ * The audience receives a gap instead of a row on which a filter or policy fails, a row that only an unreadable earlier
+ * state could decide, and a record that lacks columns.
  */
 export class EventSelector {
   readonly #deps: EventSelectorDeps
@@ -90,24 +90,24 @@ export class EventSelector {
     const shared = new Map<string, SharedRows>()
     const { current } = this.#deps.live
     for (const [table, all] of byTable) {
-      const relation = findStreamed(current, table)
+      const relation = findStreamTable(current, table)
       const found = relation && (await this.#share(relation, all))
       if (found !== undefined) shared.set(table, found)
     }
     return { rows, byTable, undecidable, shared, before }
   }
 
-  /** @param audiences all that will be selected for */
+  /** Evaluates the filters. @param audiences all audiences that will be selected for */
   filter(candidates: Candidates, audiences: Iterable<Audience>): FilteredCandidates {
     const { live, system, log } = this.#deps
-    const passing = findPassing({ live, database: system, log }, candidates.byTable, audiences)
-    return { ...candidates, passing, selections: new Map() }
+    const findMatches = matchFilters({ live, database: system, log }, candidates.byTable, audiences)
+    return { ...candidates, findMatches, selections: new Map() }
   }
 
   /**
-   * What audiences of one identity receive, in the order of the events.
+   * Selects the events that audiences of one identity receive, in order.
    *
-   * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
+   * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot decide
    */
   async select(
     candidates: FilteredCandidates,
@@ -122,7 +122,7 @@ export class EventSelector {
       return new Map(audiences.map((audience, index) => [audience, selections[index] ?? nothingSelected]))
     } catch (error) {
       if (!(error instanceof HelpersChanged)) throw error
-      // What one caller may read says nothing about another one.
+      // The result of one caller says nothing about another one.
       candidates.shared.clear()
       return await this.#select(candidates, audiences)
     }
@@ -135,7 +135,7 @@ export class EventSelector {
     if (known !== undefined) return known
     const selection = this.#select(candidates, [audience]).then((all) => all.get(audience) ?? nothingSelected)
     selections.set(key, selection)
-    // The next attempt asks again.
+    // The next attempt queries again.
     selection.catch(() => selections.delete(key))
     return selection
   }
@@ -147,18 +147,18 @@ export class EventSelector {
     const scope = audiences[0]?.scope
     if (scope === undefined) return new Map()
     const catalog = this.#deps.live.current
-    const taken = await Promise.all(audiences.map((audience) => takenBy(audience, catalog, candidates)))
-    const concerned = new Set(taken.flatMap(({ rows }) => [...rows].map(({ event }) => event)))
+    const matched = await Promise.all(audiences.map((audience) => matchedBy(audience, catalog, candidates)))
+    const affected = new Set(matched.flatMap(({ rows }) => [...rows].map(({ event }) => event)))
     const undecided = new Set(candidates.undecidable)
     const bodies = new Map<Row, string>()
     await Promise.all(
       [...candidates.byTable].map(async ([table, all]) => {
-        const rows = all.filter(({ event }) => concerned.has(event))
-        const relation = findStreamed(catalog, table)
+        const rows = all.filter(({ event }) => affected.has(event))
+        const relation = findStreamTable(catalog, table)
         if (rows.length === 0 || relation === undefined) return
         const { before } = candidates
         const onUndecided = () => undecided.add(table)
-        const own = await this.#takeShared(candidates.shared.get(table), scope, rows, bodies, onUndecided)
+        const own = await this.#applyShared(candidates.shared.get(table), scope, rows, bodies, onUndecided)
         if (own.length === 0) return
         const readable = await this.#readable.find(relation, scope, own, before, onUndecided)
         await describeRows(this.#deps.system, relation, scope.kind, readable, bodies)
@@ -166,15 +166,15 @@ export class EventSelector {
     )
     return new Map(
       audiences.map((audience, index) => {
-        const own = taken[index] ?? { rows: new Set(), undecided: [] }
+        const own = matched[index] ?? { rows: new Set(), undecided: [] }
         const hasGap = [...own.undecided, ...undecided].some((table) => audience.subscriptions.has(table))
         return [audience, { messages: choose(candidates, own.rows, bodies), hasGap }]
       }),
     )
   }
 
-  /** Adds the bodies of rows that are decided once for many callers. @returns the rows to decide for this one */
-  async #takeShared(
+  /** Adds the bodies of rows that are decided once for many callers. @returns the rows to decide for this caller */
+  async #applyShared(
     shared: SharedRows | undefined,
     scope: CallerScope,
     rows: readonly Row[],
@@ -193,7 +193,7 @@ export class EventSelector {
     return split.own
   }
 
-  /** Undefined where policies may distinguish any two callers. */
+  /** Shares the decisions about a table; undefined if policies may distinguish any two callers. */
   async #share(relation: Relation, rows: readonly Row[]): Promise<SharedRows | undefined> {
     const dependence = await this.#dependences.of(relation)
     if (dependence === undefined) return undefined
@@ -213,8 +213,8 @@ export class EventSelector {
 const nothingSelected: Selection = { messages: [], hasGap: false }
 
 /**
- * Returns the same for audiences that receive the same of the events, as no row names their callers and policies cannot
- * distinguish them; undefined for one that has to be decided about alone.
+ * Returns the same key for audiences that receive the same events, because no row names their callers and policies
+ * cannot distinguish them. Returns undefined for an audience that needs a decision of its own.
  */
 function commonKey(
   { byTable, shared }: Candidates,
@@ -231,46 +231,49 @@ function commonKey(
   return `${classes}${key}`
 }
 
-/** @param bodies of the rows that the audience may read */
+/** Chooses the messages of an audience. @param bodies bodies of the rows that the audience may read */
 function choose(
   { rows }: Candidates,
-  taken: ReadonlySet<Row>,
+  matched: ReadonlySet<Row>,
   bodies: ReadonlyMap<Row, string>,
 ): readonly Message[] {
   return rows.flatMap((ofEvent, index): Message[] => {
     const current = ofEvent.find((row) => !row.isOld && bodies.has(row))
-    const lost = ofEvent.find((row) => row.isOld && bodies.has(row) && taken.has(row))
-    const isTheirs = lost !== undefined || (current !== undefined && taken.has(current))
-    const shown = current ?? lost
-    const body = shown && isTheirs ? bodies.get(shown) : undefined
+    const lost = ofEvent.find((row) => row.isOld && bodies.has(row) && matched.has(row))
+    const isVisible = lost !== undefined || (current !== undefined && matched.has(current))
+    const visible = current ?? lost
+    const body = visible && isVisible ? bodies.get(visible) : undefined
     return body === undefined ? [] : [{ index, body }]
   })
 }
 
-/** The rows that the audience listens to, whether it may read them or not, and tables of which that cannot be said. */
-async function takenBy(
+/** Finds the rows that the audience subscribes to, readable or not, and the tables for which they cannot be found. */
+async function matchedBy(
   { scope, subscriptions }: Audience,
   catalog: Catalog,
-  { byTable, passing }: FilteredCandidates,
+  { byTable, findMatches }: FilteredCandidates,
 ): Promise<{ readonly rows: ReadonlySet<Row>; readonly undecided: readonly string[] }> {
-  const taken: Row[] = []
+  const matched: Row[] = []
   const undecided: string[] = []
   for (const [table, rows] of byTable) {
     if (!subscriptions.has(table)) continue
     const filter = subscriptions.get(table)
-    const found = filter === undefined ? rows : await passingRows(table, filter)
+    const found = filter === undefined ? rows : await matchingRows(table, filter)
     if (found === undefined) undecided.push(table)
-    else taken.push(...found)
+    else matched.push(...found)
   }
-  return { rows: new Set(taken), undecided }
+  return { rows: new Set(matched), undecided }
 
-  /** A filter on a column that callers may no longer read would still reveal what it holds. */
-  async function passingRows(table: string, filter: Filter): Promise<Iterable<Row> | undefined> {
-    const relation = findStreamed(catalog, table)
+  /**
+   * Finds the rows that a filter matches. A filter on a column that callers may no longer read would still reveal its
+   * values.
+   */
+  async function matchingRows(table: string, filter: Filter): Promise<Iterable<Row> | undefined> {
+    const relation = findStreamTable(catalog, table)
     const isAllowed = filter.conditions.every(({ column: name }) => {
       const column = relation?.column.get(name)
       return scope.kind === 'unrestricted' || (column !== undefined && maySelect(column, scope.kind))
     })
-    return isAllowed ? await passing(table, filter) : undefined
+    return isAllowed ? await findMatches(table, filter) : undefined
   }
 }

@@ -8,59 +8,62 @@ import type { Subscriptions } from './audience.ts'
 import type { LogEvent } from './event.ts'
 import type { Message } from './select-events.ts'
 
-/** A node writes one row of all that it has sent in so long. */
+/** Milliseconds between two rows that a node writes about the events it has sent. */
 const writeMs = 1000
 /** Limits of one row: events, streams that they name, and streams named for each event. */
 const eventLimit = 250
 const streamLimit = 500
 const receiverLimit = 10
 
-/** Events of a batch that streams of one audience were sent. */
-export interface Sent {
+/** Events of a batch that streams of one audience received. */
+export interface AudienceDelivery {
   readonly streams: readonly Stream[]
   readonly subscriptions: Subscriptions
-  /** Of the events of the batch. What was said of them may be large, and is not kept while other identities wait. */
+  /** Indexes of the events in the batch. Their messages may be large and are not kept while other identities wait. */
   readonly indexes: readonly number[]
 }
 
-/** Of one event: the streams it was sent, those it was withheld from by policies or filters, and the first receivers. */
+/**
+ * Record of one event: the streams that received it, those from which policies or filters withheld it, and the first
+ * receivers.
+ */
 type Entry<Receiver> = readonly [sent: number, withheld: number, receivers: readonly Receiver[]]
 
-/** Rows of their own: a client that resumes may be sent so much that nothing else would fit. */
-export type Delivery = 'live' | 'missed'
+/** Kind of delivery, with rows of its own. A client that resumes may receive so much that nothing else would fit. */
+export type DeliveryKind = 'live' | 'missed'
 
-/** Content of one row to come. */
+/** Content of one row to be written. */
 interface Page {
-  /** By the id of the event; receivers by their ordinal among the streams. */
+  /** Entries by the id of the event. Receivers are ordinals among the streams. */
   readonly entries: Map<string, Entry<number>>
   readonly streams: Map<Stream, number>
   first: bigint
   last: bigint
-  /** Events between these that are not recorded. */
+  /** Number of events between these that are not recorded. */
   dropped: number
 }
 
 export interface SentLogOptions {
   readonly database: Queryable
   readonly node: string
-  /** False: nothing is recorded. */
-  readonly isKept: boolean
+  /** False if nothing is recorded. */
+  readonly isEnabled: boolean
   readonly log: Logger
 }
 
 /**
- * Records which streams were sent which event, for administrators who look for it: one row a second and node, and
- * another one while clients resume, written beside the delivery. What does not fit, or cannot be written, is counted and
+ * Log of the streams that received each event, for administrators who trace it. A node writes one row a second, and
+ * another one while clients resume, beside the delivery. Events that do not fit or cannot be written are counted and
  * not recorded.
  */
 export class SentLog {
   readonly #options: SentLogOptions
-  #pages = new Map<Delivery, Page>()
+  #pages = new Map<DeliveryKind, Page>()
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> = Promise.resolve()
   #isFailing = false
   #isStopped = false
-  /** Events that were not recorded, since the start. */
+  /** Number of events that were not recorded, since startup. */
   dropped = 0
 
   constructor(options: SentLogOptions) {
@@ -68,21 +71,21 @@ export class SentLog {
   }
 
   /**
-   * Adds who was sent what of the events.
+   * Adds the deliveries of the events.
    *
-   * @param passedOver by table, how many other streams listen to it that were sent nothing
+   * @param skipped by table, the number of other subscribed streams that received nothing
    */
   record(
-    delivery: Delivery,
+    kind: DeliveryKind,
     events: readonly LogEvent[],
-    sent: readonly Sent[],
-    passedOver: ReadonlyMap<string, number> = new Map(),
+    sent: readonly AudienceDelivery[],
+    skipped: ReadonlyMap<string, number> = new Map(),
   ): void {
-    if (!this.#options.isKept || this.#isStopped) return
-    const entries = countSent(events, sent, passedOver)
+    if (!this.#options.isEnabled || this.#isStopped) return
+    const entries = countSent(events, sent, skipped)
     const [first, last] = [entries[0], entries.at(-1)]
     if (first === undefined || last === undefined) return
-    const page = this.#extend(delivery, BigInt(first.id), BigInt(last.id))
+    const page = this.#extend(kind, BigInt(first.id), BigInt(last.id))
     for (const { id, entry } of entries) {
       if (addEntry(page, id, entry)) continue
       page.dropped += 1
@@ -91,7 +94,7 @@ export class SentLog {
     this.#writeSoon()
   }
 
-  /** Writes what is pending. */
+  /** Writes pending entries and stops. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#writing
@@ -99,16 +102,16 @@ export class SentLog {
     clearTimeout(this.#timer)
   }
 
-  /** The page to come, which is about these events, too. */
-  #extend(delivery: Delivery, first: bigint, last: bigint): Page {
-    const page = this.#pages.get(delivery) ?? {
+  /** Returns the current page, extended to these events. */
+  #extend(kind: DeliveryKind, first: bigint, last: bigint): Page {
+    const page = this.#pages.get(kind) ?? {
       entries: new Map(),
       streams: new Map(),
       first,
       last,
       dropped: 0,
     }
-    this.#pages.set(delivery, page)
+    this.#pages.set(kind, page)
     if (first < page.first) page.first = first
     if (last > page.last) page.last = last
     return page
@@ -123,53 +126,53 @@ export class SentLog {
   async #write(): Promise<void> {
     const pages = this.#pages
     this.#pages = new Map()
-    for (const [delivery, page] of pages) {
+    for (const [kind, page] of pages) {
       try {
         await insertPage(this.#options.database, this.#options.node, page)
         this.#isFailing = false
       } catch (error) {
-        this.#lose(delivery, page, error)
+        this.#drop(kind, page, error)
       }
     }
     this.#timer = undefined
-    // Entries that were added during the write, or whose write has failed.
+    // These are entries that were added during the write, or whose write has failed.
     if (this.#pages.size > 0) this.#writeSoon()
   }
 
-  /** The next row says that these are missing. */
-  #lose(delivery: Delivery, { entries, first, last, dropped }: Page, error: unknown): void {
+  /** Counts the entries as dropped, so that the next row says that they are missing. */
+  #drop(kind: DeliveryKind, { entries, first, last, dropped }: Page, error: unknown): void {
     this.dropped += entries.size
-    this.#extend(delivery, first, last).dropped += dropped + entries.size
+    this.#extend(kind, first, last).dropped += dropped + entries.size
     if (!this.#isFailing)
       this.#options.log.warn(
         { reason: messageOf(error) },
-        'failed to record which streams were sent what; their events have no record',
+        'failed to record which streams received events; these events have no record',
       )
     this.#isFailing = true
   }
 }
 
-/** The streams that are open still. */
-export function sentTo(
+/** Returns the delivery to the streams that are still open. */
+export function deliveryTo(
   streams: readonly Stream[],
   subscriptions: Subscriptions,
   messages: readonly Message[],
-): Sent {
+): AudienceDelivery {
   const indexes = messages.map(({ index }) => index)
   return { streams: streams.filter(({ isOpen }) => isOpen), subscriptions, indexes }
 }
 
-/** Events of tables that none of the streams listens to are left out. */
+/** Counts deliveries by event. Skips events of tables without a subscribed stream. */
 function countSent(
   events: readonly LogEvent[],
-  sent: readonly Sent[],
-  passedOver: ReadonlyMap<string, number>,
+  sent: readonly AudienceDelivery[],
+  skipped: ReadonlyMap<string, number>,
 ): readonly { readonly id: string; readonly entry: Entry<Stream> }[] {
-  const listening = new Map(passedOver)
+  const subscribed = new Map(skipped)
   const counts = new Map<number, { count: number; readonly receivers: Stream[] }>()
   for (const { streams, subscriptions, indexes } of sent) {
     for (const table of subscriptions.keys())
-      listening.set(table, (listening.get(table) ?? 0) + streams.length)
+      subscribed.set(table, (subscribed.get(table) ?? 0) + streams.length)
     for (const index of indexes) {
       const known = counts.get(index) ?? { count: 0, receivers: [] }
       known.count += streams.length
@@ -178,23 +181,23 @@ function countSent(
     }
   }
   return events.flatMap(({ id, table }, index) => {
-    const all = listening.get(table) ?? 0
+    const all = subscribed.get(table) ?? 0
     const { count, receivers } = counts.get(index) ?? { count: 0, receivers: [] }
     return all === 0 ? [] : [{ id, entry: [count, all - count, receivers] as const }]
   })
 }
 
-/** Several clients that resume may be sent one event. @returns false when there is no room for another one */
+/** Adds an entry. Several clients that resume may receive the same event. @returns false if the page is full */
 function addEntry(page: Page, id: string, [sent, withheld, receivers]: Entry<Stream>): boolean {
   const known = page.entries.get(id)
   if (known === undefined && page.entries.size >= eventLimit) return false
-  const [sentBefore, withheldBefore, placesBefore] = known ?? [0, 0, []]
-  const places = [...placesBefore, ...receivers.flatMap((stream) => placeOf(page, stream))]
-  page.entries.set(id, [sentBefore + sent, withheldBefore + withheld, places.slice(0, receiverLimit)])
+  const [sentBefore, withheldBefore, positionsBefore] = known ?? [0, 0, []]
+  const positions = [...positionsBefore, ...receivers.flatMap((stream) => positionOf(page, stream))]
+  page.entries.set(id, [sentBefore + sent, withheldBefore + withheld, positions.slice(0, receiverLimit)])
   return true
 }
 
-function placeOf({ streams }: Page, stream: Stream): number | [] {
+function positionOf({ streams }: Page, stream: Stream): number | [] {
   const known = streams.get(stream)
   if (known !== undefined) return known
   if (streams.size >= streamLimit) return []
@@ -222,7 +225,7 @@ async function insertPage(database: Queryable, node: string, page: Page): Promis
       ${page.dropped}::int)`)
 }
 
-/** Removes what is older. */
+/** Removes records older than the given hours. */
 export async function pruneSent(database: Queryable, hours: number): Promise<void> {
   await deleteInBatches(
     database,

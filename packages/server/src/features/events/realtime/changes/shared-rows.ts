@@ -10,18 +10,18 @@ import {
 } from '../../../data/policies/index.ts'
 import type { Row } from './event-rows.ts'
 
-/** A caller with a token, as policies see one. */
+/** Caller with a token, as policies see one. */
 export type Caller = Extract<CallerScope, { readonly kind: 'caller' }>
 
 /** Decision about rows for all callers whom they do not name. */
 export interface SharedVerdict {
   /** Body of the event for each row that they may read. */
   readonly bodies: ReadonlyMap<Row, string>
-  /** Rows that a policy failed on. */
+  /** Rows on which a policy failed. */
   readonly undecided: ReadonlySet<Row>
 }
 
-/** Asks PostgreSQL which of the rows the caller may read. */
+/** Function that queries PostgreSQL for the rows that the caller may read. */
 export type DecideShared = (rows: readonly Row[], caller: Caller) => Promise<SharedVerdict>
 
 /** Returns the id of a caller as columns hold it; undefined for a program without a user. */
@@ -31,12 +31,12 @@ export function comparableId(scope: CallerScope): string | undefined {
 }
 
 /**
- * Rows of one table in a batch, whose policies distinguish callers by known terms alone. To such policies a caller whom a
- * row does not name is the same as any other with the same claims: PostgreSQL decides once for all of them. Where the
- * terms permit none of them, it is not asked.
+ * Rows of one table in a batch, whose policies distinguish callers only by known terms. To such policies a caller whom
+ * a row does not name is equal to any other with the same claims, so PostgreSQL decides once for all of them. It is not
+ * queried if the terms permit none of them.
  */
 export class SharedRows {
-  /** Ids that rows name; undefined when that is unknown, as a column is missing. */
+  /** Ids that rows name; undefined if that is unknown because a column is missing. */
   readonly names: ReadonlySet<string> | undefined
   readonly #dependence: CallerDependence
   readonly #ids = new Map<Row, ReadonlySet<string> | undefined>()
@@ -63,12 +63,15 @@ export class SharedRows {
     this.names = isKnown ? names : undefined
   }
 
-  /** Returns whether callers whom no row names are permitted none of the rows. */
+  /** True if callers whom no row names may read none of the rows. */
   get isForNamedOnly(): boolean {
     return this.#open.size === 0 && this.names !== undefined
   }
 
-  /** Returns what policies know of a caller beside the id; undefined for one who is decided about alone. */
+  /**
+   * Returns the claims of a caller that policies use beside the id; undefined if the caller needs a decision of its
+   * own.
+   */
   classOf(scope: CallerScope): string | undefined {
     if (scope.kind !== 'caller') return undefined
     const { namesCaller, claims } = this.#dependence
@@ -76,7 +79,7 @@ export class SharedRows {
     return claims.size === 0 ? '' : JSON.stringify([...claims].map((claim) => scope[claim]))
   }
 
-  /** Returns whether a row may name the caller. */
+  /** Returns true if a row may name the caller. */
   mayName(scope: CallerScope): boolean {
     return scope.kind === 'caller' && this.names?.has(scope.userId) !== false
   }
@@ -87,20 +90,20 @@ export class SharedRows {
     return { own: [...own], shared: rows.filter((row) => this.#open.has(row) && !own.has(row)) }
   }
 
-  /** Returns what callers of the scope's class are sent of the open rows that do not name them. */
+  /** Returns what callers of the scope’s class receive of the open rows that do not name them. */
   verdictFor(scope: Caller): Promise<SharedVerdict> {
     const key = this.classOf(scope) ?? ''
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
     const { aal, isEmailVerified, isAnonymous } = scope
-    // A random id, which no row can name.
+    // The id is random, so no row can name it.
     const caller: Caller = {
       ...{ kind: 'caller', userId: randomUUID(), email: '', sessionId: '' },
       ...{ aal, isEmailVerified, isAnonymous },
     }
     const verdict = this.#decide([...this.#open], caller)
     this.#verdicts.set(key, verdict)
-    // The next attempt asks again.
+    // The next attempt queries again.
     verdict.catch(() => this.#verdicts.delete(key))
     return verdict
   }

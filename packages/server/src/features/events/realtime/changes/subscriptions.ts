@@ -8,23 +8,23 @@ import { realtimeErrors } from '../errors.ts'
 import type { Subscriptions } from './audience.ts'
 import { compileCheck, type Filter, inapplicable, planFilter } from './filter.ts'
 import type { StreamCondition } from './parse-filter.ts'
-import { findStreamed, requireStreamed } from './streamed.ts'
+import { findStreamTable, requireStreamTable } from './stream-table.ts'
 
-/** Tables at most that one stream may listen to. */
+/** Maximum number of tables to which one stream may subscribe. */
 export const tableLimit = 100
 
-/** A name of a list, in quotes or up to the next comma. */
-const listed = /\s*(?:"((?:[^"]|"")+)"\s*(?=,|$)|([^,]+))(?:,|$)/g
+/** Name of a list, in quotes or up to the next comma. */
+const listItem = /\s*(?:"((?:[^"]|"")+)"\s*(?=,|$)|([^,]+))(?:,|$)/g
 
-/** `track, "a,b"` → names; empty ones are passed over. */
+/** Parses a list such as `track, "a,b"` into names. Skips empty ones. */
 export function parseTables(text: string): readonly string[] {
-  const names = [...text.matchAll(listed)].map(
+  const names = [...text.matchAll(listItem)].map(
     ([, quoted, bare = '']) => quoted?.replaceAll('""', '"') ?? bare.trim(),
   )
   return [...new Set(names.filter((name) => name !== ''))]
 }
 
-/** Makes sure that a listener may listen to these tables, each with the filter. */
+/** Planner that checks that a listener may subscribe to these tables, each with the filter. */
 export class SubscriptionPlanner {
   readonly #live: LiveCatalog
   readonly #database: SystemDatabase
@@ -34,18 +34,24 @@ export class SubscriptionPlanner {
     this.#database = database
   }
 
-  /** Returns whether a request without a token may listen to all of the tables. A grant may be new: the catalog is read again. */
+  /**
+   * Returns true if a request without a token may subscribe to all of the tables. A grant may be new, so the catalog is
+   * read again.
+   */
   async admitsAnonymous(tables: readonly string[]): Promise<boolean> {
     const areOpen = (catalog: Catalog) =>
-      tables.length > 0 && tables.every((table) => findStreamed(catalog, table)?.anonymous.select === true)
+      tables.length > 0 && tables.every((table) => findStreamTable(catalog, table)?.anonymous.select === true)
     const catalog = this.#live.current
     if (areOpen(catalog)) return true
-    // A token is required whether or not the database can be reached.
+    // A token is required whether or not the database is available.
     const isNewer = await this.#live.refresh(catalog).catch(() => false)
     return isNewer && areOpen(this.#live.current)
   }
 
-  /** @throws AppError insufficient_scope, unknown_table, rls_required, too_many_tables, invalid_stream_filter */
+  /**
+   * Plans subscriptions. @throws AppError insufficient_scope, unknown_table, rls_required, too_many_tables,
+   * invalid_stream_filter
+   */
   async plan(
     scope: CallerScope,
     tables: readonly string[],
@@ -53,10 +59,10 @@ export class SubscriptionPlanner {
   ): Promise<Subscriptions> {
     if (tables.length > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
     const subscriptions = new Map<string, Filter | undefined>()
-    for (const table of tables) requireStreamed(scope, table, conditions)
+    for (const table of tables) requireStreamTable(scope, table, conditions)
     for (const table of tables) {
       const relation = await this.#find(table, scope.kind, conditions ?? [])
-      // A client whose pages share a stream has to know which of them asked for it.
+      // A client whose pages share a stream has to know which of them requested the table.
       if (relation === undefined) {
         const { partitionOf } = this.#live.current.partitions.get(table) ?? {}
         throw realtimeErrors.unknownTable(table, partitionOf).with({ data: { table } })
@@ -68,7 +74,7 @@ export class SubscriptionPlanner {
     return subscriptions
   }
 
-  /** Returns the table; one that is missing may be new. */
+  /** Finds the table. A missing table may be new, so the catalog is read again. */
   async #find(
     table: string,
     reader: Reader,
@@ -79,14 +85,14 @@ export class SubscriptionPlanner {
       relation !== undefined &&
       (reader === 'unrestricted' || relation.rlsGap === undefined) &&
       conditions.every(({ column }) => relation.column.has(column))
-    if (!isWhole(findStreamed(catalog, table))) await this.#live.refresh(catalog)
-    const relation = findStreamed(this.#live.current, table)
+    if (!isWhole(findStreamTable(catalog, table))) await this.#live.refresh(catalog)
+    const relation = findStreamTable(this.#live.current, table)
     if (relation === undefined || !privilegesOf(relation, reader).select) return undefined
     requireRls(relation, reader)
     return relation.kind === 'table' || relation.kind === 'partitioned_table' ? relation : undefined
   }
 
-  /** Checks each value by itself, so that the message can name it. */
+  /** Checks each value separately, so that the message can name its column. */
   async #checkValues(relation: Relation, filter: Filter): Promise<void> {
     for (const condition of filter.conditions) {
       const column = relation.column.get(condition.column)
@@ -95,9 +101,9 @@ export class SubscriptionPlanner {
         await this.#database.count(compileCheck(relation, condition, column))
       } catch (error) {
         const code = codeOf(error) ?? ''
-        // Parts of a value that have no equality: seen only when two are compared.
+        // Parts of a value may have no equality operator, which only a comparison of two values shows.
         if (code.startsWith('42')) throw inapplicable(condition, column)
-        // 22: data exception; 23: what a domain refuses.
+        // Class 22 is a data exception. Class 23 is a value that a domain rejects.
         if (!/^2[23]/.test(code)) throw error
         throw realtimeErrors.invalidStreamFilter(
           `the value for ${column.name} is not of type ${column.typeName}`,

@@ -4,14 +4,15 @@ import { isRaised, originOf } from '../../../../database/errors/definition-fault
 import { databaseErrorOf, translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
 import { AppError, codeOf } from '../../../../lib/errors.ts'
 
-/** Time after which the streams of an undecided event are ended; their clients resume. */
+/** Milliseconds after which the streams of an undecided event end. Their clients resume. */
 const overdueMs = 10_000
-/** Between two attempts while the database is unavailable. */
+/** Milliseconds between two attempts while the database is unavailable. */
 const retryMs = 200
 
 /**
- * Returns whether a filter or policy itself is at fault: a value, a name, a type, a privilege, a function's own error. It fails again
- * when it is repeated. Locks, timeouts, and a database that is unavailable or full say nothing about it.
+ * Returns true if the filter or policy itself causes the error: a value, a name, a type, a privilege, a function’s own
+ * error. It fails again when repeated. Locks, timeouts, and a database that is unavailable or full say nothing about
+ * it.
  */
 export function isUndecidable(error: unknown): boolean {
   if (error instanceof Undecidable || isInapplicable(error)) return true
@@ -22,7 +23,7 @@ export function isUndecidable(error: unknown): boolean {
     : originOf(failure) !== 'state'
 }
 
-/** Returns whether a condition no longer applies to its column, which has another type by now. */
+/** Returns true if a condition no longer applies to its column, which has another type now. */
 function isInapplicable(error: unknown): boolean {
   return error instanceof AppError && error.kind === 'invalid_filter'
 }
@@ -31,19 +32,19 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof StatementFailed ? error.error.code : codeOf(error)
 }
 
-/** A filter names what no longer exists. */
+/** Error for a filter that names something that no longer exists. */
 export class Undecidable extends Error {}
 
-/** Retries while the database is unavailable. @throws what is at fault itself, or fails for too long */
+/** Retries while the database is unavailable. @throws an error that the work itself causes, or that lasts too long */
 export async function retryWhileUnavailable<Result>(
-  begunAt: number,
+  startedAt: number,
   work: () => Promise<Result>,
 ): Promise<Result> {
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (isUndecidable(error) || performance.now() - begunAt > overdueMs) throw error
+      if (isUndecidable(error) || performance.now() - startedAt > overdueMs) throw error
       await delay(retryMs, undefined, { ref: false })
     }
   }

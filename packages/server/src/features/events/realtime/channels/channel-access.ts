@@ -10,14 +10,14 @@ import { RecentKeys } from '../../../../lib/recent-keys.ts'
 import { combinePolicies } from '../../../data/policies/index.ts'
 import { isUndecidable } from '../changes/verdict-failures.ts'
 
-/** Use of a channel. */
+/** Kind of use of a channel. */
 export type ChannelUse = 'subscribe' | 'send'
 
-/** Policies are read again after so long. */
+/** Milliseconds after which the policies are read again. */
 const rulesMs = 1000
 
 interface Rules {
-  /** Undefined: every caller may. */
+  /** Statement for each use; undefined if every caller is permitted. */
   readonly statements: Readonly<Record<ChannelUse, Statement | undefined>> | undefined
 }
 
@@ -29,8 +29,9 @@ interface PolicyRow {
 }
 
 /**
- * Who may use which channel: every signed-in caller, until row level security is enabled on `basalt.realtime_channels`.
- * From then on its policies decide, evaluated as the caller for a row with the channel's name.
+ * Access rules of channels. Every signed-in caller is permitted until row level security is enabled on
+ * `basalt.realtime_channels`. From then on its policies decide, evaluated as the caller for a row with the name of the
+ * channel.
  */
 export class ChannelAccess {
   readonly #system: SystemDatabase
@@ -45,7 +46,7 @@ export class ChannelAccess {
     this.#log = log
   }
 
-  /** The channels among these that may be used. @throws AppError, ConnectionLost, PoolExhausted */
+  /** Returns the channels that the caller may use. @throws AppError, ConnectionLost, PoolExhausted */
   async permitted(
     scope: CallerScope,
     channels: readonly string[],
@@ -58,7 +59,7 @@ export class ChannelAccess {
     return condition === undefined ? new Set() : await this.#evaluate(scope, condition, channels)
   }
 
-  /** A policy that fails on a channel says no to it, and to no other. */
+  /** Evaluates the policies. A policy that fails on a channel denies this channel and no other. */
   async #evaluate(
     scope: CallerScope,
     condition: Statement,
@@ -120,11 +121,11 @@ async function readRules(database: SystemDatabase): Promise<Rules> {
   }
 }
 
-/** Undefined where no policy permits anything. */
+/** Compiles the policies; undefined if no policy permits anything. */
 function compile(policies: readonly PolicyRow[], clause: 'using' | 'check'): Statement | undefined {
   const condition = combinePolicies(policies, clause)
   if (condition === undefined) return undefined
-  // Under the table's own name, which is how policies speak of it.
+  // The function has the name of the table, because policies refer to that name.
   const text = render(sql`
     select realtime_channels.channel
     from json_array_elements_text(${''}::json) as realtime_channels (channel)

@@ -1,12 +1,12 @@
 import type { ChannelMessage } from './channel-messages.ts'
 
-/** Frames to members of a channel. Payloads go as they were written. */
+/** Renders a broadcast for the members of a channel. The payload is passed on as written. */
 
 export function broadcastFrame(channel: string, event: string, payload: string): string {
   return `{"type":"broadcast","channel":${JSON.stringify(channel)},"event":${JSON.stringify(event)},"payload":${payload}}`
 }
 
-/** Returns the presences of a channel, by connection. */
+/** Renders the presences of a channel, by connection. */
 export function syncFrame(
   channel: string,
   presences: readonly { readonly connectionId: string; readonly presence: string }[],

@@ -9,9 +9,9 @@ import type { ChannelMembers } from './channel-members.ts'
 import { type ChannelMessage, channelTopic, messageLifeSeconds, readMessages } from './channel-messages.ts'
 import { listPresences } from './presence-queries.ts'
 
-/** Messages read at once. */
+/** Maximum number of messages that one read returns. */
 const batchSize = 500
-/** A node that has not read for so long may have missed messages that were pruned. */
+/** Milliseconds without a read after which a node may have missed messages that were pruned. */
 const missedMs = (messageLifeSeconds - 15) * 1000
 
 export interface ChannelLogDeps {
@@ -24,27 +24,27 @@ export interface ChannelLogDeps {
 /** Request for the presences of a channel. */
 export interface SyncRequest {
   readonly channel: string
-  readonly take: (frame: string) => void
+  readonly respond: (frame: string) => void
 }
 
-/** The messages on channels of all nodes, read for the members on this node and sent to them. */
+/** Messages on channels of all nodes, read for the members on this node and sent to them. */
 export class ChannelLog implements FollowedLog<ChannelMessage> {
   readonly topic = channelTopic
   readonly table = sql`basalt.realtime_messages`
   readonly name = 'the messages of channels'
-  readonly isHeld = false
+  readonly holdsState = false
   readonly #deps: ChannelLogDeps
   #readAt = Number.NEGATIVE_INFINITY
-  /** The presences that members know may not be those of the database. */
-  #mayBeWrong = false
-  /** Interruptions of the notifications when the messages were read last. */
+  /** True if the presences that members know may differ from the database. */
+  #mayBeStale = false
+  /** Number of interruptions of the notifications at the last read of the messages. */
   #interruptions = 0
 
   constructor(deps: ChannelLogDeps) {
     this.#deps = deps
   }
 
-  /** Notes that the first member comes: what was not read before is not missed. */
+  /** Restarts the log for the first member. Messages from before are not missed. */
   restart(): void {
     this.#readAt = performance.now()
     this.#interruptions = this.#deps.notifications.interruptions
@@ -57,20 +57,20 @@ export class ChannelLog implements FollowedLog<ChannelMessage> {
   async read(from: Position): Promise<Batch<ChannelMessage> | undefined> {
     const { database, node, members, notifications } = this.#deps
     if (members.isEmpty) return undefined
-    if (this.#interruptions !== notifications.interruptions) this.#mayBeWrong = true
+    if (this.#interruptions !== notifications.interruptions) this.#mayBeStale = true
     this.#interruptions = notifications.interruptions
     try {
       const batch = await readMessages(database, from, node, members.channels, batchSize)
       const now = performance.now()
       if (now - this.#readAt > missedMs) {
-        this.#mayBeWrong = true
+        this.#mayBeStale = true
         members.sendAll(JSON.stringify({ type: 'system', message: 'messages of channels may be missing' }))
       }
       this.#readAt = now
       return batch
     } catch (error) {
-      // If it has crashed, it has forgotten messages, and presences until their nodes put them back.
-      this.#mayBeWrong = true
+      // If PostgreSQL has crashed, it has lost messages, and presences until their nodes insert them again.
+      this.#mayBeStale = true
       throw error
     }
   }
@@ -78,11 +78,11 @@ export class ChannelLog implements FollowedLog<ChannelMessage> {
   async deliver({ events }: Batch<ChannelMessage>): Promise<void> {
     const { members } = this.#deps
     for (const event of events) members.send(event.channel, messageFrame(event))
-    if (!this.#mayBeWrong) return
-    const take = (channel: string) => (frame: string) => members.send(channel, frame)
-    // Sent messages must not be sent again because this fails.
-    this.#mayBeWrong = await this.sync(
-      members.channels.map((channel) => ({ channel, take: take(channel) })),
+    if (!this.#mayBeStale) return
+    const respond = (channel: string) => (frame: string) => members.send(channel, frame)
+    // Messages that were sent must not be sent again because this fails.
+    this.#mayBeStale = await this.sync(
+      members.channels.map((channel) => ({ channel, respond: respond(channel) })),
     ).then(
       () => false,
       () => true,
@@ -90,13 +90,13 @@ export class ChannelLog implements FollowedLog<ChannelMessage> {
   }
 
   onBreak(): void {
-    this.#mayBeWrong = true
+    this.#mayBeStale = true
   }
 
-  /** Answers requests for presences; between two steps of the follower. */
+  /** Sends the requested presences, between two steps of the follower. */
   async sync(requests: readonly SyncRequest[]): Promise<void> {
     const channels = new Set(requests.map(({ channel }) => channel))
     const presences = await listPresences(this.#deps.database, [...channels])
-    for (const { channel, take } of requests) take(syncFrame(channel, presences.get(channel) ?? []))
+    for (const { channel, respond } of requests) respond(syncFrame(channel, presences.get(channel) ?? []))
   }
 }

@@ -18,7 +18,7 @@ export class ChannelMembers {
     return [...this.#byChannel.values()].flatMap((members) => [...members])
   }
 
-  /** The stream's membership, which may exist already: permitted now. @returns whether it is new */
+  /** Adds a membership of the stream or confirms an existing one: it is permitted now. @returns true if it is new */
   add(stream: Stream, channel: string): boolean {
     const permittedAt = performance.now()
     const known = stream.channels.get(channel)
@@ -45,7 +45,7 @@ export class ChannelMembers {
     if (members?.size === 0) this.#byChannel.delete(channel)
   }
 
-  /** @param except id of a stream that is not sent it */
+  /** Sends a frame to the members. @param except id of a stream that does not receive it */
   send(channel: string, frame: string, except?: string): void {
     const frames = [frame]
     for (const { stream } of this.#byChannel.get(channel) ?? []) if (stream.id !== except) stream.send(frames)

@@ -3,14 +3,14 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { type Batch, readBatch } from '../changes/batch.ts'
 import type { Position } from '../changes/position.ts'
 
-/** A message on a channel. */
+/** Message on a channel. */
 export interface ChannelMessage {
-  /** Of `basalt.realtime_messages`. */
+  /** Id in `basalt.realtime_messages`. */
   readonly id: string
   readonly channel: string
   readonly kind: 'broadcast' | 'join' | 'update' | 'leave'
   readonly connectionId: string
-  /** Of a broadcast. */
+  /** Event name of a broadcast. */
   readonly event: string | null
   /** JSON as the sender wrote it. */
   readonly payload: string | null
@@ -20,23 +20,23 @@ export interface Broadcast {
   readonly channel: string
   readonly connectionId: string
   readonly event: string
-  /** JSON. */
+  /** JSON of the payload. */
   readonly payload: string
 }
 
-/** Announced after a commit that has added messages. */
+/** Topic that is announced after a commit that has added messages. */
 export const channelTopic = 'realtime_messages'
 
-/** Retention of messages; a node that does not read them by then has missed them. */
+/** Retention of messages in seconds. A node that does not read them in this time has missed them. */
 export const messageLifeSeconds = 60
 
-/** A batch ends with the message that fills it. */
+/** Size in bytes at which a batch ends, with the message that reaches it. */
 const batchBytes = 4 * 1024 * 1024
-/** Messages that one statement removes, and statements of one pass: no pass takes long. */
+/** Maximum messages that one statement removes, and maximum statements of one pass, so that no pass takes long. */
 const pruneSize = 10_000
 const statementsPerPass = 10
 
-/** In this order. */
+/** Inserts broadcasts in this order. */
 export async function insertBroadcasts(
   database: Queryable,
   node: string,
@@ -50,13 +50,12 @@ export async function insertBroadcasts(
       ${broadcasts.map(({ connectionId }) => connectionId)}::uuid[],
       ${broadcasts.map(({ event }) => event)}::text[],
       ${broadcasts.map(({ payload }) => payload)}::json[]
-    ) with ordinality as b (channel, connection_id, event, payload, place)
-    order by place`)
+    ) with ordinality as b (channel, connection_id, event, payload, ordinal)
+    order by ordinal`)
 }
 
 /**
- * Reads messages of these channels beyond a position, except what was broadcast from this node: its members have been
- * sent that.
+ * Reads messages of these channels after a position, except broadcasts of this node, which its members have received.
  */
 export function readMessages(
   database: Queryable,
@@ -76,9 +75,9 @@ export function readMessages(
 }
 
 /**
- * Removes messages whose time is up, by id, which grows with age.
+ * Removes expired messages by id, which grows with age.
  *
- * @returns whether none is left; else the next pass is due at once
+ * @returns true if none is left; otherwise the next pass is due at once
  */
 export async function pruneMessages(database: Queryable): Promise<boolean> {
   const isOld = sql`created_at < now() - make_interval(secs => ${messageLifeSeconds}::int)`
@@ -88,7 +87,7 @@ export async function pruneMessages(database: Queryable): Promise<boolean> {
       with oldest as materialized (
         select id, ${isOld} as is_old from basalt.realtime_messages where id > ${after}::bigint
         order by id
-        -- Little is read while the oldest are young.
+        -- Few rows are read while the oldest messages are young.
         limit (
           select case when bool_or(${isOld}) then ${pruneSize}::int else 0 end
           from (
@@ -103,7 +102,7 @@ export async function pruneMessages(database: Queryable): Promise<boolean> {
       having count(*) = ${pruneSize}::int`)
     const last = page?.last ?? undefined
     if (last === undefined) return true
-    // Not from the beginning again, where the index still holds what has been removed.
+    // The next statement starts after these rows, because the index still holds removed rows.
     after = last
   }
   return false

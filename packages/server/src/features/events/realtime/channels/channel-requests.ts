@@ -9,10 +9,10 @@ import type { Channels } from './channels.ts'
 import type { Presences } from './presences.ts'
 
 const channelLimit = 100
-/** Broadcasts of one connection that wait for the database; with more, its next message waits too. */
+/** Maximum bytes of one connection’s broadcasts that wait for the database. Beyond this its next message waits too. */
 const inFlightLimitBytes = 1024 * 1024
 
-export interface Answers {
+export interface Responder {
   reply(): void
   refuse(error: unknown): void
 }
@@ -26,15 +26,15 @@ export interface ChannelRequestsDeps {
   readonly accessMs: number
 }
 
-/** Broadcasts of a connection in the last second, and in flight. */
+/** Broadcasts of a connection in the last second and in flight. */
 interface Sending {
-  /** Since when they are counted, for a second. */
+  /** Start of the second for which broadcasts are counted. */
   countedSince: number
   count: number
   inFlightBytes: number
 }
 
-/** Handles requests of clients that concern channels. */
+/** Handler of client requests about channels. */
 export class ChannelRequests {
   readonly #deps: ChannelRequestsDeps
   readonly #sending = new WeakMap<Stream, Sending>()
@@ -43,19 +43,19 @@ export class ChannelRequests {
     this.#deps = deps
   }
 
-  /** @throws AppError to be sent to the client */
-  async handle(stream: Stream, message: ClientMessage, answers: Answers): Promise<void> {
+  /** Handles a request. @throws AppError to be sent to the client */
+  async handle(stream: Stream, message: ClientMessage, responder: Responder): Promise<void> {
     const { channels, presences } = this.#deps
     const channel = channelOf(message)
     requireChannels(stream, message)
     switch (message.type) {
       case 'channel_subscribe':
-        return await this.#subscribe(stream, channel, answers)
+        return await this.#subscribe(stream, channel, responder)
       case 'channel_unsubscribe':
-        await channels.part(stream, channel)
+        await channels.unsubscribe(stream, channel)
         break
       case 'broadcast':
-        return await this.#broadcast(requireMember(stream, channel), message, answers)
+        return await this.#broadcast(requireMember(stream, channel), message, responder)
       case 'presence_track':
         await this.#track(requireMember(stream, channel), message)
         break
@@ -65,22 +65,22 @@ export class ChannelRequests {
       case 'presence_sync':
         requireMember(stream, channel)
         return await channels.sync(channel, (frame) => {
-          answers.reply()
+          responder.reply()
           stream.send([frame])
         })
     }
-    answers.reply()
+    responder.reply()
   }
 
-  async #subscribe(stream: Stream, channel: string, answers: Answers): Promise<void> {
+  async #subscribe(stream: Stream, channel: string, responder: Responder): Promise<void> {
     const { channels, access } = this.#deps
     if (!stream.channels.has(channel) && stream.channels.size >= channelLimit) {
       throw realtimeErrors.tooManyChannels(channelLimit)
     }
     const permitted = await access.permitted(stream.listener.scope, [channel], 'subscribe')
     if (!permitted.has(channel)) throw realtimeErrors.channelAccessDenied()
-    await channels.join(stream, channel, (sync) => {
-      answers.reply()
+    await channels.subscribe(stream, channel, (sync) => {
+      responder.reply()
       stream.send([sync])
     })
   }
@@ -91,15 +91,15 @@ export class ChannelRequests {
     const presence = presenceOf(message)
     await this.#requireSender(membership)
     await presences.track(membership, presence)
-    // What a connection that has ended showed is still shown for a while.
+    // The presence of a disconnected client remains for a while.
     if (!stream.isOpen || stream.channels.get(channel) === membership) return
-    // Taken off the channel meanwhile, with the presence it had then.
+    // The stream was removed from the channel meanwhile, together with its presence at that time.
     await presences.untrack(membership)
     throw realtimeErrors.notSubscribed()
   }
 
-  /** Answered when it is written; the next message need not wait for that. */
-  async #broadcast(membership: Membership, message: ClientMessage, answers: Answers): Promise<void> {
+  /** Broadcasts a message. The reply follows when it is written, and the next message need not wait for that. */
+  async #broadcast(membership: Membership, message: ClientMessage, responder: Responder): Promise<void> {
     const { stream, channel } = membership
     const event = eventOf(message)
     const sending = this.#countBroadcast(stream)
@@ -109,7 +109,7 @@ export class ChannelRequests {
     sending.inFlightBytes += payload.length
     const written = this.#deps.channels
       .broadcast({ channel, event, payload, connectionId: stream.id }, isEchoed)
-      .then(answers.reply, answers.refuse)
+      .then(responder.reply, responder.refuse)
       .finally(() => {
         sending.inFlightBytes -= payload.length
       })
@@ -147,13 +147,16 @@ function requireMember(stream: Stream, channel: string): Membership {
   return membership
 }
 
-/** A program that may touch some tables joins no channels. @throws AppError insufficient_scope */
+/**
+ * Checks that a caller may use channels. A program with access to some tables may not. @throws AppError
+ * insufficient_scope
+ */
 export function requireChannelGrant(scope: CallerScope): void {
   if (scope.kind === 'caller' && scope.grant?.tables !== undefined)
     throw insufficientScope(scope, 'scope does not permit access to channels')
 }
 
-/** One that only reads does not send. */
+/** Checks that the scope permits the request. A read-only program may not send. */
 function requireChannels({ listener: { scope } }: Stream, { type }: ClientMessage): void {
   requireChannelGrant(scope)
   if (type === 'broadcast' || type === 'presence_track') requireWriteScope(scope)

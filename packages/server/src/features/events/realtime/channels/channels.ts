@@ -14,12 +14,12 @@ import { ChannelMembers } from './channel-members.ts'
 import * as messages from './channel-messages.ts'
 import type { Presences } from './presences.ts'
 
-/** Broadcasts written at once. */
-const writeAtOnce = 100
-/** Requests for presences that are answered at once. */
-const syncAtOnce = 1000
-/** Interval at which presences are maintained. */
-const lookMs = 1000
+/** Maximum number of broadcasts in one insert. */
+const writeBatchSize = 100
+/** Maximum number of sync requests in one query. */
+const syncBatchSize = 1000
+/** Milliseconds between two rounds of maintenance. */
+const maintainMs = 1000
 const pruneMs = 10_000
 
 export interface ChannelsDeps {
@@ -30,14 +30,14 @@ export interface ChannelsDeps {
   readonly access: ChannelAccess
   /** Milliseconds after which the policies are evaluated again for a member. */
   readonly accessMs: number
-  /** Called when the channels of a stream have changed. */
+  /** Runs after the channels of a stream have changed. */
   readonly noteChange: (stream: Stream) => void
   readonly log: Logger
 }
 
 /**
- * The members of channels on this node. A broadcast of this node is sent to its members at once and written for the other
- * nodes; everything else is read from the messages of all nodes.
+ * Members of channels on this node. A broadcast of this node goes to its own members at once and is written for the
+ * other nodes. Everything else is read from the messages of all nodes.
  */
 export class Channels {
   readonly #deps: ChannelsDeps
@@ -45,54 +45,54 @@ export class Channels {
   readonly #messages: ChannelLog
   readonly #follower: Follower<messages.ChannelMessage>
   readonly #broadcasts: Batcher<messages.Broadcast>
-  /** Requests that come together are answered by one statement. */
+  /** Sync requests. One statement answers those that arrive together. */
   readonly #syncs: Batcher<SyncRequest>
   readonly #stopping = new AbortController()
-  #looking: Promise<void> | undefined
+  #maintaining: Promise<void> | undefined
   #prunedAt = Number.NEGATIVE_INFINITY
 
   constructor(deps: ChannelsDeps) {
     const { database, notifications, node, log } = deps
     this.#deps = deps
     this.#messages = new ChannelLog({ database, notifications, node, members: this.#members })
-    this.#broadcasts = new Batcher({ size: writeAtOnce }, async (batch) => {
+    this.#broadcasts = new Batcher({ size: writeBatchSize }, async (batch) => {
       await messages.insertBroadcasts(database, node, batch)
       notifications.announce(messages.channelTopic)
     })
-    this.#syncs = new Batcher({ size: syncAtOnce }, (batch) =>
+    this.#syncs = new Batcher({ size: syncBatchSize }, (batch) =>
       this.#follower.between(() => this.#messages.sync(batch)),
     )
     this.#follower = new Follower({ notifications, log }, this.#messages)
   }
 
   /**
-   * Puts the stream on the channel, where it may be already.
+   * Subscribes the stream to the channel, which it may already be.
    *
-   * @param begin is handed who is there: what happens from then on follows
+   * @param begin receives the presences; later messages follow them
    */
-  async join(stream: Stream, channel: string, begin: (sync: string) => void): Promise<void> {
+  async subscribe(stream: Stream, channel: string, begin: (sync: string) => void): Promise<void> {
     await this.sync(channel, (frame) => {
       if (!stream.isOpen) return
       this.#add(stream, channel)
       begin(frame)
     })
-    this.#looking ??= this.#look()
+    this.#maintaining ??= this.#maintain()
   }
 
-  /** Hands over the presences, between what has been sent and what will be. */
-  sync(channel: string, take: (frame: string) => void): Promise<void> {
-    return this.#syncs.add({ channel, take })
+  /** Sends the presences, between the messages that were sent and those that follow. */
+  sync(channel: string, respond: (frame: string) => void): Promise<void> {
+    return this.#syncs.add({ channel, respond })
   }
 
-  /** Takes the stream off the channel, its presence with it. */
-  async part(stream: Stream, channel: string): Promise<void> {
+  /** Removes the stream from the channel, together with its presence. */
+  async unsubscribe(stream: Stream, channel: string): Promise<void> {
     const membership = stream.channels.get(channel)
     if (membership === undefined) return
     this.#remove(membership)
     await this.#deps.presences.untrack(membership)
   }
 
-  /** The stream has a new token: its permissions are evaluated anew. */
+  /** Invalidates the permissions of a stream that has a new token. */
   invalidate(stream: Stream): void {
     for (const membership of stream.channels.values()) {
       membership.permittedAt = Number.NEGATIVE_INFINITY
@@ -100,14 +100,15 @@ export class Channels {
     }
   }
 
-  /** The stream has ended. */
-  leave(stream: Stream): void {
+  /** Removes a stream that has ended from all its channels. */
+  removeStream(stream: Stream): void {
     const memberships = [...stream.channels.values()]
     for (const membership of memberships) this.#remove(membership)
-    if (memberships.some(({ presence }) => presence !== undefined)) this.#deps.presences.leave(stream)
+    if (memberships.some(({ presence }) => presence !== undefined))
+      this.#deps.presences.markDisconnected(stream)
   }
 
-  /** Sends it to members on this node, and resolves when it is written for the others. */
+  /** Sends a broadcast to members on this node. Resolves when it is written for the others. */
   broadcast(broadcast: messages.Broadcast, toSelf: boolean): Promise<void> {
     const { channel, event, payload, connectionId } = broadcast
     this.#members.send(channel, broadcastFrame(channel, event, payload), toSelf ? undefined : connectionId)
@@ -116,7 +117,7 @@ export class Channels {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await this.#looking
+    await this.#maintaining
     await this.#follower.stop()
     await this.#broadcasts.settled()
     await this.#deps.presences.stop()
@@ -132,28 +133,28 @@ export class Channels {
     this.#deps.noteChange(membership.stream)
   }
 
-  /** Looks after presences and memberships every second, until there is nothing left. */
-  async #look(): Promise<void> {
+  /** Maintains presences and memberships every second until none is left. */
+  async #maintain(): Promise<void> {
     const { signal } = this.#stopping
     for (;;) {
-      await delay(lookMs, undefined, { ref: false, signal }).catch(() => undefined)
+      await delay(maintainMs, undefined, { ref: false, signal }).catch(() => undefined)
       if (signal.aborted) return
-      const isNeeded = await this.#lookOnce()
+      const isNeeded = await this.#maintainOnce()
       if (isNeeded || !this.#members.isEmpty) continue
-      this.#looking = undefined
+      this.#maintaining = undefined
       return
     }
   }
 
-  /** @returns whether anything is left to look after */
-  async #lookOnce(): Promise<boolean> {
+  /** Runs one round. @returns true if there is anything left to maintain */
+  async #maintainOnce(): Promise<boolean> {
     const { database, presences, log } = this.#deps
     const isNeeded = await presences.maintain(this.#members.all)
     try {
-      await this.#evaluateAgain()
+      await this.#reevaluate()
       if (performance.now() - this.#prunedAt > pruneMs) {
         const isDone = await messages.pruneMessages(database)
-        // Else it continues with the next look.
+        // Otherwise pruning continues in the next round.
         if (isDone) this.#prunedAt = performance.now()
       }
       return isNeeded
@@ -163,8 +164,8 @@ export class Channels {
     }
   }
 
-  /** Takes members off channels that they may no longer read. */
-  async #evaluateAgain(): Promise<void> {
+  /** Removes members from channels that they may no longer read. */
+  async #reevaluate(): Promise<void> {
     const dueBefore = performance.now() - this.#deps.accessMs
     const due = this.#members.all.filter(({ permittedAt }) => permittedAt <= dueBefore)
     for (const group of Map.groupBy(due, ({ stream }) => identityKey(stream.listener.scope)).values()) {
@@ -176,14 +177,14 @@ export class Channels {
       for (const membership of group) {
         const { stream, channel } = membership
         if (permitted.has(channel)) membership.permittedAt = performance.now()
-        else if (stream.channels.get(channel) === membership) await this.#expel(stream, channel)
+        else if (stream.channels.get(channel) === membership) await this.#revoke(stream, channel)
       }
     }
   }
 
-  async #expel(stream: Stream, channel: string): Promise<void> {
+  async #revoke(stream: Stream, channel: string): Promise<void> {
     const message = `no longer subscribed to channel ${channel}: channel access denied`
     stream.send([JSON.stringify({ type: 'system', message, channel })])
-    await this.part(stream, channel)
+    await this.unsubscribe(stream, channel)
   }
 }

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { nodeLifeSeconds } from '../connections.ts'
 import type { Membership } from '../stream.ts'
 
-/** A connection that shows itself on a channel. */
+/** Presence of a connection on a channel. */
 export interface Presence {
   readonly channel: string
   readonly connectionId: string
@@ -22,50 +22,50 @@ export async function insertPresence(
   { stream, channel, presence }: Membership,
 ): Promise<void> {
   await database.count(sql`
-    with seated as (
+    with upserted as (
       insert into basalt.realtime_presence as p (channel, connection_id, node, user_id, presence)
       values (${channel}, ${stream.id}::uuid, ${node}::uuid, ${stream.listener.userId ?? null}, ${presence ?? null}::json)
       on conflict (channel, connection_id) do update
       set presence = excluded.presence, node = excluded.node, left_at = null
-      -- Nothing has locked a row that is new.
+      -- Only a row that is new has not been locked.
       returning p.*, p.xmax = 0 as is_new
     )
     insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
     select case when is_new then 'join' else 'update' end, node, channel, connection_id, presence
-    from seated`)
+    from upserted`)
 }
 
 export async function deletePresence(database: Queryable, { stream, channel }: Membership): Promise<void> {
   await database.count(sql`
-    with gone as (
+    with deleted as (
       delete from basalt.realtime_presence
       where channel = ${channel} and connection_id = ${stream.id}::uuid
       returning node, channel, connection_id, presence
     )
     insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
-    select 'leave', node, channel, connection_id, presence from gone`)
+    select 'leave', node, channel, connection_id, presence from deleted`)
 }
 
-/** The connections have ended; their presences leave when the timeout has passed. */
-export async function markLeft(database: Queryable, connectionIds: readonly string[]): Promise<void> {
+/** Marks the presences of disconnected clients. They leave after the timeout. */
+export async function markDisconnected(database: Queryable, connectionIds: readonly string[]): Promise<void> {
   await database.count(sql`
     update basalt.realtime_presence set left_at = now()
     where connection_id = any (${connectionIds}::uuid[]) and left_at is null`)
 }
 
 /**
- * Removes those whose time is up and those of dead nodes.
+ * Removes presences whose timeout has passed and those of dead nodes.
  *
- * @param spareNodes whether nodes that seem dead may just be waking up
- * @returns whether anything is left that may have to be removed one day
+ * @param spareNodes true if nodes that seem dead may just be reconnecting
+ * @returns true if anything is left that may have to be removed later
  */
-export async function deleteLeft(
+export async function deleteExpired(
   database: Queryable,
   leaveSeconds: number,
   spareNodes: boolean,
 ): Promise<boolean> {
-  // The nodes that have presences are found one by one in the index: the table is not read as a whole.
-  const { is_left } = await database.one<{ is_left: boolean }>(sql`
+  // An index finds the nodes with presences one by one, so that the table is not read as a whole.
+  const { has_remaining } = await database.one<{ has_remaining: boolean }>(sql`
     with recursive node (id) as (
       (select node from basalt.realtime_presence order by node limit 1)
       union all
@@ -80,8 +80,8 @@ export async function deleteLeft(
         where n.id = node.id and n.seen_at > now() - make_interval(secs => ${nodeLifeSeconds}::int)
       )
     ),
-    gone as (
-      -- A row that changes meanwhile is another one: it is looked at the next time.
+    deleted as (
+      -- A row that changes meanwhile has another version and is checked the next time.
       delete from basalt.realtime_presence where ctid = any (array(
         select ctid from basalt.realtime_presence
         where left_at <= now() - make_interval(secs => ${leaveSeconds}::int)
@@ -89,7 +89,7 @@ export async function deleteLeft(
         select p.ctid
         from dead
         cross join lateral (
-          -- A range, which the planner takes for a small part of the table whatever it believes of the nodes.
+          -- The planner expects a small part of the table from this range, whatever it believes about the nodes.
           select ctid from basalt.realtime_presence
           where node >= dead.id and node <= dead.id and left_at is null
           offset 0
@@ -97,13 +97,13 @@ export async function deleteLeft(
       ))
       returning node, channel, connection_id, presence
     ),
-    left_messages as (
+    leave_messages as (
       insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
-      select 'leave', node, channel, connection_id, presence from gone
+      select 'leave', node, channel, connection_id, presence from deleted
     )
     select exists (select from (select from basalt.realtime_presence order by node limit 1) p)
-      or exists (select from (select from basalt.realtime_messages order by id limit 1) m) as is_left`)
-  return is_left
+      or exists (select from (select from basalt.realtime_messages order by id limit 1) m) as has_remaining`)
+  return has_remaining
 }
 
 export async function countOwnPresences(database: Queryable, node: string): Promise<number> {
@@ -112,7 +112,7 @@ export async function countOwnPresences(database: Queryable, node: string): Prom
   return count
 }
 
-/** Makes the presences of a node what it knows them to be. @param known memberships that show one */
+/** Makes the stored presences of a node equal to those that it knows. @param known memberships with a presence */
 export async function restorePresences(
   database: Queryable,
   node: string,
@@ -125,17 +125,17 @@ export async function restorePresences(
     ${known.map(({ presence }) => presence ?? null)}::json[]
   ) as k (channel, connection_id, user_id, presence)`
   await database.count(sql`
-    with back as (
+    with restored as (
       insert into basalt.realtime_presence as p (channel, connection_id, node, user_id, presence)
       select channel, connection_id, ${node}::uuid, user_id, presence from ${rows}
-      -- In one order everywhere, so that nodes do not wait for each other in a ring.
+      -- All nodes use the same order, so that they do not deadlock.
       order by channel, connection_id
       on conflict (channel, connection_id) do update set left_at = null, node = excluded.node
       where p.left_at is not null or p.node <> excluded.node
       returning p.node, p.channel, p.connection_id, p.presence
     )
     insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
-    select 'join', node, channel, connection_id, presence from back`)
+    select 'join', node, channel, connection_id, presence from restored`)
   await database.count(sql`
     update basalt.realtime_presence p set left_at = now()
     where p.node = ${node}::uuid and p.left_at is null
@@ -157,7 +157,7 @@ export async function listPresences(
   return Map.groupBy(rows, ({ channel }) => channel)
 }
 
-/** Connections by channel, on nodes that are alive. */
+/** Counts connections by channel, on live nodes. */
 export async function countPresences(database: Queryable): Promise<Readonly<Record<string, number>>> {
   const rows = await database.many<{ channel: string; count: number }>(sql`
     select p.channel, count(*)::int as count

@@ -8,36 +8,38 @@ import type { Membership, Stream } from '../stream.ts'
 import { channelTopic } from './channel-messages.ts'
 import * as queries from './presence-queries.ts'
 
-/** Connections that go together are marked together. */
-const leavesAtOnce = 1000
+/** Maximum number of disconnected clients in one update. */
+const disconnectBatchSize = 1000
 
 export interface PresencesDeps {
   readonly database: SystemDatabase
   readonly notifications: Pick<Notifications, 'announce'>
   readonly node: string
-  /** Seconds for which a connection that has ended is still shown. */
+  /** Seconds for which the presence of a disconnected client remains. */
   readonly leaveSeconds: number
   readonly log: Logger
 }
 
 /**
- * Who shows presence on which channel. The database has the state; this node remembers its own connections, to put
- * back what others took it for dead over, or what a crash of the database took.
+ * Presences on channels. The database holds the state. This node remembers its own connections, to restore presences
+ * that others removed when it seemed dead, or that a database crash lost.
  */
 export class Presences {
   readonly #deps: PresencesDeps
-  readonly #leaves: Batcher<string>
-  /** Since when, without a break, the database has been there. */
-  #steadySince = Number.NEGATIVE_INFINITY
-  #isBroken = false
-  #isOff = false
+  readonly #disconnects: Batcher<string>
+  /** Time since which the database has been available without interruption. */
+  #availableSince = Number.NEGATIVE_INFINITY
+  #isUnavailable = false
+  #isMismatched = false
 
   constructor(deps: PresencesDeps) {
     this.#deps = deps
-    this.#leaves = new Batcher({ size: leavesAtOnce }, (ids) => queries.markLeft(deps.database, ids))
+    this.#disconnects = new Batcher({ size: disconnectBatchSize }, (ids) =>
+      queries.markDisconnected(deps.database, ids),
+    )
   }
 
-  /** @param presence JSON of an object */
+  /** Shows a presence. @param presence JSON of an object */
   async track(membership: Membership, presence: string): Promise<void> {
     const { database, node } = this.#deps
     const { stream, presence: before } = membership
@@ -49,8 +51,8 @@ export class Presences {
       throw error
     }
     this.#deps.notifications.announce(channelTopic)
-    // Marked before the row was there.
-    if (!stream.isOpen) this.leave(stream)
+    // The stream was marked before the row existed.
+    if (!stream.isOpen) this.markDisconnected(stream)
   }
 
   async untrack(membership: Membership): Promise<void> {
@@ -60,41 +62,41 @@ export class Presences {
     this.#deps.notifications.announce(channelTopic)
   }
 
-  /** The connection, which showed presence, has ended. */
-  leave({ id }: Stream): void {
-    // What fails is noticed by its number.
-    this.#leaves.add(id).catch(() => undefined)
+  /** Marks the presences of a connection that has ended. */
+  markDisconnected({ id }: Stream): void {
+    // The number of presences shows a failure later.
+    this.#disconnects.add(id).catch(() => undefined)
   }
 
   /**
-   * Removes whose time is up, puts back what is missing; to be called every second.
+   * Removes expired presences and restores missing ones. Call it every second.
    *
-   * @param memberships all of this node
-   * @returns whether there is anything left to look after
+   * @param memberships all memberships of this node
+   * @returns true if there is anything left to maintain
    */
   async maintain(memberships: readonly Membership[]): Promise<boolean> {
     const { database, node, leaveSeconds, log } = this.#deps
     try {
       const known = memberships.filter(({ presence }) => presence !== undefined)
-      const isOff = (await queries.countOwnPresences(database, node)) !== known.length
-      // Twice in a row: something may just be on its way.
-      if (isOff && this.#isOff) await queries.restorePresences(database, node, known)
-      this.#isOff = isOff
-      // After the database was unavailable every node seems dead, until it is seen again.
-      const spareNodes = performance.now() - this.#steadySince < nodeLifeSeconds * 1000
-      const isLeft = await queries.deleteLeft(database, leaveSeconds, spareNodes)
-      if (this.#isBroken) this.#steadySince = performance.now()
-      this.#isBroken = false
-      return isLeft || known.length > 0
+      const isMismatched = (await queries.countOwnPresences(database, node)) !== known.length
+      // Two rounds in a row must differ, because a change may just be in flight.
+      if (isMismatched && this.#isMismatched) await queries.restorePresences(database, node, known)
+      this.#isMismatched = isMismatched
+      // After an outage of the database every node seems dead until it is seen again.
+      const spareNodes = performance.now() - this.#availableSince < nodeLifeSeconds * 1000
+      const hasRemaining = await queries.deleteExpired(database, leaveSeconds, spareNodes)
+      if (this.#isUnavailable) this.#availableSince = performance.now()
+      this.#isUnavailable = false
+      return hasRemaining || known.length > 0
     } catch (error) {
-      this.#isBroken = true
-      this.#steadySince = Number.POSITIVE_INFINITY
+      this.#isUnavailable = true
+      this.#availableSince = Number.POSITIVE_INFINITY
       log.warn({ reason: messageOf(error) }, 'failed to maintain presences; retrying in 1 s')
       return true
     }
   }
 
   async stop(): Promise<void> {
-    await this.#leaves.settled()
+    await this.#disconnects.settled()
   }
 }

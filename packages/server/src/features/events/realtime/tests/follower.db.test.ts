@@ -35,7 +35,7 @@ async function follow() {
       topic: 'entry',
       table: sql`entry`,
       name: 'the entries',
-      isHeld: false,
+      holdsState: false,
       begin: () => readEnd(system),
       async read(from) {
         const batch = await readBatch(system, from, {

@@ -12,7 +12,7 @@ import { Hub } from '../changes/hub.ts'
 import { parseFilter } from '../changes/parse-filter.ts'
 import { EventSelector } from '../changes/select-events.ts'
 import { SentLog } from '../changes/sent-log.ts'
-import { findStreamed } from '../changes/streamed.ts'
+import { findStreamTable } from '../changes/stream-table.ts'
 import { Stream, type Transport } from '../stream.ts'
 
 /** Decisions that callers share, against PostgreSQL's for each caller by itself. */
@@ -224,7 +224,7 @@ function eventOf(
   }
 }
 
-interface Received {
+interface Delivered {
   readonly bodies: readonly string[]
   readonly hasGap: boolean
 }
@@ -234,38 +234,42 @@ async function deliver(
   events: readonly LogEvent[],
   subscriptions: readonly Subscriptions[],
   callers = scopes,
-): Promise<Received[]> {
+): Promise<Delivered[]> {
   const { system } = app.app.database
-  const hub = new Hub(selector, new SentLog({ database: system, node: '', isKept: false, log }), log)
+  const hub = new Hub(selector, new SentLog({ database: system, node: '', isEnabled: false, log }), log)
   const received = callers.flatMap((scope) =>
     subscriptions.map((each) => {
-      const seen = { bodies: [] as string[], hasGap: false }
+      const received = { bodies: [] as string[], hasGap: false }
       const transport: Transport = {
-        ...{ name: 'sse', frame: (_id, body) => body, send: (frames) => void seen.bodies.push(...frames) },
-        ...{ gap: () => void Object.assign(seen, { hasGap: true }), heartbeat: () => undefined },
+        ...{
+          name: 'sse',
+          frame: (_id, body) => body,
+          send: (frames) => void received.bodies.push(...frames),
+        },
+        ...{ gap: () => void Object.assign(received, { hasGap: true }), heartbeat: () => undefined },
         ...{ pendingBytes: 0, drained: async () => undefined, end: () => undefined },
       }
-      const keeper = { onEnd: () => undefined, mayReceive: () => true }
-      const stream = new Stream(transport, { scope, userId: undefined, token: undefined }, '', keeper)
+      const owner = { onEnd: () => undefined, mayReceive: () => true }
+      const stream = new Stream(transport, { scope, userId: undefined, token: undefined }, '', owner)
       stream.admit()
       stream.subscribe(each)
-      hub.join(stream)
-      return { seen, stream }
+      hub.attach(stream)
+      return { received, stream }
     }),
   )
   const batch = { from: { passed: '1:1:' }, events, target: '2:2:', isComplete: true }
   await hub.deliver(batch, { passed: '2:2:' }, undefined)
   await Promise.all(received.map(({ stream }) => hub.inOrder(stream, () => undefined)))
-  return received.map(({ seen }) => seen)
+  return received.map(({ received }) => received)
 }
 
 /** The same, each identity and each audience decided by itself. */
 async function decideEach(
   events: readonly LogEvent[],
   subscriptions: readonly Subscriptions[],
-): Promise<Received[]> {
+): Promise<Delivered[]> {
   const prepared = { ...(await selector.prepare(events, undefined)), shared: new Map() }
-  const all: Received[] = []
+  const all: Delivered[] = []
   for (const audience of scopes.flatMap((scope) => subscriptions.map((each) => audienceOf(scope, each)))) {
     const selection = (await selector.select(selector.filter(prepared, [audience]), [audience])).get(audience)
     const bodies = (selection?.messages ?? []).map(({ body }) => body)
@@ -292,7 +296,7 @@ async function expectEqual(
 }
 
 function subscriptionsOf(): readonly Subscriptions[] {
-  const relation = findStreamed(app.app.catalog.current, 'note')
+  const relation = findStreamTable(app.app.catalog.current, 'note')
   if (relation === undefined) throw new Error('there is no table note')
   const filter = planFilter(relation, parseFilter('status=eq.a'), 'caller')
   return [new Map([['note', undefined]]), new Map([['note', filter]])]

@@ -16,25 +16,25 @@ const types = [
   'presence_sync',
 ] as const
 
-/** A request of the client of a WebSocket. */
+/** Request of a WebSocket client. */
 export interface ClientMessage {
   readonly type: (typeof types)[number]
-  /** Sent back with the reply. */
+  /** Reference that the reply repeats. */
   readonly ref: string | number | undefined
   readonly members: Readonly<Record<string, unknown>>
-  /** JSON as it was written, so that no digit is lost: the payload of a broadcast, or a presence. */
+  /** JSON of the payload of a broadcast or presence as it was written, so that no digit is lost. */
   readonly payload: string | undefined
 }
 
-/** Bytes of a message at most, apart from the payload of a broadcast or a presence. */
+/** Maximum bytes of a message without its broadcast or presence payload. */
 export const envelopeLimitBytes = 4096
 const presenceLimitBytes = 4096
-/** A message that nests deeper is nothing that programs exchange, and some clients cannot read it. */
+/** Maximum nesting of a message. Programs exchange no deeper ones, and some clients cannot read them. */
 const nestingLimit = 100
-/** Characters of the name of a channel or an event. */
+/** Maximum characters in the name of a channel or an event. */
 const nameLimit = 200
 
-/** @throws AppError invalid_message, missing_message_type, unknown_message_type */
+/** Parses a message. @throws AppError invalid_message, missing_message_type, unknown_message_type */
 export function parseMessage(text: string): ClientMessage {
   const members = parseObject(text)
   const { type, ref } = members
@@ -44,7 +44,7 @@ export function parseMessage(text: string): ClientMessage {
   return { type, ref: isRef ? ref : undefined, members, payload: payloadOf(type, text) }
 }
 
-/** Some clients send a presence as `state`. */
+/** Returns the payload. Some clients send a presence as `state`. */
 function payloadOf(type: ClientMessage['type'], text: string): string | undefined {
   if (type === 'broadcast') return sliceObject(text).get('payload')
   if (type !== 'presence_track') return undefined
@@ -52,7 +52,7 @@ function payloadOf(type: ClientMessage['type'], text: string): string | undefine
   return slices.get('presence') ?? slices.get('state')
 }
 
-/** @throws AppError broadcast_too_large, presence_too_large, message_too_large */
+/** Checks the size of a message. @throws AppError broadcast_too_large, presence_too_large, message_too_large */
 export function requireSize(
   { type, payload = '' }: ClientMessage,
   bytes: number,
@@ -68,7 +68,7 @@ export function requireSize(
   if (bytes - payloadBytes > envelopeLimitBytes) throw realtimeErrors.messageTooLarge(envelopeLimitBytes)
 }
 
-/** A name or several, in an array or separated by commas. @throws AppError tables_required, no_valid_table */
+/** Parses one or several names, in an array or separated by commas. @throws AppError tables_required, no_valid_table */
 export function tablesOf({ members: { tables } }: ClientMessage): readonly string[] {
   const isList = Array.isArray(tables) && tables.every((name) => typeof name === 'string')
   if (!isList && typeof tables !== 'string') throw realtimeErrors.tablesRequired()
@@ -77,26 +77,26 @@ export function tablesOf({ members: { tables } }: ClientMessage): readonly strin
   return names
 }
 
-/** Undefined where there is none. @throws AppError invalid_stream_filter */
+/** Parses the filter; undefined without one. @throws AppError invalid_stream_filter */
 export function filterOf({ members: { filter } }: ClientMessage): readonly StreamCondition[] | undefined {
   if (filter === undefined || filter === null || filter === '') return undefined
   if (typeof filter !== 'string') throw realtimeErrors.invalidStreamFilter('expected a text')
   return parseFilter(filter)
 }
 
-/** @throws AppError channel_required, invalid_name */
+/** Parses the channel. @throws AppError channel_required, invalid_name */
 export function channelOf({ members: { channel } }: ClientMessage): string {
   if (typeof channel !== 'string' || channel === '') throw realtimeErrors.channelRequired()
   return requireName('channel', channel)
 }
 
-/** @throws AppError event_required, invalid_name */
+/** Parses the event name. @throws AppError event_required, invalid_name */
 export function eventOf({ members: { event } }: ClientMessage): string {
   if (typeof event !== 'string' || event === '') throw realtimeErrors.eventRequired()
   return requireName('event', event)
 }
 
-/** A name that Postgres returns as it was stored. */
+/** Checks that PostgreSQL returns the name as it was stored. */
 function requireName(what: string, name: string): string {
   if (name.length > nameLimit) throw realtimeErrors.invalidName(what, `at most ${nameLimit} characters`)
   if (name.includes('\0') || !name.isWellFormed()) {
@@ -111,7 +111,7 @@ function parseObject(text: string): JsonObject {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    // Only a text can be wrong here, and V8 says where.
+    // Only the text can be wrong here, and the message of V8 has the position.
     throw realtimeErrors.invalidMessage((error as SyntaxError).message)
   }
   if (!isObject(value)) throw realtimeErrors.invalidMessage('expected an object')

@@ -1,11 +1,11 @@
 import type { WebSocket } from 'ws'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 
-/** With so many messages waiting no more are read, until so few are left. */
+/** Numbers of waiting messages at which reading pauses and resumes. */
 const fullAt = 64
 const resumeAt = 16
 
-/** The messages of one socket, handled one after the other, with backpressure. */
+/** Queue of one socket’s messages, which are handled one after the other, with backpressure. */
 export class MessageQueue {
   readonly #socket: WebSocket
   readonly #queue = new TaskQueue()
@@ -15,7 +15,7 @@ export class MessageQueue {
     this.#socket = socket
   }
 
-  /** @param task must not reject */
+  /** Adds a message. @param task must not reject */
   push(task: () => Promise<void>): void {
     void this.#queue.add(async () => {
       if (!this.#isClosed) await task()
@@ -24,7 +24,7 @@ export class MessageQueue {
     if (this.#queue.size > fullAt) this.#socket.pause()
   }
 
-  /** Discards what waits. */
+  /** Discards waiting messages. */
   close(): void {
     this.#isClosed = true
   }

@@ -7,7 +7,7 @@ import { realtimeErrors } from '../errors.ts'
 import type { Stream } from '../stream.ts'
 import { type ClientMessage, filterOf, tablesOf } from './client-messages.ts'
 
-/** Sends the reply to a request: ok, with these members. */
+/** Function that sends the reply `ok` to a request, with the given members. */
 export type Reply = (members?: object) => void
 
 export interface TableRequestsDeps {
@@ -16,7 +16,7 @@ export interface TableRequestsDeps {
   readonly log: Logger
 }
 
-/** Handles requests of clients that concern tables. */
+/** Handler of client requests about tables. */
 export class TableRequests {
   readonly #deps: TableRequestsDeps
 
@@ -24,7 +24,10 @@ export class TableRequests {
     this.#deps = deps
   }
 
-  /** Tables add up; each has the filter that it was named with last. @throws AppError to be sent to the client */
+  /**
+   * Adds tables to the subscriptions. Each table has the filter of its last request. @throws AppError to be sent to the
+   * client
+   */
   async subscribe(stream: Stream, message: ClientMessage, reply: Reply): Promise<void> {
     const { planner, feed, log } = this.#deps
     const only = await planner.plan(stream.listener.scope, tablesOf(message), filterOf(message))
@@ -34,7 +37,7 @@ export class TableRequests {
     const isResuming = last !== undefined && last !== null && last !== ''
     let isInForce = false
     try {
-      await feed.listen(stream, all, typeof last === 'string' ? parsePosition(last) : undefined, {
+      await feed.subscribe(stream, all, typeof last === 'string' ? parsePosition(last) : undefined, {
         isResuming,
         only,
         begin: (id, hasGap) => {
@@ -50,10 +53,10 @@ export class TableRequests {
     }
   }
 
-  /** @throws AppError to be sent to the client */
+  /** Removes tables from the subscriptions. @throws AppError to be sent to the client */
   async unsubscribe(stream: Stream, message: ClientMessage, reply: Reply): Promise<void> {
     const names = new Set(tablesOf(message))
-    const left = new Map([...stream.subscriptions].filter(([table]) => !names.has(table)))
-    await this.#deps.feed.listen(stream, left, undefined, { isResuming: false, begin: () => reply() })
+    const rest = new Map([...stream.subscriptions].filter(([table]) => !names.has(table)))
+    await this.#deps.feed.subscribe(stream, rest, undefined, { isResuming: false, begin: () => reply() })
   }
 }

@@ -3,25 +3,26 @@ import { WebSocket, WebSocketServer } from 'ws'
 import type { UpgradeOffer } from '../../../../http/requests/upgrade.ts'
 import { realtimeErrors } from '../errors.ts'
 
-/** Reasons of a close that the protocol asks for (RFC 6455 §7.4.1); the library sends codes alone. */
+/** Close reasons that the protocol requires (RFC 6455 §7.4.1). The library sends codes alone. */
 const protocolReasons: Readonly<Record<number, string>> = {
   1002: 'protocol error',
   1007: 'text is not valid UTF-8',
 }
 
-/** The opening handshake (RFC 6455 §4.2). */
+/** Opening handshake (RFC 6455 §4.2). */
 export class WebSocketHandshake {
   readonly #server: WebSocketServer
   #problem: string | undefined
 
-  /** @param messageLimitBytes a longer message closes the connection (1009) */
+  /** @param messageLimitBytes size beyond which a message closes the connection (1009) */
   constructor(messageLimitBytes: number) {
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: messageLimitBytes,
-      // The library would name the first one that the client offers. RFC 6455 §4.2.2: one that the server speaks, or none.
+      // The library would select the client’s first offer. RFC 6455 §4.2.2 allows only one that the server speaks, or
+      // none.
       handleProtocols: () => false,
       WebSocket: class extends WebSocket {
         override close(code?: number, reason?: string | Buffer): void {
@@ -31,14 +32,16 @@ export class WebSocketHandshake {
         }
       },
     })
-    // Emitted before `handleUpgrade` returns.
+    // The event is emitted before `handleUpgrade` returns.
     this.#server.on('wsClientError', (error) => {
       this.#problem = error.message
     })
   }
 
   /**
-   * @returns undefined when the client has disconnected
+   * Accepts the handshake.
+   *
+   * @returns undefined if the client has disconnected
    * @throws AppError bad_handshake, upgrade_required
    */
   accept({ raw }: FastifyRequest, reply: FastifyReply, offer: UpgradeOffer): WebSocket | undefined {

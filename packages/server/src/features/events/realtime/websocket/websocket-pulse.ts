@@ -1,26 +1,27 @@
 import type { WebSocket } from 'ws'
 import { whenLate } from '../../../../lib/timer.ts'
 
-/** Pings a peer in a rhythm: one that sends nothing in time is disconnected, even while TCP reports it open. */
+/** Pinger of a peer. A peer that sends nothing in time is disconnected, even while TCP reports it as open. */
 export class WebSocketPulse {
   readonly #interval: NodeJS.Timeout
   #cancelFailure: (() => void) | undefined
 
-  constructor(socket: WebSocket, intervalMs: number, answerMs: number, onFailure: () => void) {
+  constructor(socket: WebSocket, intervalMs: number, pongMs: number, onFailure: () => void) {
     this.#interval = setInterval(() => {
-      // One ping at a time: an answer says nothing about which it is for. None while messages wait to be handled: nothing
-      // that follows them is read, an answer neither. They are an answer themselves, so that no ping waits for one then.
+      // Only one ping is sent at a time, because a pong does not say which ping it is for. None is sent while messages
+      // wait to be handled, because nothing after them is read, including a pong. The messages themselves count as
+      // pongs, so no ping waits then.
       if (this.#cancelFailure !== undefined || socket.isPaused) return
-      this.#cancelFailure = whenLate(answerMs, onFailure)
+      this.#cancelFailure = whenLate(pongMs, onFailure)
       socket.ping()
     }, intervalMs).unref()
-    const answer = () => {
+    const confirm = () => {
       this.#cancelFailure?.()
       this.#cancelFailure = undefined
     }
-    socket.on('pong', answer)
-    // An answer comes after what was sent before it.
-    socket.on('message', answer)
+    socket.on('pong', confirm)
+    // A pong comes after everything that was sent before it.
+    socket.on('message', confirm)
     socket.once('close', () => {
       clearInterval(this.#interval)
       this.#cancelFailure?.()

@@ -9,7 +9,7 @@ import { Type } from '../../../../lib/type.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Streams } from '../streams.ts'
 import type { WebSocketHandshake } from './websocket-handshake.ts'
-import type { Offered } from './websocket-session.ts'
+import type { Credentials } from './websocket-session.ts'
 import type { WebSockets } from './websockets.ts'
 
 export interface WebSocketRouteDeps {
@@ -23,21 +23,22 @@ const websocketSchema = {
   tags: ['realtime'],
   summary: 'Open a WebSocket',
   description:
-    'Changes of tables, broadcasts and presence (RFC 6455). The token comes with the request or in a first message ' +
-    '`auth` within 10 seconds; tables that are open to requests without a token need none. Messages are JSON objects with a `type`, and a `ref` that is repeated in the `reply`. ' +
-    'Clients send auth, subscribe, unsubscribe, channel_subscribe, channel_unsubscribe, broadcast, presence_track, ' +
-    'presence_untrack and presence_sync; they are sent connected, reply, event, broadcast, presence, error and ' +
-    'system. `event` carries the `id` to resume with as `last_event_id` of `subscribe`. Closed with 4401 when the ' +
-    'token is not good or its session ends, 4008 beyond the limits of `realtime`, 4000 by an ' +
-    'administrator, 1013 when the client reads too slowly, 1009 with the limit after a message that is far too long, ' +
-    '1001 when the server stops or nothing is subscribed to. There is no subprotocol: those that are offered are passed over.',
+    'Opens a WebSocket (RFC 6455) for changes of tables, broadcasts and presence. The token comes with the request or in a ' +
+    'first message `auth` within 10 seconds. Tables that are open to requests without a token need none. Messages are JSON ' +
+    'objects with a `type` and an optional `ref`, which the `reply` repeats. Clients send auth, subscribe, unsubscribe, ' +
+    'channel_subscribe, channel_unsubscribe, broadcast, presence_track, presence_untrack and presence_sync. The server ' +
+    'sends connected, reply, event, broadcast, presence, error and system. `event` has the `id` to resume from, as ' +
+    '`last_event_id` of `subscribe`. The server closes with 4401 if the token is invalid or its session ends, 4008 beyond ' +
+    'the limits of `realtime`, 4000 after a disconnect by an administrator, 1013 if the client reads too slowly, 1009 with ' +
+    'the limit after a message that is far too long, and 1001 if the server stops or the client has no subscription. There ' +
+    'is no subprotocol. Offered subprotocols are ignored.',
   querystring: Type.Object({
-    token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
+    token: Type.Optional(Type.String({ description: 'Access token, for clients that cannot set headers.' })),
   }),
   response: responses({ 101: Type.Null({ description: 'The connection is a WebSocket.' }) }),
 }
 
-/** Changes, broadcasts and presence over a WebSocket. */
+/** Adds the route of WebSockets for changes, broadcasts and presence. */
 export function websocketRoute(
   app: HttpServer,
   { streams, sockets, handshake, origins }: WebSocketRouteDeps,
@@ -59,19 +60,21 @@ export function websocketRoute(
       if (!mayConnect(request, origins)) throw realtimeErrors.originNotAllowed()
       const address = addressKey(request)
       const socket = handshake.accept(request, reply, offer)
-      if (socket !== undefined) sockets.open(socket, offer.socket, address, offeredBy(request))
+      if (socket !== undefined) sockets.open(socket, offer.socket, address, credentialsOf(request))
       return reply
     },
   )
 }
 
-/** Browsers let every page open a WebSocket anywhere, so the server has to look (RFC 6455 §10.2). */
+/**
+ * Checks the origin. Browsers let every page open a WebSocket anywhere, so the server has to check (RFC 6455 §10.2).
+ */
 function mayConnect(request: FastifyRequest, origins: Origins): boolean {
   const { origin } = request.headers
   return origin === undefined || origins.mayCall(origin) || origins.isOwn(origin, request)
 }
 
-function offeredBy(request: FastifyRequest): Offered {
+function credentialsOf(request: FastifyRequest): Credentials {
   const token = streamTokenOf(request)
   if (token !== undefined) return { token }
   return request.headers.authorization === undefined ? 'nothing' : 'malformed'

@@ -22,7 +22,7 @@ import type { TableRequests } from './table-requests.ts'
 import type { WebSocketTiming } from './websocket-timing.ts'
 import type { WebSocketTransport } from './websocket-transport.ts'
 
-/** Bytes buffered at most for a client that is not authenticated. */
+/** Maximum bytes buffered for an unauthenticated client. */
 const unauthenticatedPendingBytes = 64 * 1024
 
 export interface SessionDeps {
@@ -31,23 +31,23 @@ export interface SessionDeps {
   readonly channels: Channels
   readonly tableRequests: TableRequests
   readonly channelRequests: ChannelRequests
-  /** The caller of the token; undefined when it opens no stream. */
+  /** Returns the caller of the token; undefined if it opens no stream. */
   readonly authenticate: (token: string) => Promise<Listener | undefined>
-  /** The caller without a token; undefined where one is required. */
+  /** Caller without a token; undefined if a token is required. */
   readonly anonymous: Listener | undefined
   readonly log: Logger
-  /** Bytes that the payload of a broadcast may take. */
+  /** Maximum bytes of a broadcast payload. */
   readonly broadcastLimitBytes: number
   readonly timing: WebSocketTiming
 }
 
-/** Listener that sends no token, where auth is on. */
+/** Listener without a token while auth is on. */
 const withoutToken: Listener = { scope: { kind: 'anonymous' }, userId: undefined, token: undefined }
 
 /** Credentials that came with the request for the WebSocket. */
-export type Offered = 'nothing' | 'malformed' | { readonly token: string }
+export type Credentials = 'nothing' | 'malformed' | { readonly token: string }
 
-/** The conversation with the client of one WebSocket. */
+/** Session of one WebSocket client. */
 export class WebSocketSession {
   readonly id = randomUUID()
   readonly address: string
@@ -70,8 +70,8 @@ export class WebSocketSession {
     return this.#stream !== undefined
   }
 
-  begin(offered: Offered): void {
-    this.#queue.push(() => this.#begin(offered))
+  begin(credentials: Credentials): void {
+    this.#queue.push(() => this.#begin(credentials))
   }
 
   receive(data: Buffer, isBinary: boolean): void {
@@ -83,29 +83,29 @@ export class WebSocketSession {
     this.#queue.push(() => this.#handle(data, isBinary))
   }
 
-  /** Closes from our side, without one of the reasons streams have. */
+  /** Closes from the server side with a reason that streams do not have. */
   close(code: number, reason: string): void {
     this.#transport.close(code, reason)
-    this.leave()
+    this.disconnect()
   }
 
-  /** The socket has closed, or is about to. */
-  leave(): void {
+  /** Notes that the socket has closed or is about to close. */
+  disconnect(): void {
     clearTimeout(this.#authentication)
     this.#queue.close()
-    this.#stream?.leave()
+    this.#stream?.disconnect()
   }
 
-  /** Ends a conversation that has come to nothing. */
+  /** Ends a session without subscriptions. */
   #endIfIdle({ subscriptions, channels, isCatchingUp }: Stream, now: number): void {
     const isIdle = subscriptions.size === 0 && channels.size === 0 && !isCatchingUp
     if (!isIdle) this.#idleSince = now
     else if (now - this.#idleSince >= this.#deps.timing.idleMs) this.close(1001, 'nothing subscribed to')
   }
 
-  async #begin(offered: Offered): Promise<void> {
+  async #begin(credentials: Credentials): Promise<void> {
     const { anonymous, authenticate, timing } = this.#deps
-    if (anonymous === undefined && offered === 'nothing') {
+    if (anonymous === undefined && credentials === 'nothing') {
       this.#send({ type: 'connected', client_id: this.id })
       this.#authentication = setTimeout(
         () => this.close(4401, 'auth timeout'),
@@ -115,11 +115,11 @@ export class WebSocketSession {
     }
     try {
       const listener =
-        anonymous ?? (typeof offered === 'string' ? undefined : await authenticate(offered.token))
+        anonymous ?? (typeof credentials === 'string' ? undefined : await authenticate(credentials.token))
       if (listener === undefined) this.close(4401, 'invalid or expired token')
       else if (await this.#admit(listener)) this.#send({ type: 'connected', client_id: this.id })
     } catch (error) {
-      this.#endRefused(error)
+      this.#closeRefused(error)
     }
   }
 
@@ -135,13 +135,13 @@ export class WebSocketSession {
     }
     try {
       requireSize(message, data.length, this.#deps.broadcastLimitBytes)
-      await this.#act(message)
+      await this.#dispatch(message)
     } catch (error) {
       this.#refuse(message, error)
     }
   }
 
-  async #act(message: ClientMessage): Promise<void> {
+  async #dispatch(message: ClientMessage): Promise<void> {
     if (message.type === 'auth') return await this.#authenticate(message)
     const stream = this.#stream ?? (await this.#admitWithoutToken(message))
     if (stream === undefined) return
@@ -164,9 +164,9 @@ export class WebSocketSession {
   }
 
   /**
-   * Without a token a client may subscribe to tables that are open to all.
+   * Admits a client without a token if it subscribes to tables that are open to everyone.
    *
-   * @returns undefined when the WebSocket was closed instead
+   * @returns undefined if the WebSocket was closed instead
    * @throws AppError authentication_required, tables_required, no_valid_table
    */
   async #admitWithoutToken(message: ClientMessage): Promise<Stream | undefined> {
@@ -195,23 +195,25 @@ export class WebSocketSession {
       for (const table of stream.subscriptions.keys()) requireTable(listener.scope, table)
       if (stream.channels.size > 0) requireChannelGrant(listener.scope)
       stream.renew(listener)
-      // To the policies it may be another identity: another session, a second factor.
-      if (stream.subscriptions.size > 0) await streams.feed.rejoin(stream)
+      // For policies the listener may be another identity, with another session or a second factor.
+      if (stream.subscriptions.size > 0) await streams.feed.reattach(stream)
       channels.invalidate(stream)
     }
     this.#reply(message)
   }
 
   /**
-   * @param message that asks for it
-   * @returns undefined when the WebSocket was closed instead
+   * Admits the stream.
+   *
+   * @param message message that requests it
+   * @returns undefined if the WebSocket was closed instead
    */
   async #admit(listener: Listener, message?: ClientMessage): Promise<Stream | undefined> {
     const { streams, channels } = this.#deps
     clearTimeout(this.#authentication)
     const hooks: StreamHooks = {
-      onLook: (stream, now) => this.#endIfIdle(stream, now),
-      onEnd: (stream) => channels.leave(stream),
+      onTick: (stream, now) => this.#endIfIdle(stream, now),
+      onEnd: (stream) => channels.removeStream(stream),
     }
     const stream = new Stream(this.#transport, listener, this.address, streams, { id: this.id, hooks })
     this.#stream = stream
@@ -221,12 +223,12 @@ export class WebSocketSession {
       return stream
     } catch (error) {
       if (message !== undefined) this.#refuse(message, error)
-      this.#endRefused(error)
+      this.#closeRefused(error)
       return undefined
     }
   }
 
-  #endRefused(error: unknown): void {
+  #closeRefused(error: unknown): void {
     const kind = error instanceof AppError ? error.kind : undefined
     if (kind === 'connection_limit_exceeded' || kind === 'app_rate_limit_exceeded')
       this.close(4008, messageOf(error))
@@ -255,11 +257,11 @@ export class WebSocketSession {
     if (this.#transport.pendingBytes > unauthenticatedPendingBytes) this.#transport.cutOff()
   }
 
-  /** The message of a failure for the client; the cause of an internal error goes to the log. */
+  /** Returns the message of a failure for the client. The cause of an internal error is logged. */
   #describe(error: unknown): string {
     const known = error instanceof AppError ? error : translateDatabaseFailure(error)
     if (known !== undefined) return known.message
-    this.#deps.log.error({ err: error }, 'a message of a WebSocket failed')
+    this.#deps.log.error({ err: error }, 'failed to handle a WebSocket message')
     return httpErrors.internalError().message
   }
 }

@@ -1,12 +1,12 @@
-/** Times that WebSockets wait for their clients, in milliseconds. */
+/** Timeouts of WebSockets in milliseconds. */
 export interface WebSocketTiming {
-  /** A client has so long to authenticate. */
+  /** Time that a client has to authenticate. */
   readonly authenticationMs: number
-  /** A ping must be answered in this time. */
+  /** Time in which a client must respond to a ping. */
   readonly pongMs: number
-  /** A client may listen to nothing for so long. */
+  /** Time that a client may have no subscription. */
   readonly idleMs: number
-  /** The policies of channels are evaluated again after so long. */
+  /** Time after which the policies of channels are evaluated again. */
   readonly accessMs: number
 }
 

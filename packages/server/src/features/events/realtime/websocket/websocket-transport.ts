@@ -3,10 +3,10 @@ import type { WebSocket } from 'ws'
 import { drained } from '../../../../http/responses/sse.ts'
 import { type Ending, gapMessage, type Transport } from '../stream.ts'
 
-/** Time in which a client has to answer the end of the conversation. */
+/** Milliseconds that a client has to confirm a close. */
 const closeTimeoutMs = 2000
 
-/** Frames to the client of a WebSocket; each is a JSON text. */
+/** Transport of frames to a WebSocket client. Each frame is a JSON text. */
 export class WebSocketTransport implements Transport {
   readonly name = 'ws'
   readonly #socket: WebSocket
@@ -22,8 +22,8 @@ export class WebSocketTransport implements Transport {
   }
 
   frame(id: string | undefined, body: string): string {
-    const place = id === undefined ? '' : `"id":${JSON.stringify(id)},`
-    return `{"type":"event",${place}${body.slice(1)}`
+    const member = id === undefined ? '' : `"id":${JSON.stringify(id)},`
+    return `{"type":"event",${member}${body.slice(1)}`
   }
 
   send(frames: readonly string[]): void {
@@ -37,7 +37,7 @@ export class WebSocketTransport implements Transport {
     this.send([JSON.stringify({ type: 'system', message: gapMessage, id })])
   }
 
-  /** Pings have a rhythm of their own. */
+  /** WebSockets have pings of their own. */
   heartbeat(): void {}
 
   get pendingBytes(): number {
@@ -54,7 +54,7 @@ export class WebSocketTransport implements Transport {
     this.close(code, reason)
   }
 
-  /** Says why and ends; a client that does not answer in time is cut off. */
+  /** Closes with a reason. Terminates the connection of a client that does not confirm in time. */
   close(code: number, reason: string): void {
     if (!this.isOpen) return
     this.#socket.close(code, reason)
@@ -67,7 +67,7 @@ export class WebSocketTransport implements Transport {
   }
 }
 
-/** Codes from 4000 on are ours, the others RFC 6455 §7.4.1's. */
+/** Close codes. Codes from 4000 on are Basalt’s own, the others are those of RFC 6455 §7.4.1. */
 const endings: Readonly<Record<Ending, { readonly code: number; readonly reason: string }>> = {
   slow_client: { code: 1013, reason: 'the client reads too slowly' },
   session_ended: { code: 4401, reason: 'the token has expired or its session has ended' },

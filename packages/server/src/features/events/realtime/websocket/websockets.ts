@@ -3,40 +3,40 @@ import type { WebSocket } from 'ws'
 import type { RealtimeConfig } from '../config.ts'
 import { MessageQueue } from './message-queue.ts'
 import { WebSocketPulse } from './websocket-pulse.ts'
-import { type Offered, type SessionDeps, WebSocketSession } from './websocket-session.ts'
+import { type Credentials, type SessionDeps, WebSocketSession } from './websocket-session.ts'
 import { WebSocketTransport } from './websocket-transport.ts'
 
-/** Unauthenticated WebSockets from one address at most. */
+/** Maximum number of unauthenticated WebSockets from one address. */
 export const unauthenticatedPerAddress = 100
 
 export interface WebSocketsDeps extends Omit<SessionDeps, 'broadcastLimitBytes'> {
   readonly config: RealtimeConfig
 }
 
-/** Every open WebSocket of this node. */
+/** Open WebSockets of this node. */
 export class WebSockets {
   readonly #deps: WebSocketsDeps
   readonly #sessions = new Map<string, WebSocketSession>()
-  /** Those that came without a token; some may have been admitted since. */
+  /** Sessions that came without a token. Some may have been admitted since. */
   readonly #unauthenticated = new Set<WebSocketSession>()
 
   constructor(deps: WebSocketsDeps) {
     this.#deps = deps
   }
 
-  open(socket: WebSocket, connection: Socket, address: string, offered: Offered): void {
+  open(socket: WebSocket, connection: Socket, address: string, credentials: Credentials): void {
     const { config, streams, timing, anonymous } = this.#deps
     const transport = new WebSocketTransport(socket, connection)
     const deps = { ...this.#deps, broadcastLimitBytes: config.broadcast_max_message_bytes }
     const session = new WebSocketSession(deps, transport, new MessageQueue(socket), address)
-    // What a client does wrong closes its socket, with the code that RFC 6455 has for it.
+    // A protocol error of the client closes its socket, with the code of RFC 6455.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#sessions.delete(session.id)
       this.#unauthenticated.delete(session)
-      session.leave()
+      session.disconnect()
     })
-    if (anonymous === undefined && offered === 'nothing') {
+    if (anonymous === undefined && credentials === 'nothing') {
       if (this.#countUnauthenticated(address) >= unauthenticatedPerAddress) {
         session.close(4008, 'connection limit exceeded')
         return
@@ -50,10 +50,10 @@ export class WebSockets {
       streams.counters.heartbeatFailures += 1
       transport.cutOff()
     })
-    session.begin(offered)
+    session.begin(credentials)
   }
 
-  /** Ends those that are no streams yet; the others end with the streams. */
+  /** Ends sessions without a stream. The others end with their streams. */
   drain(): void {
     for (const session of this.#sessions.values()) {
       if (!session.isAdmitted) session.close(1001, 'server is shutting down')

@@ -5,16 +5,16 @@ import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import type { Audience } from './audience.ts'
-import { compilePassing } from './decision-statements.ts'
+import { compileMatches } from './decision-statements.ts'
 import { type Row, toJsonArray } from './event-rows.ts'
 import { compileConditions, type Filter } from './filter.ts'
-import { findStreamed } from './streamed.ts'
+import { findStreamTable } from './stream-table.ts'
 import { isUndecidable, retryWhileUnavailable, Undecidable } from './verdict-failures.ts'
 
-/** Finds the rows of a batch that pass a filter; undefined when they cannot be found. */
-export type Passing = (table: string, filter: Filter) => Promise<ReadonlySet<Row> | undefined>
+/** Function that finds the rows of a batch that match a filter. It returns undefined if they cannot be found. */
+export type FindMatches = (table: string, filter: Filter) => Promise<ReadonlySet<Row> | undefined>
 
-export interface PassingDeps {
+export interface FilterMatchDeps {
   readonly live: LiveCatalog
   readonly database: SystemDatabase
   readonly log: Logger
@@ -28,19 +28,19 @@ interface FilterGroup {
 }
 
 /**
- * Finds which filters the rows pass, whatever the identity: one statement per table and shape of filter, one after the
+ * Finds the filters that the rows match, for all identities. One statement per table and shape of filter runs after the
  * other. Audiences without a filter wait for none of them.
  */
-export function findPassing(
-  deps: PassingDeps,
+export function matchFilters(
+  deps: FilterMatchDeps,
   rowsByTable: ReadonlyMap<string, readonly Row[]>,
   audiences: Iterable<Audience>,
-): Passing {
-  const begunAt = performance.now()
+): FindMatches {
+  const startedAt = performance.now()
   const found = new Map<string, Promise<ReadonlyMap<Filter['key'], ReadonlySet<Row>> | undefined>>()
   const queue = new TaskQueue()
   for (const [key, group] of groupFilters(rowsByTable, audiences)) {
-    const finding = queue.add(() => retryWhileUnavailable(begunAt, () => evaluate(deps, group)))
+    const finding = queue.add(() => retryWhileUnavailable(startedAt, () => evaluate(deps, group)))
     const settled = finding.catch((error) => {
       if (!isUndecidable(error)) throw error
       deps.log.warn(
@@ -49,15 +49,15 @@ export function findPassing(
       )
       return undefined
     })
-    // What fails concerns only those that await it.
+    // A failure concerns only the audiences that await it.
     settled.catch(() => undefined)
     found.set(key, settled)
   }
   return async (table, filter) => (await found.get(groupKey(table, filter)))?.get(filter.key)
 }
 
-async function evaluate({ live, database }: PassingDeps, { table, rows, filters }: FilterGroup) {
-  const relation = findStreamed(live.current, table)
+async function evaluate({ live, database }: FilterMatchDeps, { table, rows, filters }: FilterGroup) {
+  const relation = findStreamTable(live.current, table)
   const list = [...filters.values()]
   const [first] = list
   if (relation === undefined || first === undefined) throw new Undecidable(`there is no table ${table}`)
@@ -65,18 +65,18 @@ async function evaluate({ live, database }: PassingDeps, { table, rows, filters 
   if (values.length !== first.values.length) throw new Undecidable('a column has another type')
   const lists = values.map((_, index) => list.map((filter) => filter.values[index] ?? ''))
   const pairs = await database.many<{ row: string; filter: string }>(
-    compilePassing(relation, sql`${toJsonArray(rows)}`, condition, lists),
+    compileMatches(relation, sql`${toJsonArray(rows)}`, condition, lists),
   )
-  const passing = new Map(list.map(({ key }) => [key, new Set<Row>()]))
+  const matches = new Map(list.map(({ key }) => [key, new Set<Row>()]))
   for (const pair of pairs) {
     const filter = list[Number(pair.filter) - 1]
     const row = rows[Number(pair.row) - 1]
-    if (filter !== undefined && row !== undefined) passing.get(filter.key)?.add(row)
+    if (filter !== undefined && row !== undefined) matches.get(filter.key)?.add(row)
   }
-  return passing
+  return matches
 }
 
-/** The different filters of the tables that have events, by table and shape. */
+/** Groups the different filters of the tables that have events, by table and shape. */
 function groupFilters(
   rowsByTable: ReadonlyMap<string, readonly Row[]>,
   audiences: Iterable<Audience>,

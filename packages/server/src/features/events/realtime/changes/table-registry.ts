@@ -7,64 +7,73 @@ import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { definitionsOf } from './definitions.ts'
 import type { LogEvent } from './event.ts'
-import { findStreamed } from './streamed.ts'
+import { findStreamTable } from './stream-table.ts'
 
-/** The interest in a table is renewed after so long. */
+/** Seconds after which the interest in a table is renewed. */
 const renewSeconds = 10
-/** Longer than a node may take to renew it, whatever the database does meanwhile. */
+/**
+ * Seconds by which the interest outlasts its renewal. It is longer than a node may take to renew it, whatever the
+ * database does.
+ */
 const marginSeconds = 60
-/** Interval at which earlier writes are polled for their end. */
+/** Milliseconds between two checks whether earlier writes have ended. */
 const writersMs = 250
-/** Time in which most writes end. A stream begins without a gap if those of before it have. */
+/**
+ * Milliseconds within which most writes end. A stream begins without a gap if all earlier writes have ended by then.
+ */
 const shortWriteMs = 50
 
-export interface ListenedTablesOptions {
+export interface TableRegistryOptions {
   readonly database: SystemDatabase
   readonly live: LiveCatalog
   readonly log: Logger
   /** Seconds for which a table stays in the log after its last stream. */
   readonly resumeSeconds: number
-  /** Has writes of this node that begin from now on be logged. @returns what ends that */
+  /** Starts logging writes of this node that begin from now on. @returns a function that ends it */
   readonly expect: (tables: readonly string[]) => () => void
-  /** Resolves when the interest in the tables that was committed before is in force on every node. */
+  /** Resolves when the committed interest in the tables is in force on every node. */
   readonly settled: (tables: readonly string[]) => Promise<Settlement>
 }
 
-/** Way in which the interest in a table came into force: `after a wait` for other nodes, changes since its beginning are missing. */
+/**
+ * Way in which the interest in a table came into force. After a wait for other nodes, changes since the start are
+ * missing.
+ */
 type Settlement = 'by triggers' | 'by the only node' | 'after a wait'
 
 /** State of a table as this node knows it. */
-interface Known {
-  /** The first transaction from which on the log is complete, and fits the definition of the table. */
+interface TableState {
+  /** First transaction from which on the log is complete and fits the definition of the table. */
   readonly loggedSince: bigint
-  /** Whether that has moved since this node knows the table. */
-  readonly hasMoved: boolean
+  /** True if that transaction has advanced since this node knows the table. */
+  readonly hasAdvanced: boolean
 }
 
-/** A virtual transaction, as in `pg_locks`, and a table that it has written to. */
+/** Virtual transaction, as in `pg_locks`, and a table that it has written to. */
 interface Writer {
   readonly transaction: string
   readonly name: string
 }
 
 /**
- * The tables that streams listen to, in the database: every node must know them, as any of them may write. A table stays
- * in the log for a while after its last stream, for clients that reconnect.
+ * Registry in the database of the tables that streams subscribe to. Every node must know them, because any node may
+ * write. A table stays in the log for a while after its last stream, for clients that reconnect.
  *
- * The row of a table holds its definition and since when the log is complete for it. Whatever breaks the log moves that
- * on: any DDL on the table, a time without interest, a write from before the interest. Each node that notices the move
- * sends its streams a gap, and a client that resumes from before it receives one.
+ * The row of a table holds its definition and the first transaction from which on the log is complete. Anything that
+ * interrupts the log advances that transaction: DDL on the table, a time without interest, a write from before the
+ * interest. Each node that notices this sends its streams a gap. A client that resumes from an earlier position
+ * receives one too.
  */
-export class ListenedTables {
-  readonly #options: ListenedTablesOptions
-  readonly #notedAt = new Map<string, number>()
-  readonly #known = new Map<string, Known>()
+export class TableRegistry {
+  readonly #options: TableRegistryOptions
+  readonly #renewedAt = new Map<string, number>()
+  readonly #known = new Map<string, TableState>()
   readonly #changed = new Set<string>()
   #isStopped = false
-  /** When all tables were looked at last; undefined when there is a reason to look at them again. */
-  #lookedWith: Catalog | undefined
+  /** Catalog of the last check of all tables; undefined if they have to be checked again. */
+  #checkedWith: Catalog | undefined
 
-  constructor(options: ListenedTablesOptions) {
+  constructor(options: TableRegistryOptions) {
     this.#options = options
   }
 
@@ -73,51 +82,52 @@ export class ListenedTables {
   }
 
   /**
-   * Resolves when every node logs the tables. To be called again every second or so while they have streams.
+   * Registers the tables and resolves when every node logs them. Call it again about every second while they have
+   * streams.
    *
-   * @returns whether it took so long that changes since the call are missing in the log
+   * @returns true if it took so long that changes since the call are missing in the log
    */
-  async listen(tables: readonly string[]): Promise<boolean> {
+  async register(tables: readonly string[]): Promise<boolean> {
     const dueBefore = performance.now() - renewSeconds * 1000
-    const due = tables.filter((table) => (this.#notedAt.get(table) ?? Number.NEGATIVE_INFINITY) < dueBefore)
+    const due = tables.filter((table) => (this.#renewedAt.get(table) ?? Number.NEGATIVE_INFINITY) < dueBefore)
     if (due.length === 0) return false
-    const isLate = await this.#note(due)
+    const isDelayed = await this.#renew(due)
     // Another node may have noticed a change.
-    this.#lookedWith = undefined
-    return isLate
+    this.#checkedWith = undefined
+    return isDelayed
   }
 
   /**
-   * Looks whether tables with events have changed, or all when there is a reason. After the events were read and before
-   * they are decided: the catalog is then as new as they are.
+   * Checks whether tables with events have changed, or all tables if there is a reason. Call it after the events were
+   * read and before they are decided, so that the catalog is as new as they are.
    *
-   * @param tables those that have streams
-   * @returns the tables of which streams may have missed something
+   * @param tables tables that have streams
+   * @returns the tables whose streams may have missed events
    */
-  async lookAfter(events: readonly LogEvent[], tables: readonly string[]): Promise<ReadonlySet<string>> {
+  async checkAfter(events: readonly LogEvent[], tables: readonly string[]): Promise<ReadonlySet<string>> {
     const catalog = this.#options.live.current
-    const isDue = this.#lookedWith !== catalog
-    // Another reason may come during the look.
-    this.#lookedWith = catalog
+    const isDue = this.#checkedWith !== catalog
+    // Another reason may arise during the check.
+    this.#checkedWith = catalog
     try {
-      await this.look(isDue ? tables : [...new Set(events.map(({ table }) => table))])
+      await this.check(isDue ? tables : [...new Set(events.map(({ table }) => table))])
     } catch (error) {
-      this.#lookedWith = undefined
+      this.#checkedWith = undefined
       throw error
     }
     const outdated = events.filter((event) => this.isOutdated(event)).map(({ table }) => table)
-    return new Set([...this.takeChanged(), ...outdated])
+    return new Set([...this.drainChanged(), ...outdated])
   }
 
-  /** @returns the first transaction from which on the log is complete for all of the tables */
-  async look(tables: readonly string[]): Promise<bigint> {
+  /** Checks the tables. @returns the first transaction from which on the log is complete for all of them */
+  async check(tables: readonly string[]): Promise<bigint> {
     if (tables.length === 0) return 0n
     const { database, live } = this.#options
     const catalog = live.current
     const rows = await database.many<{ name: string; since: string }>(
       sql.prepared(sql`
         with found as (${definitionsOf(catalog, tables)}),
-        moved as (
+        advanced as (
           update basalt.realtime_tables t
           set shape = f.version, logged_since = pg_snapshot_xmax(pg_current_snapshot())
           from found f
@@ -139,78 +149,78 @@ export class ListenedTables {
       if (known?.loggedSince === loggedSince) continue
       isOutdated = true
       if (known !== undefined) this.#changed.add(name)
-      this.#known.set(name, { loggedSince, hasMoved: known !== undefined })
+      this.#known.set(name, { loggedSince, hasAdvanced: known !== undefined })
     }
     if (isOutdated) await live.refresh(catalog)
     return latest
   }
 
-  /** The tables whose log was found to have moved since the last call. */
-  takeChanged(): ReadonlySet<string> {
+  /** Returns the tables whose log was found to have advanced since the last call. */
+  drainChanged(): ReadonlySet<string> {
     const changed = new Set(this.#changed)
     this.#changed.clear()
     return changed
   }
 
-  /** Returns whether the event may be from before a change of its table, and so mean something else by now. */
+  /** Returns true if the event may be from before a change of its table, so that it may have another meaning now. */
   isOutdated({ table, transactionId }: LogEvent): boolean {
     const known = this.#known.get(table)
-    return known?.hasMoved === true && BigInt(transactionId) < known.loggedSince
+    return known?.hasAdvanced === true && BigInt(transactionId) < known.loggedSince
   }
 
-  /** @returns whether changes since the call are missing in the log */
-  async #note(tables: readonly string[]): Promise<boolean> {
+  /** @returns true if changes since the call are missing in the log */
+  async #renew(tables: readonly string[]): Promise<boolean> {
     const { database, resumeSeconds } = this.#options
-    const notedAt = performance.now()
+    const renewedAt = performance.now()
     const seconds = resumeSeconds + renewSeconds + marginSeconds
-    // In one order everywhere, so that nodes do not deadlock.
+    // All nodes use the same order, so that they do not deadlock.
     const names = [...new Set(tables)].sort()
-    const release = this.#options.expect(names.filter((name) => !this.#notedAt.has(name)))
+    const release = this.#options.expect(names.filter((name) => !this.#renewedAt.has(name)))
     try {
-      const noted = await database.many<{ name: string; is_new: boolean; at: string }>(sql`
+      const renewed = await database.many<{ name: string; is_new: boolean; at: string }>(sql`
         insert into basalt.realtime_tables as t (table_name, wanted_until)
         select name, now() + make_interval(secs => ${seconds}::int) from unnest(${names}::text[]) name
         on conflict (table_name) do update set
-          -- What has run out was not logged for a time.
+          -- A table whose interest had expired was not logged for a time.
           logged_since = case when t.wanted_until < now() then null else t.logged_since end,
           wanted_until = greatest(t.wanted_until, excluded.wanted_until)
         returning table_name as name, logged_since is null as is_new, now()::text as at`)
-      const unlogged = noted.filter(({ is_new }) => is_new).map(({ name }) => name)
-      const isLate = unlogged.length > 0 && (await this.#begin(unlogged, noted[0]?.at))
-      for (const name of names) this.#notedAt.set(name, notedAt)
-      return isLate
+      const unlogged = renewed.filter(({ is_new }) => is_new).map(({ name }) => name)
+      const isDelayed = unlogged.length > 0 && (await this.#startLogging(unlogged, renewed[0]?.at))
+      for (const name of names) this.#renewedAt.set(name, renewedAt)
+      return isDelayed
     } finally {
       release()
     }
   }
 
-  /** @returns whether changes since the tables were noted are missing in the log */
-  async #begin(tables: readonly string[], notedAt: string | undefined): Promise<boolean> {
+  /** @returns true if changes since the tables were registered are missing in the log */
+  async #startLogging(tables: readonly string[], renewedAt: string | undefined): Promise<boolean> {
     const { database, live, settled } = this.#options
     const settlement = await settled(tables)
     const isQuick = settlement === 'by the only node'
-    // Before the tables count as logged: a write that ends after that is logged or one of these. No wait has let those end
-    // that began just before this node logged the table.
-    const writers = await this.#findWriters(tables, isQuick ? undefined : notedAt)
+    // Writers are listed before the tables count as logged. A write that ends later is either logged or one of these.
+    // No wait has covered writes that began just before this node logged the table.
+    const writers = await this.#findWriters(tables, isQuick ? undefined : renewedAt)
     const isOver = writers.length === 0 || (isQuick && (await this.#haveEndedSoon(writers)))
     await database.count(sql`
       update basalt.realtime_tables t
       set logged_since = pg_snapshot_xmax(pg_current_snapshot()), shape = d.version
       from (${definitionsOf(live.current, tables)}) d
-      -- Another node may have been quicker.
+      -- Another node may have been faster.
       where t.table_name = d.name and t.logged_since is null`)
     if (!isOver) void this.#awaitWriters(writers)
     return settlement === 'after a wait'
   }
 
   /**
-   * Transactions that wrote before the interest, which is not logged, and may wait for a lock until long after.
+   * Finds transactions that wrote before the interest. They are not logged and may wait for a lock until much later.
    *
-   * @param notedAt time of the database; undefined: whenever they have begun
+   * @param renewedAt database time; undefined means whenever they have begun
    */
-  #findWriters(tables: readonly string[], notedAt: string | undefined): Promise<Writer[]> {
+  #findWriters(tables: readonly string[], renewedAt: string | undefined): Promise<Writer[]> {
     const { database, live } = this.#options
-    const relations = tables.flatMap((table) => findStreamed(live.current, table) ?? [])
+    const relations = tables.flatMap((table) => findStreamTable(live.current, table) ?? [])
     return database.many<Writer>(sql`
       select distinct l.virtualtransaction as transaction, known.table_name as name
       from unnest(
@@ -223,7 +233,7 @@ export class ListenedTables {
       join pg_locks l on l.locktype = 'relation' and l.relation = c.oid and l.mode = 'RowExclusiveLock'
         and l.database = (select oid from pg_database where datname = current_database())
       left join pg_stat_activity a on a.pid = l.pid
-      where a.xact_start is null or a.xact_start < coalesce(${notedAt ?? null}::timestamptz, 'infinity')`)
+      where a.xact_start is null or a.xact_start < coalesce(${renewedAt ?? null}::timestamptz, 'infinity')`)
   }
 
   async #haveEndedSoon(writers: readonly Writer[]): Promise<boolean> {
@@ -239,7 +249,7 @@ export class ListenedTables {
     )
   }
 
-  /** The log of their tables is complete only when they have ended. */
+  /** Waits until the writers have ended. Only then the log of their tables is complete. */
   async #awaitWriters(writers: readonly Writer[]): Promise<void> {
     const { log } = this.#options
     try {
@@ -251,25 +261,28 @@ export class ListenedTables {
       const reason = messageOf(error)
       log.warn({ reason }, 'failed to wait for earlier writes; streams receive a gap')
     }
-    if (!this.#isStopped) await this.#move([...new Set(writers.map(({ name }) => name))])
+    if (!this.#isStopped) await this.#advance([...new Set(writers.map(({ name }) => name))])
   }
 
-  async #move(tables: readonly string[]): Promise<void> {
+  async #advance(tables: readonly string[]): Promise<void> {
     const { database, log } = this.#options
     try {
       await database.count(sql`
         update basalt.realtime_tables set logged_since = pg_snapshot_xmax(pg_current_snapshot())
         where table_name = any (${tables})`)
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'failed to note a gap in the log of changes; streams receive it')
+      log.warn(
+        { reason: messageOf(error) },
+        'failed to record a gap in the log of changes; streams of this node receive it',
+      )
       for (const table of tables) this.#changed.add(table)
     }
-    this.#lookedWith = undefined
+    this.#checkedWith = undefined
   }
 }
 
 /** Deletes tables without streams, and nodes that have ended. */
-export async function forgetUnlistened(database: SystemDatabase): Promise<void> {
+export async function deleteExpiredTables(database: SystemDatabase): Promise<void> {
   await database.count(sql`delete from basalt.realtime_nodes where seen_at < now() - interval '1 hour'`)
   await database.count(sql`delete from basalt.realtime_tables where wanted_until < now() - interval '1 hour'`)
 }
