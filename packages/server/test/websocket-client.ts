@@ -14,11 +14,11 @@ export interface WebSocketClient extends AsyncDisposable {
   readonly pings: number
   /** Sends an object as JSON, and a text or bytes unchanged. */
   send(message: object | string | Uint8Array): void
-  /** Sends with a `ref` of its own and returns the reply to it. */
-  ask(message: object): Promise<ServerMessage>
+  /** Sends a request with a `ref` of its own. Returns its reply. */
+  request(message: object): Promise<ServerMessage>
   /** Returns the messages of this type. */
   ofType(type: string): readonly ServerMessage[]
-  /** Waits until so many messages of this type have arrived. */
+  /** Waits until this number of messages of the type has arrived. */
   next(type: string, count?: number): Promise<readonly ServerMessage[]>
   /** Waits until the connection is closed. */
   ended(timeoutMs?: number): Promise<{ readonly code: number; readonly reason: string }>
@@ -94,7 +94,7 @@ export async function openWebSocket(
       const isRaw = typeof message === 'string' || message instanceof Uint8Array
       socket.send(isRaw ? message : JSON.stringify(message))
     },
-    ask(message) {
+    request(message) {
       refs += 1
       const ref = `r${refs}`
       client.send({ ref, ...message })

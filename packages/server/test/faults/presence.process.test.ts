@@ -25,8 +25,8 @@ function start(): Promise<ServerProcess> {
 
 async function show({ url }: ServerProcess, name: string): Promise<WebSocketClient> {
   const client = await openWebSocket(url, { token })
-  await client.ask({ type: 'channel_subscribe', channel })
-  expect((await client.ask({ type: 'presence_track', channel, presence: { name } })).status).toBe('ok')
+  await client.request({ type: 'channel_subscribe', channel })
+  expect((await client.request({ type: 'presence_track', channel, presence: { name } })).status).toBe('ok')
   return client
 }
 
@@ -69,7 +69,7 @@ test('presence › survives a crash of Postgres, and members of a killed node le
     expect(client.closed).toBeUndefined()
   }
   await waitFor('broadcasts', async () => {
-    const reply = await there.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })
+    const reply = await there.request({ type: 'broadcast', channel, event: 'e', payload: 1 })
     return reply.status === 'ok' && here.ofType('broadcast').length > 0
   })
   await nodes[1].stop('SIGKILL')

@@ -9,14 +9,14 @@ const events = Object.keys(transitions.opening) as StreamEvent[]
 const pairs = states.flatMap((state) => events.map((event) => [state, event] as const))
 const held = new Set<StreamState>(['liveHeld', 'catchingUpHeld'])
 
-/** Cell of the table in the README. */
+/** Renders a cell of the table in the README. */
 function cell(state: StreamState, { to, effect }: Transition): string {
   const parts = [effect === 'none' ? [] : [effect], to === state ? [] : [`\`${to}\``]].flat()
   return parts.length === 0 ? '–' : parts.join(' → ')
 }
 
-describe('realtime › states of a stream', () => {
-  test('are those of the README', () => {
+describe('realtime › stream states', () => {
+  test('equal the table in the README', () => {
     const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
     const rows = readme.split('\n').map((line) =>
       line
@@ -42,22 +42,22 @@ describe('realtime › states of a stream', () => {
       expect([to, effect]).toEqual(['ended', event === 'deliver' ? 'discard' : 'none'])
       return
     }
-    // Events that end a stream end it in every state and release it; no other event does.
+    // Events that end a stream end it in every state and release it. No other event does.
     expect(to === 'ended').toBe(isEnding)
     expect(effect === 'close').toBe(event === 'end')
     expect(effect === 'release').toBe(event === 'disconnect')
-    // A delivery changes no state, and is held in holding states alone.
+    // A delivery changes no state, and is held only in holding states.
     if (event === 'deliver') expect([to, effect]).toEqual([state, held.has(state) ? 'hold' : 'send'])
     // Held deliveries are sent when the stream no longer holds.
     expect(effect === 'flush').toBe(held.has(state) && !held.has(to) && !isEnding)
     expect(to === 'opening').toBe(state === 'opening' && event !== 'admit' && !isEnding)
-    // A token says nothing about catching up, nor the other way round.
+    // The token and catching up do not affect each other.
     const progress = (each: StreamState) => each.replace('Held', '')
     if (event === 'verified' || event === 'unverified') expect(progress(to)).toBe(progress(state))
     if (event === 'catchUp' || event === 'catchUpEnd') expect(held.has(to)).toBe(held.has(state))
   })
 
-  test('are reached from the first', () => {
+  test('are all reachable from the first state', () => {
     const reached = new Set<StreamState>(['opening'])
     for (const state of reached) for (const event of events) reached.add(transitions[state][event].to)
     expect([...reached].sort()).toEqual([...states].sort())
@@ -66,7 +66,7 @@ describe('realtime › states of a stream', () => {
 
 type Step = StreamEvent | 'gap' | 'invalid' | 'slow'
 
-test('realtime › a stream › sends everything once and in order, whatever happens', () => {
+test('realtime › stream › sends everything once and in order for any sequence of events', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom<Step>(...events, 'gap', 'invalid', 'slow')), (steps) => {
       const sent: string[] = []
@@ -88,7 +88,7 @@ test('realtime › a stream › sends everything once and in order, whatever hap
         drained: async () => undefined,
         end: (ending) => void ends.push(ending),
       }
-      const keeper = {
+      const owner = {
         onEnd: (_: Stream, ending: Ending | 'client_closed') =>
           void (ending === 'client_closed' && ends.push(ending)),
         mayReceive(each: Stream) {
@@ -97,7 +97,7 @@ test('realtime › a stream › sends everything once and in order, whatever hap
         },
       }
       const listener = { scope: { kind: 'unrestricted' }, userId: undefined, token: undefined } as const
-      const stream = new Stream(transport, listener, '127.0.0.1', keeper)
+      const stream = new Stream(transport, listener, '127.0.0.1', owner)
       stream.admit()
       const delivered: string[] = []
       const actions: Readonly<Record<Step, () => void>> = {
@@ -127,7 +127,7 @@ test('realtime › a stream › sends everything once and in order, whatever hap
       }
       for (const step of steps) {
         actions[step]()
-        // Nothing is skipped: a client that resumes after the last frame misses nothing.
+        // Nothing is skipped, so a client that resumes after the last frame misses nothing.
         expect(sent).toEqual(delivered.slice(0, sent.length))
       }
       if (stream.isOpen) {

@@ -13,9 +13,9 @@ afterEach(() => {
 const valid: Verdict = { identity: { kind: 'user' } as Identity }
 const invalid: Verdict = { refusal: 'invalid' }
 
-/** A stream whose token is looked up in a database that answers when the test says so. */
+/** Opens a stream whose token is looked up in a database that responds when the test says so. */
 function openStream() {
-  const lookUps: PromiseWithResolvers<Verdict>[] = []
+  const lookups: PromiseWithResolvers<Verdict>[] = []
   const sent: string[] = []
   const transport: Transport = {
     name: 'ws',
@@ -28,43 +28,43 @@ function openStream() {
     end: () => undefined,
   }
   const tokens = new StreamTokens(() => {
-    const lookUp = Promise.withResolvers<Verdict>()
-    lookUps.push(lookUp)
-    return lookUp.promise
+    const lookup = Promise.withResolvers<Verdict>()
+    lookups.push(lookup)
+    return lookup.promise
   })
-  const keeper = { onEnd: () => undefined, mayReceive: (stream: Stream) => tokens.mayReceive(stream) }
+  const owner = { onEnd: () => undefined, mayReceive: (stream: Stream) => tokens.mayReceive(stream) }
   const listener = { scope: { kind: 'unrestricted' }, userId: undefined, token: 'token' } as const
-  const stream = new Stream(transport, listener, '127.0.0.1', keeper)
+  const stream = new Stream(transport, listener, '127.0.0.1', owner)
   stream.admit()
-  return { lookUps, sent, tokens, stream }
+  return { lookups, sent, tokens, stream }
 }
 
-test('realtime › a token that is found valid releases what waited', async () => {
-  const { stream, lookUps, sent } = openStream()
+test('realtime › stream token › releases held frames when it is found valid', async () => {
+  const { stream, lookups, sent } = openStream()
   stream.send(['one'])
   expect(sent).toEqual([])
-  lookUps[0]?.resolve(valid)
+  lookups[0]?.resolve(valid)
   await vi.waitFor(() => expect(sent).toEqual(['one']))
 })
 
-test('realtime › before an action a late answer counts for nothing: the token is looked up again', async () => {
-  const { stream, lookUps, sent, tokens } = openStream()
+test('realtime › stream token › is looked up again before a request if the response was late', async () => {
+  const { stream, lookups, sent, tokens } = openStream()
   stream.send(['one'])
   const verified = tokens.verifyAgain(stream)
   vi.advanceTimersByTime(1001)
-  for (const { resolve } of lookUps) resolve(valid)
-  await vi.waitFor(() => expect(lookUps).toHaveLength(3))
+  for (const { resolve } of lookups) resolve(valid)
+  await vi.waitFor(() => expect(lookups).toHaveLength(3))
   expect(sent).toEqual([])
-  lookUps[2]?.resolve(invalid)
+  lookups[2]?.resolve(invalid)
   await verified
   expect([sent, stream.ending]).toEqual([[], 'session_ended'])
 })
 
-test('realtime › a token that a late answer finds invalid ends the stream', async () => {
-  const { stream, lookUps, tokens } = openStream()
+test('realtime › stream token › ends the stream when a late response finds it invalid', async () => {
+  const { stream, lookups, tokens } = openStream()
   const verified = tokens.verifyAgain(stream)
   vi.advanceTimersByTime(5000)
-  lookUps[0]?.resolve(invalid)
+  lookups[0]?.resolve(invalid)
   await verified
   expect(stream.ending).toBe('session_ended')
 })

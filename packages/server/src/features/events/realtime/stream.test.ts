@@ -26,24 +26,24 @@ function openStream() {
     end: () => undefined,
   }
   const listener = { scope: { kind: 'unrestricted' }, userId: undefined, token: undefined } as const
-  const keeper = { onEnd: () => undefined, mayReceive: () => token.isValid }
-  const stream = new Stream(transport, listener, '127.0.0.1', keeper)
+  const owner = { onEnd: () => undefined, mayReceive: () => token.isValid }
+  const stream = new Stream(transport, listener, '127.0.0.1', owner)
   stream.admit()
   return { gaps, sent, token, stream }
 }
 
-test('a stream sends one gap a second however many there are, and the last one is not lost', () => {
+test('realtime › stream › sends one gap a second however many there are, and does not lose the last one', () => {
   const { stream, gaps } = openStream()
   for (let count = 0; count < 100; count += 1) stream.gap(position)
   expect(gaps).toEqual([formatPosition(position)])
-  // A client that resumes meanwhile must not pass over the gap that waits.
+  // A client that resumes meanwhile must not skip the pending gap.
   expect(stream.isCertain).toBe(false)
   vi.advanceTimersByTime(1000)
   expect(gaps).toEqual([formatPosition(position), undefined])
   expect(stream.isCertain).toBe(true)
 })
 
-test('a stream that ends sends no gap afterwards', () => {
+test('realtime › stream › sends no gap after its end', () => {
   const { stream, gaps } = openStream()
   stream.gap(position)
   stream.gap(position)
@@ -52,7 +52,7 @@ test('a stream that ends sends no gap afterwards', () => {
   expect(gaps).toHaveLength(1)
 })
 
-test('while it is unknown whether the token is valid nothing is sent, and then everything in order', () => {
+test('realtime › stream › sends nothing while the token is unverified, and then everything in order', () => {
   const { stream, gaps, sent, token } = openStream()
   token.isValid = false
   stream.send(['one'])
@@ -64,7 +64,7 @@ test('while it is unknown whether the token is valid nothing is sent, and then e
   expect([sent, gaps, stream.isUpToDate]).toEqual([['one', 'two'], [formatPosition(position)], true])
 })
 
-test('a stream whose token turns out to be invalid is sent nothing that waited', () => {
+test('realtime › stream › discards held frames when the token turns out to be invalid', () => {
   const { stream, sent, token } = openStream()
   token.isValid = false
   stream.send(['one'])
@@ -73,7 +73,7 @@ test('a stream whose token turns out to be invalid is sent nothing that waited',
   expect(sent).toEqual([])
 })
 
-test('more than may wait ends the stream, so that the client resumes', () => {
+test('realtime › stream › ends when too much is held, so that the client resumes', () => {
   const { stream, token } = openStream()
   token.isValid = false
   for (let count = 0; count < 3; count += 1) stream.send(['x'.repeat(500_000)])

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../../../lib/errors.ts'
 import { filterOperators, parseFilter, textsOf, wordOf } from './parse-filter.ts'
 
-/** Conditions as they are written. */
-function read(text: string) {
+/** Parses a filter and returns its conditions as they are written. */
+function parse(text: string) {
   return parseFilter(text).map((condition) => ({
     column: condition.column,
     operator: wordOf(condition),
@@ -12,8 +12,8 @@ function read(text: string) {
   }))
 }
 
-describe('a filter', () => {
-  test('is read as conditions of the collections', () => {
+describe('realtime › stream filter', () => {
+  test('is parsed as conditions of the collections', () => {
     const subject = { path: undefined, isPath: false, json: undefined }
     const [one, other] = ['1', '2'].map((text) => ({ kind: 'string', text }))
     expect(parseFilter('a=neq.1,b=in.1|2')).toEqual([
@@ -47,11 +47,11 @@ describe('a filter', () => {
         { column: 'b', operator: 'lte', values: ['2'] },
       ],
     ],
-  ])('%s is read', (text, conditions) => {
-    expect(read(text)).toEqual(conditions)
+  ])('parses %s', (text, conditions) => {
+    expect(parse(text)).toEqual(conditions)
   })
 
-  test('that was written is read as it was meant', () => {
+  test('round-trips quoted columns and values', () => {
     const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
     const condition = fc.record({
       column: fc.string({ minLength: 1, maxLength: 20 }),
@@ -61,14 +61,14 @@ describe('a filter', () => {
     fc.assert(
       fc.property(fc.array(condition, { minLength: 1, maxLength: 20 }), (conditions) => {
         const text = conditions.map((each) => `${quote(each.column)}=${each.operator}.${quote(each.value)}`)
-        expect(read(text.join())).toEqual(
+        expect(parse(text.join())).toEqual(
           conditions.map(({ column, operator, value }) => ({ column, operator, values: [value] })),
         )
       }),
     )
   })
 
-  test('is read or refused, whatever it is', () => {
+  test('parses or rejects any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'a=.,"|eqin ') })), (text) => {
         try {

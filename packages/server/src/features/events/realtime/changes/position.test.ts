@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { beginningOf, endOf, formatPosition, type Position, parsePosition } from './position.ts'
 
-/** Snapshots as Postgres writes them. */
+/** Snapshots as PostgreSQL writes them. */
 const snapshot = fc
   .uniqueArray(fc.bigInt({ min: 3n, max: 9_000_000_000n }), { minLength: 1, maxLength: 8 })
   .map((numbers) => {
@@ -15,8 +15,8 @@ const position: fc.Arbitrary<Position> = fc.record(
   { requiredKeys: ['passed'] },
 )
 
-describe('a position', () => {
-  test('that was written is read again', () => {
+describe('realtime › position', () => {
+  test('round-trips', () => {
     fc.assert(
       fc.property(position, (written) => {
         expect(parsePosition(formatPosition(written))).toEqual(written)
@@ -45,17 +45,17 @@ describe('a position', () => {
     '5:9:\n',
     `5:99999999999999999999:`,
     `5:9:${'6,'.repeat(5000)}6`,
-  ])('that Postgres would not read is none: %s', (text) => {
+  ])('rejects a text that PostgreSQL would not read: %s', (text) => {
     expect(parsePosition(text)).toBeUndefined()
   })
 
-  test('is read or is none, whatever it is', () => {
+  test('accepts or rejects any text without failing', () => {
     const characters = fc.string({ unit: fc.constantFrom(...'0123456789:,~') })
     fc.assert(fc.property(fc.oneof(fc.string(), characters), (text) => void parsePosition(text)))
   })
 })
 
-test('a snapshot has a beginning and an end', () => {
+test('realtime › position › returns the beginning and the end of a snapshot', () => {
   const text = '5:9:5,7'
   expect([beginningOf(text), endOf(text)]).toEqual([5n, 9n])
 })

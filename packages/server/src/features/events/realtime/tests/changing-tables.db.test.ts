@@ -5,6 +5,7 @@ import { openEventStream } from '../../../../../test/event-stream.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
+import { created, namesOf } from './messages.ts'
 
 let app: TestApp
 let admin: string
@@ -32,7 +33,7 @@ async function write(name: string, body: object): Promise<void> {
   if (response.status !== 201) throw new Error(response.text)
 }
 
-describe('realtime › records written before a column changed', () => {
+describe('realtime › records from before a table change', () => {
   test.each([
     ['a column was dropped', 'alter table T drop column secret cascade'],
     ['a column was renamed', 'alter table T rename column secret to hidden'],
@@ -42,7 +43,7 @@ describe('realtime › records written before a column changed', () => {
       'the table was replaced',
       'alter table T rename to old_T; create table T (id int primary key, s text, secret text)',
     ],
-  ])('%s are not delivered; a client that reconnects receives a gap', async (_what, change) => {
+  ])('are not sent when %s, and a client that reconnects receives a gap', async (_what, change) => {
     await app.sql(`
       create table ${table} (id int primary key, s text, secret text);
       alter table ${table} enable row level security;
@@ -53,13 +54,13 @@ describe('realtime › records written before a column changed', () => {
     await stream[Symbol.asyncDispose]()
     await write(table, { id: 1, s: 'a', secret: 'hush' })
     await app.sql(change.replaceAll(/\bT\b/g, table).replaceAll('old_T', `old_${table}`))
-    await using back = await open(`tables=${table}`, stream.lastEventId)
-    await back.named('gap')
-    expect(back.messages).toEqual([])
-    expect(back.text).not.toContain('hush')
+    await using resumed = await open(`tables=${table}`, stream.lastEventId)
+    await resumed.named('gap')
+    expect(resumed.messages).toEqual([])
+    expect(resumed.text).not.toContain('hush')
   })
 
-  test('a change of a table in the middle of a batch is a gap to open streams, and later events are delivered', async () => {
+  test('cause a gap on open streams when the table changes within a batch, and later events are sent', async () => {
     await app.sql(`create table ${table} (id int primary key, s text, secret text)`)
     await using stream = await open(`tables=${table}`)
     await write(table, { id: 1, s: 'a' })
@@ -74,17 +75,17 @@ describe('realtime › records written before a column changed', () => {
       await write(table, { id, s: 'c' })
       return stream.messages[1]
     })
-    expect(delivered).toEqual({ action: 'create', table, record: { id: expect.any(Number), s: 'c' } })
+    expect(delivered).toEqual(created(table, { id: expect.any(Number), s: 'c' }))
   })
 
-  test('events of a table that is dropped and created again are decided by its new policies', async () => {
+  test('are decided by the new policies when a table is dropped and created again', async () => {
     const create = `
       create table ${table} (id int primary key, s text);
       alter table ${table} enable row level security;
       create policy own on ${table} using (s = 'own')`
     await app.sql(create)
     await using stream = await open(`tables=${table}`)
-    // On every connection the policies have been asked for.
+    // Every connection has evaluated the policies.
     for (let id = 1; id <= 20; id += 1) await write(table, { id, s: 'own' })
     await stream.next(20)
     await app.sql(`drop table ${table}; ${create}`)
@@ -99,47 +100,47 @@ describe('realtime › records written before a column changed', () => {
   })
 })
 
-describe('realtime › DDL on a listened table', () => {
+describe('realtime › DDL on a subscribed table', () => {
   test.each([
     ['a new column', 'alter table T add column more int default 1'],
     ['a policy', 'create policy all_rows on T using (true)'],
     ['a privilege', 'revoke insert on T from basalt_authenticated'],
     ['truncate', 'truncate T'],
     ['drop', 'drop table T'],
-  ])('is a gap without an event, on every node: %s', async (_what, change) => {
+  ])('causes a gap on every node without an event: %s', async (_what, change) => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
-    await using other = await createTestApp({ database: app.database })
+    await using second = await createTestApp({ database: app.database })
     await using here = await open(`tables=${table},marker`)
-    await using there = await openEventStream(other.url, `tables=${table}`, { token })
-    await using unconcerned = await open('tables=marker')
+    await using there = await openEventStream(second.url, `tables=${table}`, { token })
+    await using unaffected = await open('tables=marker')
     await app.sql(change.replaceAll(/\bT\b/g, table))
     await here.named('gap', 30_000)
     await there.named('gap', 30_000)
-    expect(unconcerned.events.map(({ name }) => name)).toEqual(['connected'])
+    expect(namesOf(unaffected)).toEqual(['connected'])
   })
 
-  test('is no gap to a stream opened after it, nor to one that resumes after it on any node', async () => {
+  test('causes no gap on a later stream, nor on one that resumes after it on any node', async () => {
     await app.sql(`create table ${table} (id int primary key)`)
-    await using other = await createTestApp({ database: app.database })
+    await using second = await createTestApp({ database: app.database })
     await using before = await open(`tables=${table}`)
-    await using elsewhere = await openEventStream(other.url, `tables=${table}`, { token })
+    await using elsewhere = await openEventStream(second.url, `tables=${table}`, { token })
     await app.sql(`alter table ${table} add column s text`)
     await using after = await open(`tables=${table}`)
     await write(table, { id: 1, s: 'a' })
     await after.next(1)
     await before.named('gap')
     await elsewhere.named('gap', 30_000)
-    await using resumed = await openEventStream(other.url, `tables=${table}`, {
+    await using resumed = await openEventStream(second.url, `tables=${table}`, {
       token,
       lastEventId: after.events[0]?.id,
     })
-    expect(await resumed.next(1)).toEqual([{ action: 'create', table, record: { id: 1, s: 'a' } }])
-    for (const stream of [after, resumed]) expect(stream.events.map(({ name }) => name)).not.toContain('gap')
+    expect(await resumed.next(1)).toEqual([created(table, { id: 1, s: 'a' })])
+    for (const stream of [after, resumed]) expect(namesOf(stream)).not.toContain('gap')
   })
 })
 
-describe('realtime › access denied before a write', () => {
-  test('is denied for its event by policies', async () => {
+describe('realtime › access that was revoked before a write', () => {
+  test('denies its event by policies', async () => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
     await using stream = await open(`tables=${table},marker`)
     await write(table, { id: 1, s: 'open' })
@@ -154,7 +155,7 @@ describe('realtime › access denied before a write', () => {
     await app.sql('delete from marker')
   })
 
-  test('is denied for its event by column privileges', async () => {
+  test('denies its event by column privileges', async () => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
     await using stream = await open(`tables=${table}`)
     await write(table, { id: 1, s: 'open' })
@@ -165,11 +166,11 @@ describe('realtime › access denied before a write', () => {
     await stream.named('gap')
     await write(table, { id: 3, s: 'secret' })
     await waitFor('the third record', () => stream.messages.some(({ record }) => record.id === 3))
-    expect(stream.messages.at(-1)).toEqual({ action: 'create', table, record: { id: 3 } })
+    expect(stream.messages.at(-1)).toEqual(created(table, { id: 3 }))
     expect(stream.text).not.toContain('secret')
   })
 
-  test('is not disclosed by a filter either', async () => {
+  test('is not bypassed by a filter', async () => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
     await using stream = await open(`tables=${table}&filter=s=eq.x`)
     await app.sql(`
@@ -180,24 +181,24 @@ describe('realtime › access denied before a write', () => {
   })
 })
 
-describe('realtime › a filter', () => {
-  test('whose column was dropped is a gap to its streams, and nothing to others', async () => {
+describe('realtime › filter', () => {
+  test('causes a gap on its streams only, when its column was dropped', async () => {
     await app.sql(`create table ${table} (id int primary key, x int)`)
     await using filtered = await open(`tables=${table}&filter=x=eq.1`)
-    await using other = await open(`tables=${table}`, undefined, userToken({ sub: bob }))
+    await using second = await open(`tables=${table}`, undefined, userToken({ sub: bob }))
     await app.sql(`alter table ${table} drop column x`)
     await app.app.catalog.refresh()
     let id = 0
     await waitFor('what follows the change', async () => {
       id += 1
       await write(table, { id })
-      return other.messages.length > 0
+      return second.messages.length > 0
     })
     await filtered.named('gap')
     expect([filtered.hasEnded, filtered.messages]).toEqual([false, []])
   })
 
-  test.each(['eq', 'in'])('by %s on a type that cannot be compared is refused', async (operator) => {
+  test.each(['eq', 'in'])('by %s on a type that cannot be compared is rejected', async (operator) => {
     await app.sql(`create table ${table} (id int primary key, c point2)`)
     const filter = encodeURIComponent(`c=${operator}."(1,{})"`)
     const response = await app.request('GET', `/api/realtime?tables=${table}&filter=${filter}`, { token })
@@ -208,7 +209,7 @@ describe('realtime › a filter', () => {
     })
   })
 
-  test('by in on a domain that refuses null compares as the column does', async () => {
+  test('by in on a domain that rejects null compares as the column does', async () => {
     await app.sql(`create domain ${table}_n as int not null; create table ${table} (id int, n ${table}_n)`)
     await using stream = await open(`tables=${table}&filter=n=in.1|2`)
     for (const n of [3, 2]) await write(table, { id: n, n })
@@ -228,7 +229,7 @@ test('realtime › policies may refer to columns with any name', async () => {
   expect(await stream.next(1)).toHaveLength(1)
 })
 
-test('realtime › an event whose policy waits for a lock is delivered once the lock is released', async () => {
+test('realtime › an event whose policy waits for a lock is sent once the lock is released', async () => {
   await app.sql(`
     create table member (who text primary key);
     insert into member values ('${alice}');
@@ -239,10 +240,10 @@ test('realtime › an event whose policy waits for a lock is delivered once the 
   const hasty = { 'database.statement_timeout_ms': '1000' }
   await using node = await createTestApp({ database: app.database, config: hasty })
   await using stream = await openEventStream(node.url, `tables=${table}`, { token })
-  await using held = await openTransaction(app.database)
-  await held.sql('lock table member in access exclusive mode')
+  await using blocker = await openTransaction(app.database)
+  await blocker.sql('lock table member in access exclusive mode')
   await write(table, { id: 1 })
-  // The first attempt has been ended by its timeout when another one waits.
+  // The timeout has ended the first attempt when another one waits.
   const attempts = new Set<unknown>()
   await waitFor('a second attempt', async () => {
     const blocked = await app.sql(`
@@ -251,43 +252,43 @@ test('realtime › an event whose policy waits for a lock is delivered once the 
     for (const { startedAt } of blocked) attempts.add(startedAt)
     return attempts.size > 1
   })
-  await held.commit()
+  await blocker.commit()
   expect((await stream.next(1)).map(({ record }) => record.id)).toEqual([1])
   expect(stream.hasEnded).toBe(false)
 })
 
-test('realtime › a write that began before the first subscription is a gap to a stream opened meanwhile', async () => {
+test('realtime › a write from before the first subscription causes a gap on a stream opened meanwhile', async () => {
   await app.sql(`create table ${table} (id int primary key, v int); insert into ${table} values (1, 1)`)
-  await using held = await openTransaction(app.database)
-  await held.sql(`select from ${table} for update`)
+  await using blocker = await openTransaction(app.database)
+  await blocker.sql(`select from ${table} for update`)
   const change = app.request('PATCH', `/api/collections/${table}/1`, { token: admin, body: { v: 2 } })
   await waitFor('the change to wait', async () => {
     const locks = `select from pg_locks where relation = '${table}'::regclass and mode = 'RowExclusiveLock'`
     return (await app.sql(locks)).length > 0
   })
   await using stream = await open(`tables=${table}`)
-  await held.commit()
+  await blocker.commit()
   expect((await change).status).toBe(200)
   if (stream.messages.length === 0) await stream.named('gap')
 })
 
-test('realtime › a write that began before the first subscription is a gap to a client that resumes from before its commit', async () => {
+test('realtime › a write from before the first subscription causes a gap for a client that resumes from before its commit', async () => {
   await app.sql(`create table ${table} (id int primary key, v int); insert into ${table} values (1, 1)`)
-  await using held = await openTransaction(app.database)
-  await held.sql(`update ${table} set v = 2`)
+  await using blocker = await openTransaction(app.database)
+  await blocker.sql(`update ${table} set v = 2`)
   await using stream = await open(`tables=${table}`)
   await stream[Symbol.asyncDispose]()
-  await held.commit()
-  await waitFor('the log to be incomplete until then', async () => {
+  await blocker.commit()
+  await waitFor('the log to restart after the write', async () => {
     const position = stream.lastEventId?.split(':')[1]
-    const moved = `select from basalt.realtime_tables where table_name = '${table}' and logged_since > '${position}'`
-    return (await app.sql(moved)).length > 0
+    const advanced = `select from basalt.realtime_tables where table_name = '${table}' and logged_since > '${position}'`
+    return (await app.sql(advanced)).length > 0
   })
-  await using back = await open(`tables=${table}`, stream.lastEventId)
-  await back.named('gap')
+  await using resumed = await open(`tables=${table}`, stream.lastEventId)
+  await resumed.named('gap')
 })
 
-test('realtime › a table without subscribers for a time is a gap to streams that resume', async () => {
+test('realtime › a table without subscribers for a time causes a gap on streams that resume', async () => {
   await app.sql(`create table ${table} (id int primary key)`)
   await using short = await createTestApp({
     database: app.database,
@@ -297,7 +298,7 @@ test('realtime › a table without subscribers for a time is a gap to streams th
   await app.sql(
     `update basalt.realtime_tables set wanted_until = now() - interval '1 minute' where table_name = '${table}'`,
   )
-  // A stream that had to wait for other nodes has begun with a gap.
+  // A stream that had to wait for other nodes has started with a gap.
   const gaps = () => stream.events.filter(({ name }) => name === 'gap').length
   const before = gaps()
   await waitFor(
@@ -316,9 +317,9 @@ test('realtime › a table without subscribers for a time is a gap to streams th
   expect(await stream.next(1)).toHaveLength(1)
 })
 
-test('realtime › a resume position that runs backwards is rejected', async () => {
+test('realtime › a position that runs backwards is rejected', async () => {
   await using stream = await open('tables=marker')
-  await using back = await open('tables=marker', `${stream.lastEventId}~3:3:~0`)
-  await back.named('gap')
-  expect(back.messages).toEqual([])
+  await using resumed = await open('tables=marker', `${stream.lastEventId}~3:3:~0`)
+  await resumed.named('gap')
+  expect(resumed.messages).toEqual([])
 })

@@ -3,6 +3,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket, type WebSocketClient } from '../../../../../test/websocket-client.ts'
+import { errorReply, okReply } from './messages.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })
@@ -22,13 +23,13 @@ beforeEach(async () => {
   await app.sql(`delete from member; alter table ${channels} disable row level security`)
 })
 
-/** Policies are read again after a second; who asks in vain until then asks again. */
+/** Repeats a request until it has the expected result, because policies are read again after a second. */
 async function until(
   expected: string,
-  ask: () => Promise<{ message?: string; status: string }>,
+  request: () => Promise<{ message?: string; status: string }>,
 ): Promise<void> {
   await waitFor(expected, async () => {
-    const reply = await ask()
+    const reply = await request()
     return (reply.message ?? reply.status) === expected
   })
 }
@@ -42,21 +43,21 @@ async function restrict(...policies: readonly string[]): Promise<void> {
 
 const open = (of = token): Promise<WebSocketClient> => openWebSocket(app.url, { token: of })
 const subscribe = (client: WebSocketClient, channel: string) => () =>
-  client.ask({ type: 'channel_subscribe', channel })
+  client.request({ type: 'channel_subscribe', channel })
 const denied = 'channel access denied'
 const ofMembers = `exists (
   select from member m where m.channel = realtime_channels.channel and m.user_id = current_setting('basalt.user_id', true)
 )`
 
 describe('realtime › policies of realtime_channels', () => {
-  test('decide nothing while row level security is off', async () => {
+  test('have no effect while row level security is off', async () => {
     await app.sql(`create policy p on ${channels} using (false)`)
     await using client = await open()
     await until('ok', subscribe(client, 'a'))
-    await until('ok', () => client.ask({ type: 'broadcast', channel: 'a', event: 'e', payload: 1 }))
+    await until('ok', () => client.request({ type: 'broadcast', channel: 'a', event: 'e', payload: 1 }))
   })
 
-  test('decide who may subscribe, as the caller, by other tables', async () => {
+  test('decide who may subscribe, as the caller and by other tables', async () => {
     await app.sql(`insert into member values ('team', '${alice}')`)
     await restrict(`for select to basalt_authenticated using (${ofMembers})`)
     await using mine = await open()
@@ -64,15 +65,15 @@ describe('realtime › policies of realtime_channels', () => {
     await until(denied, subscribe(mine, 'other team'))
     await until('ok', subscribe(mine, 'team'))
     await until(denied, subscribe(theirs, 'team'))
-    // Nobody may send: there is no policy for it.
+    // No policy permits sending.
     for (const message of [
       { type: 'broadcast', channel: 'team', event: 'e', payload: 1 },
       { type: 'presence_track', channel: 'team', presence: {} },
     ]) {
-      expect((await mine.ask(message)).message).toBe(denied)
+      expect(await mine.request(message)).toEqual(errorReply(denied))
     }
-    expect((await theirs.ask({ type: 'presence_sync', channel: 'team' })).message).toBe(
-      'not subscribed to channel',
+    expect(await theirs.request({ type: 'presence_sync', channel: 'team' })).toEqual(
+      errorReply('not subscribed to channel'),
     )
   })
 
@@ -88,24 +89,24 @@ describe('realtime › policies of realtime_channels', () => {
       for (const client of [weak, strong]) await until('ok', subscribe(client, channel))
     }
     const send = (client: WebSocketClient, channel: string) => () =>
-      client.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })
+      client.request({ type: 'broadcast', channel, event: 'e', payload: 1 })
     await until(denied, send(weak, 'open:1'))
     await until(denied, send(strong, 'shut'))
     await until('ok', send(strong, 'open:1'))
-    await until('ok', () => strong.ask({ type: 'presence_track', channel: 'open:1', presence: {} }))
+    await until('ok', () => strong.request({ type: 'presence_track', channel: 'open:1', presence: {} }))
     expect(weak.ofType('broadcast').map(({ channel }) => channel)).not.toContain('shut')
   })
 
-  test('for all commands decide both, and policies of other roles nothing', async () => {
-    await app.sql(`do $$ begin create role nobody_of_ours; exception when duplicate_object then null; end $$`)
-    await restrict(`using (channel = 'a')`, 'for select to nobody_of_ours using (true)')
+  test('decide both if they are for all commands, and have no effect for other roles', async () => {
+    await app.sql(`do $$ begin create role other_role; exception when duplicate_object then null; end $$`)
+    await restrict(`using (channel = 'a')`, 'for select to other_role using (true)')
     await using client = await open()
     await until(denied, subscribe(client, 'b'))
     await until('ok', subscribe(client, 'a'))
-    await until('ok', () => client.ask({ type: 'broadcast', channel: 'a', event: 'e', payload: 1 }))
+    await until('ok', () => client.request({ type: 'broadcast', channel: 'a', event: 'e', payload: 1 }))
   })
 
-  test('that permit nothing, or are missing, deny every caller', async () => {
+  test('deny every caller if they permit nothing or are missing', async () => {
     await app.sql(`alter table ${channels} enable row level security`)
     await using client = await open()
     await until(denied, subscribe(client, 'a'))
@@ -115,7 +116,7 @@ describe('realtime › policies of realtime_channels', () => {
     await until(denied, subscribe(client, 'a'))
   })
 
-  test('whose evaluation fails deny the channel', async () => {
+  test('deny the channel for which they fail', async () => {
     await restrict('using (channel::int > 0)')
     await using client = await open()
     await until('ok', subscribe(client, '1'))
@@ -125,7 +126,7 @@ describe('realtime › policies of realtime_channels', () => {
     expect(client.closed).toBeUndefined()
   })
 
-  test('whose evaluation fails for every channel deny it, and are logged once without its name', async () => {
+  test('deny every channel if they fail for every one, and the failure is logged once without channel names', async () => {
     await restrict(`using (channel = 'ready' or lastval() > 0 or channel::regtype is not null)`)
     await using client = await open()
     await until('ok', subscribe(client, 'ready'))
@@ -141,33 +142,33 @@ describe('realtime › policies of realtime_channels', () => {
     await using client = await open()
     await until('ok', subscribe(client, 'mine'))
     for (const channel of ['x', `' or true --`, '{"a"}', `x', 'mine`, '"]', '\\"', 'MINE']) {
-      expect((await subscribe(client, channel)()).message).toBe(denied)
+      expect(await subscribe(client, channel)()).toEqual(errorReply(denied))
     }
     for (const channel of [`mine' or "x`, 'mine\\', 'mine😀']) {
-      expect((await subscribe(client, channel)()).status).toBe('ok')
+      expect(await subscribe(client, channel)()).toEqual(okReply)
     }
   })
 
-  test('that a replaced token no longer satisfies unsubscribe the stream', async () => {
+  test('unsubscribe the stream when a new token no longer satisfies them', async () => {
     await restrict(`using (current_setting('basalt.aal') = 'aal2')`)
     await using client = await open(userToken({ sub: alice, aal: 'aal2' }))
     await using witness = await open(userToken({ sub: bob, aal: 'aal2' }))
     for (const each of [client, witness]) await until('ok', subscribe(each, 'a'))
-    await client.ask({ type: 'presence_track', channel: 'a', presence: {} })
-    await client.ask({ type: 'auth', token })
+    await client.request({ type: 'presence_track', channel: 'a', presence: {} })
+    await client.request({ type: 'auth', token })
     expect(await client.next('system')).toEqual([
       { type: 'system', message: 'no longer subscribed to channel a: channel access denied', channel: 'a' },
     ])
-    const again = await client.ask({ type: 'broadcast', channel: 'a', event: 'e', payload: 1 })
-    expect(again.message).toBe('not subscribed to channel')
-    await waitFor('its presence to leave', () =>
+    const again = await client.request({ type: 'broadcast', channel: 'a', event: 'e', payload: 1 })
+    expect(again).toEqual(errorReply('not subscribed to channel'))
+    await waitFor('the presence to leave', () =>
       witness.ofType('presence').some(({ presence_action: action }) => action === 'leave'),
     )
     expect(witness.ofType('system')).toEqual([])
   })
 })
 
-test('realtime › the table cannot be reached by callers', async () => {
+test('realtime › basalt.realtime_channels › is not accessible to callers', async () => {
   for (const name of ['basalt.realtime_channels', 'realtime_channels']) {
     expect((await app.request('GET', `/api/collections/${name}`, { token })).status).toBe(404)
   }

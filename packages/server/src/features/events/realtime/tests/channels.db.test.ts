@@ -3,6 +3,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket, type WebSocketClient } from '../../../../../test/websocket-client.ts'
+import { errorReply, okReply } from './messages.ts'
 
 let app: TestApp
 let other: TestApp
@@ -20,7 +21,7 @@ afterAll(async () => {
 })
 
 let count = 0
-/** A name that no other test uses. */
+/** Returns a name that no other test uses. */
 function newChannel(): string {
   count += 1
   return `room ${count}`
@@ -32,32 +33,30 @@ async function open(node = app, of = token): Promise<WebSocketClient> {
 
 async function member(channel: string, node = app, of = token): Promise<WebSocketClient> {
   const client = await open(node, of)
-  expect(await client.ask({ type: 'channel_subscribe', channel })).toEqual(ok)
+  expect(await client.request({ type: 'channel_subscribe', channel })).toEqual(okReply)
   return client
 }
 
-const ok = { type: 'reply', ref: expect.any(String), status: 'ok' }
-const refused = (message: string) => ({ type: 'reply', ref: expect.any(String), status: 'error', message })
 const payloads = (client: WebSocketClient) => client.ofType('broadcast').map(({ payload }) => payload)
 
-describe('realtime › a broadcast', () => {
-  test('is delivered to the members of its channel on every node once, and to its sender only on demand', async () => {
+describe('realtime › broadcast', () => {
+  test('reaches each member on every node once, and the sender only with self', async () => {
     const channel = newChannel()
     await using sender = await member(channel)
     await using here = await member(channel, app, bobToken)
     await using there = await member(channel, other, bobToken)
     await using elsewhere = await member(newChannel(), other)
     const message = { type: 'broadcast', channel, event: 'move' }
-    expect(await sender.ask({ ...message, payload: { x: 1 } })).toEqual(ok)
-    expect(await sender.ask({ ...message, payload: { x: 2 }, self: true })).toEqual(ok)
-    expect(await sender.ask({ ...message, payload: { x: 3 }, self: 'yes' })).toEqual(ok)
+    expect(await sender.request({ ...message, payload: { x: 1 } })).toEqual(okReply)
+    expect(await sender.request({ ...message, payload: { x: 2 }, self: true })).toEqual(okReply)
+    expect(await sender.request({ ...message, payload: { x: 3 }, self: 'yes' })).toEqual(okReply)
     expect(await here.next('broadcast', 3)).toEqual(
       [1, 2, 3].map((x) => ({ type: 'broadcast', channel, event: 'move', payload: { x } })),
     )
     expect(await there.next('broadcast', 3)).toEqual(here.ofType('broadcast'))
     expect(payloads(sender)).toEqual([{ x: 2 }])
-    // Had one been delivered twice, it would have come before this one.
-    await there.ask({ ...message, payload: 'last', self: true })
+    // A second delivery would have come before this one.
+    await there.request({ ...message, payload: 'last', self: true })
     for (const client of [here, there]) {
       await waitFor('the last one', () => payloads(client).includes('last'))
       expect(payloads(client)).toHaveLength(4)
@@ -65,7 +64,7 @@ describe('realtime › a broadcast', () => {
     expect(elsewhere.ofType('broadcast')).toEqual([])
   })
 
-  test('is not sent for a sender whose token has become invalid', async () => {
+  test('is not sent when the sender’s token has become invalid', async () => {
     let aheadMs = 0
     const clock = { now: () => new Date(Date.now() + aheadMs) }
     await using node = await createTestApp({ config, database: app.database, clock })
@@ -77,12 +76,12 @@ describe('realtime › a broadcast', () => {
     for (const round of [1, 2, 3, 4]) {
       aheadMs = 0
       await using sender = await member(channel, node)
-      expect(await sender.ask({ ...message, payload: round })).toEqual(ok)
+      expect(await sender.request({ ...message, payload: round })).toEqual(okReply)
       aheadMs = 3600_000
       sender.send({ ...message, payload: 'late' })
       expect((await sender.ended()).code).toBe(4401)
     }
-    expect(await lasting.ask({ ...message, payload: 'last' })).toEqual(ok)
+    expect(await lasting.request({ ...message, payload: 'last' })).toEqual(okReply)
     await waitFor('the last one', () => payloads(receiver).includes('last'))
     expect(payloads(receiver)).toEqual([1, 2, 3, 4, 'last'])
   })
@@ -112,7 +111,7 @@ describe('realtime › a broadcast', () => {
     }
   })
 
-  test('of one sender is delivered in order on every node', async () => {
+  test('of one sender arrives in order on every node', async () => {
     const channel = newChannel()
     await using first = await member(channel)
     await using second = await member(channel, other)
@@ -133,10 +132,10 @@ describe('realtime › a broadcast', () => {
     }
   })
 
-  test('is acknowledged once it is written', async () => {
+  test('is confirmed once it is written', async () => {
     const channel = newChannel()
     await using sender = await member(channel)
-    expect(await sender.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })).toEqual(ok)
+    expect(await sender.request({ type: 'broadcast', channel, event: 'e', payload: 1 })).toEqual(okReply)
     const rows = await app.sql(
       'select kind, event, payload from basalt.realtime_messages where channel = $1',
       [channel],
@@ -144,18 +143,18 @@ describe('realtime › a broadcast', () => {
     expect(rows).toEqual([{ kind: 'broadcast', event: 'e', payload: 1 }])
   })
 
-  test('that cannot be written is rejected', async () => {
+  test('returns an error if it cannot be written', async () => {
     const channel = newChannel()
     await using sender = await member(channel)
     await app.sql(`
       create function refuse() returns trigger language plpgsql as $$
-      begin if new.event = 'refused' then raise exception using errcode = '53100'; end if; return new; end $$;
+      begin if new.event = 'errorReply' then raise exception using errcode = '53100'; end if; return new; end $$;
       create trigger refuse before insert on basalt.realtime_messages for each row execute function refuse()`)
     const broadcast = { type: 'broadcast', channel, payload: 1 }
-    expect(await sender.ask({ ...broadcast, event: 'refused' })).toEqual(
-      refused('the database is out of space'),
+    expect(await sender.request({ ...broadcast, event: 'errorReply' })).toEqual(
+      errorReply('the database is out of space'),
     )
-    expect(await sender.ask({ ...broadcast, event: 'taken' })).toEqual(ok)
+    expect(await sender.request({ ...broadcast, event: 'accepted' })).toEqual(okReply)
     await app.sql('drop function refuse cascade')
   })
 
@@ -174,26 +173,26 @@ describe('realtime › a broadcast', () => {
     expect(new Set(errors.map(({ message }) => message))).toEqual(new Set(['broadcast rate limit exceeded']))
     expect(errors.length).toBeLessThanOrEqual(50)
     expect(errors.length).toBeGreaterThan(0)
-    expect(await another.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })).toEqual(ok)
+    expect(await another.request({ type: 'broadcast', channel, event: 'e', payload: 1 })).toEqual(okReply)
     const again = await waitFor('the next second', async () => {
-      const reply = await sender.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })
+      const reply = await sender.request({ type: 'broadcast', channel, event: 'e', payload: 1 })
       return reply.status === 'ok' ? reply : undefined
     })
-    expect(again).toEqual(ok)
+    expect(again).toEqual(okReply)
   })
 
-  test('has a limit to its size', async () => {
+  test('has a size limit', async () => {
     const channel = newChannel()
     await using sender = await member(channel)
     await using there = await member(channel, other)
     const broadcast = { type: 'broadcast', channel, event: 'e' }
     const largest = 'ü'.repeat(9999)
-    expect(await sender.ask({ ...broadcast, payload: largest })).toEqual(ok)
-    expect(await sender.ask({ ...broadcast, payload: `${largest}x` })).toEqual(
-      refused('broadcast payload exceeds 20000 bytes'),
+    expect(await sender.request({ ...broadcast, payload: largest })).toEqual(okReply)
+    expect(await sender.request({ ...broadcast, payload: `${largest}x` })).toEqual(
+      errorReply('broadcast payload exceeds 20000 bytes'),
     )
-    expect(await sender.ask({ ...broadcast, payload: 1, more: 'x'.repeat(5000) })).toEqual(
-      refused('message exceeds 4096 bytes'),
+    expect(await sender.request({ ...broadcast, payload: 1, more: 'x'.repeat(5000) })).toEqual(
+      errorReply('message exceeds 4096 bytes'),
     )
     expect((await there.next('broadcast'))[0].payload).toBe(largest)
     sender.send({ ...broadcast, payload: 'x'.repeat(5_000_000) })
@@ -201,7 +200,7 @@ describe('realtime › a broadcast', () => {
   })
 })
 
-describe('realtime › a missing or invalid member', () => {
+describe('realtime › channel requests', () => {
   const types = [
     'channel_subscribe',
     'channel_unsubscribe',
@@ -210,49 +209,51 @@ describe('realtime › a missing or invalid member', () => {
     'presence_untrack',
     'presence_sync',
   ]
-  test.each(types)('of %s is named in the error', async (type) => {
+  test.each(types)('%s › rejects a missing or invalid channel', async (type) => {
     await using client = await open()
     for (const channel of [undefined, '', 5, null, ['a']]) {
-      expect(await client.ask({ type, channel })).toEqual(refused('channel is required'))
+      expect(await client.request({ type, channel })).toEqual(errorReply('channel is required'))
     }
-    expect(await client.ask({ type, channel: 'x'.repeat(201) })).toEqual(
-      refused('channel: at most 200 characters'),
+    expect(await client.request({ type, channel: 'x'.repeat(201) })).toEqual(
+      errorReply('channel: at most 200 characters'),
     )
     for (const channel of ['a\0b', '\ud800']) {
-      expect(await client.ask({ type, channel })).toEqual(
-        refused('channel: expected characters of Unicode other than NUL'),
+      expect(await client.request({ type, channel })).toEqual(
+        errorReply('channel: expected characters of Unicode other than NUL'),
       )
     }
-    const expected = type.startsWith('channel') ? ok : refused('not subscribed to channel')
-    expect(await client.ask({ type, channel: newChannel(), event: 'e' })).toEqual(expected)
+    const expected = type.startsWith('channel') ? okReply : errorReply('not subscribed to channel')
+    expect(await client.request({ type, channel: newChannel(), event: 'e' })).toEqual(expected)
   })
 
-  test('of a broadcast or a presence is named in the error', async () => {
+  test('broadcast and presence_track › reject missing or invalid fields', async () => {
     const channel = newChannel()
     await using client = await member(channel)
-    expect(await client.ask({ type: 'broadcast', channel, payload: 1 })).toEqual(refused('event is required'))
-    expect(await client.ask({ type: 'broadcast', channel, event: 'a\0', payload: 1 })).toEqual(
-      refused('event: expected characters of Unicode other than NUL'),
+    expect(await client.request({ type: 'broadcast', channel, payload: 1 })).toEqual(
+      errorReply('event is required'),
+    )
+    expect(await client.request({ type: 'broadcast', channel, event: 'a\0', payload: 1 })).toEqual(
+      errorReply('event: expected characters of Unicode other than NUL'),
     )
     for (const presence of ['a', 5, [], null]) {
-      expect(await client.ask({ type: 'presence_track', channel, presence })).toEqual(
-        refused('presence must be an object'),
+      expect(await client.request({ type: 'presence_track', channel, presence })).toEqual(
+        errorReply('presence must be an object'),
       )
     }
     const large = { a: 'x'.repeat(4096) }
-    expect(await client.ask({ type: 'presence_track', channel, presence: large })).toEqual(
-      refused('presence payload exceeds 4096 bytes'),
+    expect(await client.request({ type: 'presence_track', channel, presence: large })).toEqual(
+      errorReply('presence payload exceeds 4096 bytes'),
     )
     expect(client.ofType('presence')).toHaveLength(1)
     expect(app.log.filter((line) => line.includes('"level":50'))).toEqual([])
   })
 })
 
-describe('realtime › a channel', () => {
-  test('is answered with its presences at each subscription', async () => {
+describe('realtime › channel', () => {
+  test('sends its presences at each subscription', async () => {
     const channel = newChannel()
     await using client = await member(channel)
-    await client.ask({ type: 'channel_subscribe', channel })
+    await client.request({ type: 'channel_subscribe', channel })
     await client.next('presence', 2)
     const sync = { type: 'presence', channel, presence_action: 'sync', presences: {} }
     const types = client.messages.map(({ type }) => type)
@@ -260,44 +261,44 @@ describe('realtime › a channel', () => {
     expect(client.ofType('presence')).toEqual([sync, sync])
   })
 
-  test('delivers nothing after an unsubscribe', async () => {
+  test('sends nothing after an unsubscribe', async () => {
     const channel = newChannel()
     await using client = await member(channel)
     await using sender = await member(channel)
     await using there = await member(channel, other)
-    expect(await client.ask({ type: 'channel_unsubscribe', channel })).toEqual(ok)
-    expect(await client.ask({ type: 'channel_unsubscribe', channel })).toEqual(ok)
+    expect(await client.request({ type: 'channel_unsubscribe', channel })).toEqual(okReply)
+    expect(await client.request({ type: 'channel_unsubscribe', channel })).toEqual(okReply)
     for (const from of [sender, there]) {
-      await from.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })
+      await from.request({ type: 'broadcast', channel, event: 'e', payload: 1 })
     }
     await sender.next('broadcast')
-    await client.ask({ type: 'channel_subscribe', channel })
+    await client.request({ type: 'channel_subscribe', channel })
     expect(client.ofType('broadcast')).toEqual([])
   })
 
-  test('is refused beyond a hundred per connection', async () => {
+  test('is limited to 100 per connection', async () => {
     await using client = await open()
     const names = Array.from({ length: 100 }, () => newChannel())
     for (const channel of names) client.send({ type: 'channel_subscribe', channel })
     await client.next('reply', 100)
-    expect(await client.ask({ type: 'channel_subscribe', channel: newChannel() })).toEqual(
-      refused('at most 100 channels may be subscribed to'),
+    expect(await client.request({ type: 'channel_subscribe', channel: newChannel() })).toEqual(
+      errorReply('at most 100 channels may be subscribed to'),
     )
-    expect(await client.ask({ type: 'channel_subscribe', channel: names[0] })).toEqual(ok)
-    expect(await client.ask({ type: 'channel_unsubscribe', channel: names[0] })).toEqual(ok)
-    expect(await client.ask({ type: 'channel_subscribe', channel: newChannel() })).toEqual(ok)
+    expect(await client.request({ type: 'channel_subscribe', channel: names[0] })).toEqual(okReply)
+    expect(await client.request({ type: 'channel_unsubscribe', channel: names[0] })).toEqual(okReply)
+    expect(await client.request({ type: 'channel_subscribe', channel: newChannel() })).toEqual(okReply)
   })
 
-  test('is listed for the administrator from every node', async () => {
+  test('is listed for administrators from every node', async () => {
     const channel = newChannel()
     await using here = await member(channel)
     await using there = await member(channel, other)
     for (const client of [here, there]) {
-      await client.ask({ type: 'presence_track', channel, presence: { a: 1 } })
+      await client.request({ type: 'presence_track', channel, presence: { a: 1 } })
     }
     const admin = async (path: string) =>
       (await app.request('GET', `/api/admin/realtime/${path}`, { token: await app.adminToken() })).json
-    await waitFor('both to be known', async () => {
+    await waitFor('both members to be listed', async () => {
       const { channels } = (await admin('stats')).subscriptions
       return channels.broadcast[channel] === 2 && channels.presence[channel] === 2
     })
@@ -314,7 +315,7 @@ describe('realtime › a channel', () => {
   })
 })
 
-test('realtime › a client that does not read is disconnected, and counted', async () => {
+test('realtime › slow client › is disconnected and counted', async () => {
   const channel = newChannel()
   await using slow = await member(channel)
   await using sender = await member(channel)
@@ -325,12 +326,12 @@ test('realtime › a client that does not read is disconnected, and counted', as
       .dropped_messages
   const before = await dropped()
   await waitFor(
-    'the slow client to be given up',
+    'the slow client to be disconnected',
     async () => {
       for (let n = 0; n < 20; n += 1) {
         sender.send({ type: 'broadcast', channel, event: 'e', payload: 'x'.repeat(19_000) })
       }
-      await sender.ask({ type: 'presence_sync', channel })
+      await sender.request({ type: 'presence_sync', channel })
       return (await dropped()) > before
     },
     25_000,
@@ -340,21 +341,22 @@ test('realtime › a client that does not read is disconnected, and counted', as
   expect([1013, 1006]).toContain((await slow.ended()).code)
 })
 
-test('realtime › messages are deleted after a minute', async () => {
+test('realtime › channel messages › are removed after a minute', async () => {
   const channel = newChannel()
   await using client = await member(channel)
-  await client.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })
-  // All of them: an id grows with age.
+  await client.request({ type: 'broadcast', channel, event: 'e', payload: 1 })
+  // All messages get older, because an id grows with age.
   await app.sql(`update basalt.realtime_messages set created_at = now() - interval '61 seconds'`)
-  await waitFor('it to be pruned', async () => {
+  await waitFor('the message to be pruned', async () => {
     const rows = await app.sql('select from basalt.realtime_messages where channel = $1', [channel])
     return rows.length === 0
   })
 })
 
-test('realtime › messages are deleted as fast as connections may send them', async () => {
+test('realtime › channel messages › are removed as fast as connections may send them', async () => {
   await using client = await member(newChannel())
-  // What the connections of one user may send in seven seconds: 100 of them, 100 messages each a second.
+  // These are as many as the connections of one user may send in seven seconds: 100 connections with 100 messages a
+  // second.
   await app.sql(`update basalt.realtime_messages set created_at = now() - interval '61 seconds'`)
   await app.sql(`
     insert into basalt.realtime_messages (kind, node, channel, connection_id, event, created_at)
@@ -367,7 +369,7 @@ test('realtime › messages are deleted as fast as connections may send them', a
     return row?.count
   }
   await waitFor(
-    'the old ones to be pruned',
+    'old messages to be pruned',
     async () => (await counted(`created_at < now() - interval '60 seconds'`)) === 0,
     25_000,
   )

@@ -22,7 +22,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A follower of the table, and how many entries each of its reads has found. */
+/** Starts a follower of the table. Returns the number of entries that each read has found. */
 async function follow() {
   const { system } = app.app.database
   const log = pino({ level: 'silent' })
@@ -58,7 +58,7 @@ async function follow() {
   return {
     reads,
     follower,
-    async look(times: number) {
+    async poll(times: number) {
       for (let count = 0; count < times; count += 1) await timer.runNext(Number.POSITIVE_INFINITY)
     },
     async [Symbol.asyncDispose]() {
@@ -68,17 +68,17 @@ async function follow() {
   }
 }
 
-test('realtime › a follower › reads to the end of a burst and then only once a second', async () => {
+test('realtime › follower › reads to the end of a burst and then only once a second', async () => {
   await using node = await follow()
-  await node.look(3)
+  await node.poll(3)
   expect(node.reads).toEqual([])
   await app.sql('insert into entry select from generate_series(1, 3)')
-  await node.look(10)
+  await node.poll(10)
   expect(node.reads).toEqual([2, 1, 0])
   const before = node.follower.position
   await app.sql('select pg_current_xact_id()')
   vi.advanceTimersByTime(1000)
-  await node.look(5)
+  await node.poll(5)
   expect(node.reads).toEqual([2, 1, 0, 0])
   expect(node.follower.position).not.toEqual(before)
 })

@@ -4,10 +4,11 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../../test/websocket-client.ts'
+import { deleted } from './messages.ts'
 
 let app: TestApp
 let other: TestApp
-/** Keeps the triggers on the tables: the first stream of a table may begin with a gap. */
+/** Stream that keeps the triggers on the tables. Without it the first stream of a table may start with a gap. */
 let listening: EventStreamClient
 const aliceToken = userToken({ sub: alice })
 const bobToken = userToken({ sub: bob })
@@ -67,11 +68,7 @@ function open(query: string, token = aliceToken, lastEventId?: string, node = ap
   return openEventStream(node.url, query, { token, lastEventId })
 }
 
-function deleted(table: string, id: number) {
-  return { action: 'delete', table, record: { id: String(id) } }
-}
-
-/** Everything that was sent until a change that everybody concerned receives. */
+/** Returns everything that was sent until a change that every subscriber receives. */
 async function untilMarker(stream: EventStreamClient) {
   await app.sql(`update own set title = 'marker' where id = 999`)
   await waitFor('the marker', () => stream.messages.some(({ record }) => record.title === 'marker'))
@@ -81,22 +78,22 @@ async function untilMarker(stream: EventStreamClient) {
   }
 }
 
-describe('realtime › rows deleted together with what made them visible', () => {
-  test('a cascade delete is delivered to subscribers who could see the rows, and to no others', async () => {
+describe('realtime › rows deleted together with the row that made them visible', () => {
+  test('reach subscribers who could see them, and no others, after a cascade', async () => {
     await using hers = await open('tables=item,own')
     await using his = await open('tables=item', bobToken)
     await app.sql('delete from list where id = 1')
     const { messages, gaps } = await untilMarker(hers)
-    expect(messages).toEqual([deleted('item', 10), deleted('item', 11)])
+    expect(messages).toEqual([deleted('item', { id: '10' }), deleted('item', { id: '11' })])
     expect(gaps).toBe(0)
     await app.sql('delete from list where id = 3')
-    expect(await his.next(1)).toEqual([deleted('item', 30)])
+    expect(await his.next(1)).toEqual([deleted('item', { id: '30' })])
     expect(his.text).not.toContain('gap')
   })
 
-  test('a cascade delete through the data API reaches a WebSocket on another node', async () => {
+  test('reach a WebSocket on another node after a cascade through the data API', async () => {
     await using socket = await openWebSocket(other.url, { token: aliceToken })
-    await socket.ask({ type: 'subscribe', tables: ['item'] })
+    await socket.request({ type: 'subscribe', tables: ['item'] })
     const response = await app.request('DELETE', '/api/collections/list/1', { token: aliceToken })
     expect(response.status).toBe(204)
     const events = await socket.next('event', 2)
@@ -106,44 +103,44 @@ describe('realtime › rows deleted together with what made them visible', () =>
     ])
   })
 
-  test('a cascade delete over two levels is delivered to subscribers who could see the rows', async () => {
+  test('reach subscribers who could see them after a cascade over two levels', async () => {
     await using stream = await open('tables=list,item,note')
     await app.sql('delete from list where id in (1, 3)')
     const messages = await stream.next(4)
     expect(messages).toHaveLength(4)
     expect(messages).toEqual(
       expect.arrayContaining([
-        deleted('list', 1),
-        deleted('item', 10),
-        deleted('item', 11),
-        deleted('note', 100),
+        deleted('list', { id: '1' }),
+        deleted('item', { id: '10' }),
+        deleted('item', { id: '11' }),
+        deleted('note', { id: '100' }),
       ]),
     )
   })
 
-  test('a membership deleted in the same transaction still counts', async () => {
+  test('are visible by a membership that the same transaction deletes', async () => {
     await using hers = await open('tables=doc,own')
     await app.sql('begin; delete from member; delete from doc; commit')
     const { messages, gaps } = await untilMarker(hers)
-    expect([messages, gaps]).toEqual([[deleted('doc', 1)], 0])
+    expect([messages, gaps]).toEqual([[deleted('doc', { id: '1' })], 0])
   })
 
-  test('the parent deleted in a later transaction still counts', async () => {
+  test('are visible by a parent that a later transaction deletes', async () => {
     await using hers = await open('tables=item,own')
     await app.sql('delete from item where id = 10')
     await app.sql('delete from list where id = 1')
     const { messages, gaps } = await untilMarker(hers)
-    expect([messages, gaps]).toEqual([[deleted('item', 10), deleted('item', 11)], 0])
+    expect([messages, gaps]).toEqual([[deleted('item', { id: '10' }), deleted('item', { id: '11' })], 0])
   })
 
-  test('a row moved out of sight while its old parent is deleted is a delete', async () => {
+  test('are deletes when they become hidden while their old parent is deleted', async () => {
     await using hers = await open('tables=item,own')
     await app.sql('begin; update item set list_id = 3 where id = 20; delete from list where id = 2; commit')
     const { messages, gaps } = await untilMarker(hers)
-    expect([messages, gaps]).toEqual([[deleted('item', 20)], 0])
+    expect([messages, gaps]).toEqual([[deleted('item', { id: '20' })], 0])
   })
 
-  test('a row whose creation was delivered is deleted, however soon', async () => {
+  test('are deleted however soon after their create was sent', async () => {
     await using hers = await open('tables=item,own')
     for (let id = 50; id < 65; id += 1) {
       const before = hers.messages.length
@@ -153,12 +150,12 @@ describe('realtime › rows deleted together with what made them visible', () =>
       await hers.next(before + 1)
       await app.sql(`delete from list where id = ${id}`)
       const [last] = (await hers.next(before + 2)).slice(-1)
-      expect(last).toEqual(deleted('item', id))
+      expect(last).toEqual(deleted('item', { id: String(id) }))
     }
     expect(hers.text).not.toContain('gap')
   })
 
-  test('a stream that has just been opened beside others is exact from its first moment', async () => {
+  test('are exact from the first moment of a new stream', async () => {
     await using first = await open('tables=own')
     for (let id = 70; id < 80; id += 1) {
       await app.sql(
@@ -166,7 +163,7 @@ describe('realtime › rows deleted together with what made them visible', () =>
       )
       await using stream = await open('tables=item')
       await app.sql(`delete from list where id = ${id}`)
-      expect(await stream.next(1)).toEqual([deleted('item', id)])
+      expect(await stream.next(1)).toEqual([deleted('item', { id: String(id) })])
       expect(stream.text).not.toContain('gap')
     }
     expect(first.messages).toEqual([])
@@ -196,47 +193,47 @@ describe('realtime › rows that a subscriber never could see', () => {
 })
 
 describe('realtime › a client that reconnects', () => {
-  test('receives one gap for deletes that can no longer be decided, and no key', async () => {
+  test('receives one gap without a key for deletes that can no longer be decided', async () => {
     await using before = await open('tables=item,own')
     await before[Symbol.asyncDispose]()
     await app.sql('delete from list where id = 1')
     for (const id of [10, 11, 12])
       await app.sql(`insert into item values (${id}, 2, 'x'); delete from item where id = ${id}`)
     await app.sql('delete from list where id = 3')
-    await using back = await open('tables=item,own', aliceToken, before.lastEventId, other)
-    // It ends the catch-up, which the marker may still be a part of.
-    await back.named('gap')
-    const { gaps } = await untilMarker(back)
+    await using resumed = await open('tables=item,own', aliceToken, before.lastEventId, other)
+    // The gap ends the catch-up, of which the marker may still be a part.
+    await resumed.named('gap')
+    const { gaps } = await untilMarker(resumed)
     expect(gaps).toBe(1)
-    expect(back.text).not.toMatch(/"30"/)
+    expect(resumed.text).not.toMatch(/"30"/)
   })
 
-  test('receives no gap where the policies look at the row alone', async () => {
+  test('receives no gap if the policies read only the row', async () => {
     await using before = await open('tables=own,wrapped')
     await before[Symbol.asyncDispose]()
     await app.sql(`delete from own where id < 3; delete from wrapped`)
-    await using back = await open('tables=own,wrapped', aliceToken, before.lastEventId, other)
-    const { messages, gaps } = await untilMarker(back)
-    expect([messages, gaps]).toEqual([[deleted('own', 1), deleted('wrapped', 1)], 0])
+    await using resumed = await open('tables=own,wrapped', aliceToken, before.lastEventId, other)
+    const { messages, gaps } = await untilMarker(resumed)
+    expect([messages, gaps]).toEqual([[deleted('own', { id: '1' }), deleted('wrapped', { id: '1' })], 0])
   })
 
-  test('and disconnects before the gap receives it at the next reconnect', async () => {
+  test('receives the gap at the next reconnect if it disconnects before the gap', async () => {
     await using before = await open('tables=item,own')
     await before[Symbol.asyncDispose]()
     await app.sql(`update own set title = 'first' where id = 999`)
     await app.sql('delete from list where id = 1')
-    await using back = await open('tables=item,own', aliceToken, before.lastEventId)
-    const gap = await back.named('gap')
-    const sent = back.events.slice(0, back.events.indexOf(gap))
-    // Whichever event the client has seen last before the gap: its id leads to the gap again.
-    const seen = sent.at(-1)?.id
-    await using again = await open('tables=item,own', aliceToken, seen)
+    await using resumed = await open('tables=item,own', aliceToken, before.lastEventId)
+    const gap = await resumed.named('gap')
+    const sent = resumed.events.slice(0, resumed.events.indexOf(gap))
+    // The id of the last event before the gap leads to the gap again.
+    const lastId = sent.at(-1)?.id
+    await using again = await open('tables=item,own', aliceToken, lastId)
     await again.named('gap')
   })
 })
 
 describe('realtime › while snapshots cannot be held', () => {
-  test('every delete is delivered or announced by a gap', async () => {
+  test('every delete is sent or announced by a gap', async () => {
     await using hers = await open('tables=item,own')
     await using his = await open('tables=item,own', bobToken)
     for (let id = 600; id < 608; id += 1) {

@@ -5,6 +5,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket, type WebSocketClient } from '../../../../../test/websocket-client.ts'
+import { okReply } from './messages.ts'
 
 let app: TestApp
 let other: TestApp
@@ -29,18 +30,18 @@ function newChannel(): string {
 
 async function member(channel: string, node = app, of = token): Promise<WebSocketClient> {
   const client = await openWebSocket(node.url, { token: of })
-  expect((await client.ask({ type: 'channel_subscribe', channel })).status).toBe('ok')
+  expect(await client.request({ type: 'channel_subscribe', channel })).toEqual(okReply)
   await client.next('presence')
   return client
 }
 
 async function track(client: WebSocketClient, channel: string, presence: object): Promise<void> {
-  expect((await client.ask({ type: 'presence_track', channel, presence })).status).toBe('ok')
+  expect(await client.request({ type: 'presence_track', channel, presence })).toEqual(okReply)
 }
 
 const idOf = (client: WebSocketClient): string => client.messages[0].client_id
 
-/** What a client knows after all it was sent. */
+/** Replays all presence messages that a client has received. */
 function stateOf(client: WebSocketClient, channel: string): Record<string, unknown> {
   const state = new Map<string, unknown>()
   for (const message of client.ofType('presence')) {
@@ -62,25 +63,25 @@ async function storedState(channel: string): Promise<Record<string, unknown>> {
   return Object.fromEntries(rows.map(({ connection_id: id, presence }) => [id, presence]))
 }
 
-/** The messages about one connection. */
+/** Lists the presence actions of one connection that a client has received. */
 const about = (client: WebSocketClient, id: string) =>
   client
     .ofType('presence')
     .filter((message) => message.presence_conn_id === id)
     .map(({ presence_action: action }) => action)
 
-/** Resolves when everything that was written before has been delivered. */
+/** Waits until everything that was written before has been delivered. */
 async function delivered(clients: readonly WebSocketClient[], channel: string): Promise<void> {
   const [first] = clients
   const event = randomUUID()
-  await first?.ask({ type: 'broadcast', channel, event, payload: 1, self: true })
+  await first?.request({ type: 'broadcast', channel, event, payload: 1, self: true })
   for (const client of clients) {
     await waitFor('the marker', () => client.ofType('broadcast').some((message) => message.event === event))
   }
 }
 
-/** A node that died a while ago, and a connection it left. */
-async function leaveBehind(channel: string): Promise<string> {
+/** Inserts a node that died a while ago, with one presence. */
+async function insertDeadNode(channel: string): Promise<string> {
   const [node, id] = [randomUUID(), randomUUID()]
   await app.sql(`insert into basalt.realtime_nodes (id, seen_at) values ($1, now())`, [node])
   await app.sql(
@@ -90,24 +91,24 @@ async function leaveBehind(channel: string): Promise<string> {
   return id
 }
 
-describe('realtime › a presence', () => {
-  test('is delivered to every member on every node: join, update, leave', async () => {
+describe('realtime › presence', () => {
+  test('sends join, update and leave to every member on every node', async () => {
     const channel = newChannel()
-    await using shown = await member(channel)
+    await using visible = await member(channel)
     await using here = await member(channel, app, bobToken)
     await using there = await member(channel, other, bobToken)
-    const id = idOf(shown)
+    const id = idOf(visible)
     const message = { type: 'presence', channel, presence_conn_id: id }
-    await track(shown, channel, { name: 'a' })
-    for (const client of [shown, here, there]) {
+    await track(visible, channel, { name: 'a' })
+    for (const client of [visible, here, there]) {
       expect((await client.next('presence', 2))[1]).toEqual({
         ...message,
         presence_action: 'join',
         presence: { name: 'a' },
       })
     }
-    expect((await shown.ask({ type: 'presence_track', channel, state: { name: 'b' } })).status).toBe('ok')
-    for (const client of [shown, here, there]) {
+    expect(await visible.request({ type: 'presence_track', channel, state: { name: 'b' } })).toEqual(okReply)
+    for (const client of [visible, here, there]) {
       expect((await client.next('presence', 3))[2]).toEqual({
         ...message,
         presence_action: 'update',
@@ -117,18 +118,18 @@ describe('realtime › a presence', () => {
     await using late = await member(channel, other)
     const sync = { type: 'presence', channel, presence_action: 'sync', presences: { [id]: { name: 'b' } } }
     expect(late.ofType('presence')).toEqual([sync])
-    expect((await late.ask({ type: 'presence_sync', channel })).status).toBe('ok')
+    expect(await late.request({ type: 'presence_sync', channel })).toEqual(okReply)
     expect((await late.next('presence', 2))[1]).toEqual(sync)
-    expect((await shown.ask({ type: 'presence_untrack', channel })).status).toBe('ok')
-    expect((await shown.ask({ type: 'presence_untrack', channel })).status).toBe('ok')
-    for (const client of [shown, here, there, late]) {
+    expect(await visible.request({ type: 'presence_untrack', channel })).toEqual(okReply)
+    expect(await visible.request({ type: 'presence_untrack', channel })).toEqual(okReply)
+    for (const client of [visible, here, there, late]) {
       await waitFor('the leave', () => about(client, id).includes('leave'))
       expect(about(client, id).filter((action) => action === 'leave')).toHaveLength(1)
       expect(stateOf(client, channel)).toEqual({})
     }
   })
 
-  test('of a connection that ends during an update is still shown for a while', async () => {
+  test('remains for a while when its connection ends during an update', async () => {
     const channel = newChannel()
     await using node = await createTestApp()
     await using client = await member(channel, node)
@@ -143,7 +144,7 @@ describe('realtime › a presence', () => {
       node.sql("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
     await expect.poll(waiting).toHaveLength(1)
     await client[Symbol.asyncDispose]()
-    // The update, and what marks the connection as ended.
+    // These are the update, and the statement that marks the connection as ended.
     await expect.poll(waiting).toHaveLength(2)
     await holder.query('commit')
     await holder.end()
@@ -156,33 +157,33 @@ describe('realtime › a presence', () => {
     ).toEqual([{ presence: { name: 'b' }, has_left: true }])
   })
 
-  test('without a payload is listed', async () => {
+  test('is empty without a payload', async () => {
     const channel = newChannel()
     await using client = await member(channel)
-    expect((await client.ask({ type: 'presence_track', channel })).status).toBe('ok')
+    expect(await client.request({ type: 'presence_track', channel })).toEqual(okReply)
     expect((await client.next('presence', 2))[1].presence).toEqual({})
   })
 
-  test('ends with the unsubscribe of its channel', async () => {
+  test('ends with the unsubscribe from its channel', async () => {
     const channel = newChannel()
-    await using shown = await member(channel)
+    await using visible = await member(channel)
     await using there = await member(channel, other)
-    await track(shown, channel, {})
-    await shown.ask({ type: 'channel_unsubscribe', channel })
-    await waitFor('the leave', () => about(there, idOf(shown)).includes('leave'))
+    await track(visible, channel, {})
+    await visible.request({ type: 'channel_unsubscribe', channel })
+    await waitFor('the leave', () => about(there, idOf(visible)).includes('leave'))
     expect(await storedState(channel)).toEqual({})
   })
 
-  test('stays for the leave timeout after its connection, and leaves once for every member', async () => {
+  test('remains for the leave timeout after its connection, and leaves once for every member', async () => {
     const channel = newChannel()
     await using here = await member(channel)
     await using there = await member(channel, other)
-    const gone = await member(channel, other)
-    const id = idOf(gone)
-    await track(gone, channel, { name: 'a' })
+    const leaving = await member(channel, other)
+    const id = idOf(leaving)
+    await track(leaving, channel, { name: 'a' })
     await waitFor('the join', () => about(here, id).includes('join'))
-    await gone[Symbol.asyncDispose]()
-    await waitFor('its end to be noted', async () => {
+    await leaving[Symbol.asyncDispose]()
+    await waitFor('the disconnect to be recorded', async () => {
       const rows = await app.sql(
         'select from basalt.realtime_presence where channel = $1 and left_at is not null',
         [channel],
@@ -205,16 +206,16 @@ describe('realtime › a presence', () => {
     const channel = newChannel()
     const node = await createTestApp({ config, database: app.database })
     await using here = await member(channel)
-    await using shown = await member(channel, node)
-    await track(shown, channel, {})
-    await waitFor('the join', () => about(here, idOf(shown)).includes('join'))
+    await using visible = await member(channel, node)
+    await track(visible, channel, {})
+    await waitFor('the join', () => about(here, idOf(visible)).includes('join'))
     await node[Symbol.asyncDispose]()
-    await waitFor('the leave', () => about(here, idOf(shown)).includes('leave'))
+    await waitFor('the leave', () => about(here, idOf(visible)).includes('leave'))
   })
 
   test('of a crashed node leaves once for every member', async () => {
     const channel = newChannel()
-    const id = await leaveBehind(channel)
+    const id = await insertDeadNode(channel)
     await using here = await member(channel)
     await using there = await member(channel, other)
     expect(stateOf(here, channel)).toEqual({ [id]: { a: 1 } })
@@ -228,48 +229,48 @@ describe('realtime › a presence', () => {
     expect([here, there].map((client) => about(client, id))).toEqual([['leave'], ['leave']])
   })
 
-  test('that other nodes removed too early is restored', async () => {
+  test('is restored when other nodes removed it too early', async () => {
     const channel = newChannel()
-    await using shown = await member(channel)
+    await using visible = await member(channel)
     await using there = await member(channel, other)
-    await track(shown, channel, { name: 'a' })
-    const id = idOf(shown)
+    await track(visible, channel, { name: 'a' })
+    const id = idOf(visible)
     await waitFor('the join', () => about(there, id).includes('join'))
     await app.sql(
-      `with gone as (delete from basalt.realtime_presence where channel = $1 returning *)
+      `with leaving as (delete from basalt.realtime_presence where channel = $1 returning *)
        insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
-       select 'leave', node, channel, connection_id, presence from gone`,
+       select 'leave', node, channel, connection_id, presence from leaving`,
       [channel],
     )
-    await waitFor('it to be back', () => about(there, id).join() === 'join,leave,join')
+    await waitFor('the presence to be restored', () => about(there, id).join() === 'join,leave,join')
     expect(stateOf(there, channel)).toEqual({ [id]: { name: 'a' } })
     expect(await storedState(channel)).toEqual({ [id]: { name: 'a' } })
   })
 
-  test('without a connection is removed', async () => {
+  test('is removed if it has no connection', async () => {
     const channel = newChannel()
-    await using shown = await member(channel)
-    await track(shown, channel, {})
+    await using visible = await member(channel)
+    await track(visible, channel, {})
     const ghost = randomUUID()
     await app.sql(
       `insert into basalt.realtime_presence (channel, connection_id, node, presence)
        select channel, $2, node, '{}' from basalt.realtime_presence where channel = $1`,
       [channel, ghost],
     )
-    await waitFor('the leave', () => about(shown, ghost).includes('leave'))
-    expect(Object.keys(await storedState(channel))).toEqual([idOf(shown)])
+    await waitFor('the leave', () => about(visible, ghost).includes('leave'))
+    expect(Object.keys(await storedState(channel))).toEqual([idOf(visible)])
   })
 })
 
-test('realtime › after a crash that lost messages and presences every member receives the current state', async () => {
+test('realtime › presence › every member receives the current state after a crash that lost messages and presences', async () => {
   const channel = newChannel()
-  await using shown = await member(channel)
+  await using visible = await member(channel)
   await using there = await member(channel, other)
-  await track(shown, channel, { name: 'a' })
-  const ghost = await leaveBehind(channel)
-  await there.ask({ type: 'presence_sync', channel })
+  await track(visible, channel, { name: 'a' })
+  const ghost = await insertDeadNode(channel)
+  await there.request({ type: 'presence_sync', channel })
   await waitFor('both', () => Object.keys(stateOf(there, channel)).length === 2)
-  // A read that is in flight breaks, and afterwards the tables are empty.
+  // A read that is in flight breaks, and the tables are empty afterwards.
   await app.sql(`
     begin;
     lock table basalt.realtime_messages in access exclusive mode;
@@ -286,16 +287,16 @@ test('realtime › after a crash that lost messages and presences every member r
     end $$;
     truncate basalt.realtime_messages, basalt.realtime_presence;
     commit`)
-  const truth = { [idOf(shown)]: { name: 'a' } }
-  for (const client of [shown, there]) {
-    await waitFor(`the truth instead of ${ghost}`, () =>
-      JSON.stringify(stateOf(client, channel)) === JSON.stringify(truth) ? true : undefined,
+  const current = { [idOf(visible)]: { name: 'a' } }
+  for (const client of [visible, there]) {
+    await waitFor(`the current state instead of ${ghost}`, () =>
+      JSON.stringify(stateOf(client, channel)) === JSON.stringify(current) ? true : undefined,
     )
   }
-  expect(await storedState(channel)).toEqual(truth)
+  expect(await storedState(channel)).toEqual(current)
 })
 
-test('realtime › members that subscribe during changes and members that stay end with the same presences', async () => {
+test('realtime › presence › members that subscribe during changes end with the same state as the others', async () => {
   const channel = newChannel()
   await using first = await member(channel)
   const clients = await Promise.all(
@@ -306,7 +307,7 @@ test('realtime › members that subscribe during changes and members that stay e
     ...clients.map(async (client, n) => {
       for (let step = 0; step < 25; step += 1) {
         const type = (step * 7 + n) % 3 === 0 ? 'presence_untrack' : 'presence_track'
-        await client.ask({ type, channel, presence: { n, step } })
+        await client.request({ type, channel, presence: { n, step } })
       }
     }),
     (async () => {

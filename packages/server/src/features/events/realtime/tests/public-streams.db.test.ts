@@ -4,8 +4,9 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../../test/websocket-client.ts'
+import { created, deleted, errorReply, eventOf, okReply, updated } from './messages.ts'
 
-/** Streams without a token: of tables that are granted to `basalt_anonymous`, and of their rows that its policies show. */
+/** Tables that are granted to `basalt_anonymous`. Streams without a token receive the rows that its policies show. */
 const setup = `
   create table post (id int primary key, title text, draft text, is_published bool not null default true);
   alter table post enable row level security;
@@ -41,16 +42,16 @@ async function write(method: string, path: string, body?: unknown): Promise<void
   if (response.status >= 400) throw new Error(response.text)
 }
 
-/** Waits until no stream of the tests before is counted. */
+/** Waits until no earlier stream is counted. */
 function untilClosed() {
-  return waitFor('closed streams to be forgotten', async () => {
+  return waitFor('closed streams to be removed', async () => {
     const [row] = await app.sql('select count(*)::int as count from basalt.realtime_connections')
     return row?.count === 0
   })
 }
 
-describe('realtime › a stream without a token', () => {
-  test('receives the rows that its role may read, in the columns granted to it', async () => {
+describe('realtime › GET /api/realtime without a token', () => {
+  test('sends the rows that the anonymous role may read, with the columns granted to it', async () => {
     await using stream = await openEventStream(app.url, 'tables=post,score&filter=id=gt.0')
     expect(stream.status).toBe(200)
     await write('POST', 'post', { id: 1, title: 'secret', draft: 'x', is_published: false })
@@ -62,11 +63,11 @@ describe('realtime › a stream without a token', () => {
     await write('DELETE', 'post/1')
     await write('POST', 'score', { id: 1, points: 5 })
     expect(await stream.next(5)).toEqual([
-      { action: 'create', table: 'post', record: { id: 2, title: 'shown', is_published: true } },
-      { action: 'update', table: 'post', record: { id: 1, title: 'secret', is_published: true } },
-      { action: 'delete', table: 'post', record: { id: '2' } },
-      { action: 'delete', table: 'post', record: { id: '1' } },
-      { action: 'create', table: 'score', record: { id: 1, points: 5 } },
+      created('post', { id: 2, title: 'shown', is_published: true }),
+      updated('post', { id: 1, title: 'secret', is_published: true }),
+      deleted('post', { id: '2' }),
+      deleted('post', { id: '1' }),
+      created('score', { id: 1, points: 5 }),
     ])
     expect(stream.text).not.toContain('draft')
   })
@@ -89,13 +90,13 @@ describe('realtime › a stream without a token', () => {
     ['an empty list', 'tables=,'],
     ['two lists', 'tables=score&tables=post'],
     ['an empty token', 'tables=score&token='],
-  ])('is refused for %s', async (_, query) => {
+  ])('returns 401 for %s', async (_, query) => {
     const response = await app.request('GET', `/api/realtime?${query}`)
     expect(envelope(response)).toEqual(required)
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/)
   })
 
-  test('is not what a token that is not good becomes', async () => {
+  test('returns 401 for an invalid token', async () => {
     for (const query of ['tables=score&token=nonsense', 'tables=score']) {
       const headers = query.includes('token') ? {} : { authorization: 'Bearer nonsense' }
       const response = await app.request('GET', `/api/realtime?${query}`, { headers })
@@ -107,7 +108,7 @@ describe('realtime › a stream without a token', () => {
     }
   })
 
-  test('names a column it may not read as one that there is not, and a view as no table', async () => {
+  test('reports an unreadable column as unknown, and a view as no table', async () => {
     expect(envelope(await app.request('GET', '/api/realtime?tables=post&filter=draft=eq.x'))).toMatchObject({
       code: 400,
       message: 'invalid filter: unknown column: draft',
@@ -118,7 +119,7 @@ describe('realtime › a stream without a token', () => {
     })
   })
 
-  test('is admitted from the grant on, and receives nothing after its revocation', async () => {
+  test('is admitted after the grant, and sends nothing after its revocation', async () => {
     await app.sql('grant select on granted_later to basalt_anonymous')
     await using stream = await openEventStream(app.url, 'tables=granted_later,score')
     await write('POST', 'granted_later', { id: 1 })
@@ -133,15 +134,15 @@ describe('realtime › a stream without a token', () => {
     ])
   })
 
-  test('is counted with those of its address over all nodes, and not with those of users', async () => {
+  test('counts the streams of an address over all nodes, and not with those of users', async () => {
     await untilClosed()
-    const answers = await Promise.all(
+    const streams = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         openEventStream((index % 2 === 0 ? app : other).url, 'tables=score'),
       ),
     )
-    const refused = answers.filter(({ refusal }) => refusal === 'connection_limit_exceeded')
-    expect([answers.length, refused.length]).toEqual([10, 7])
+    const refused = streams.filter(({ refusal }) => refusal === 'connection_limit_exceeded')
+    expect([streams.length, refused.length]).toEqual([10, 7])
     const response = await other.request('GET', '/api/realtime?tables=score')
     expect(envelope(response)).toEqual({
       code: 429,
@@ -151,54 +152,52 @@ describe('realtime › a stream without a token', () => {
     expect(response.headers.get('retry-after')).toBe('5')
     await using ofAlice = await openEventStream(app.url, 'tables=score', { token })
     expect(ofAlice.status).toBe(200)
-    for (const stream of answers) await stream[Symbol.asyncDispose]()
+    for (const stream of streams) await stream[Symbol.asyncDispose]()
   })
 })
 
-describe('realtime › a WebSocket without a token', () => {
-  test('subscribes to what is open to all, and takes part in no channel', async () => {
+describe('realtime › GET /api/realtime/ws without a token', () => {
+  test('subscribes to public tables only, and to no channel', async () => {
     await using client = await openWebSocket(app.url)
     await client.next('connected')
-    const refused = { type: 'reply', status: 'error', message: 'authentication required' }
-    expect(await client.ask({ type: 'subscribe', tables: ['score', 'closed'] })).toMatchObject(refused)
-    expect(await client.ask({ type: 'channel_subscribe', channel: 'lobby' })).toMatchObject(refused)
-    expect(await client.ask({ type: 'subscribe', tables: ['post'] })).toMatchObject({ status: 'ok' })
+    const refused = errorReply('authentication required')
+    expect(await client.request({ type: 'subscribe', tables: ['score', 'closed'] })).toEqual(refused)
+    expect(await client.request({ type: 'channel_subscribe', channel: 'lobby' })).toEqual(refused)
+    expect(await client.request({ type: 'subscribe', tables: ['post'] })).toMatchObject(okReply)
     await write('POST', 'post', { id: 1, title: 'a', is_published: false })
     await write('POST', 'post', { id: 2, title: 'b' })
-    const [event] = await client.next('event')
-    expect(event).toMatchObject({
-      ...{ action: 'create', table: 'post', record: { id: 2, title: 'b', is_published: true } },
-    })
+    expect(await client.next('event')).toEqual([
+      eventOf(created('post', { id: 2, title: 'b', is_published: true })),
+    ])
     for (const message of [
       { type: 'channel_subscribe', channel: 'lobby' },
       { type: 'broadcast', channel: 'lobby', event: 'e', payload: {} },
       { type: 'presence_track', channel: 'lobby', presence: {} },
     ]) {
-      expect(await client.ask(message), message.type).toMatchObject(refused)
+      expect(await client.request(message), message.type).toEqual(refused)
     }
-    expect(await client.ask({ type: 'subscribe', tables: 'closed' })).toMatchObject({
-      ...{ status: 'error', message: 'unknown table: closed' },
-    })
-    expect(await client.ask({ type: 'auth', token })).toMatchObject({
-      status: 'error',
-      message: 'the WebSocket has subscribed without a token; open another one to sign in',
-    })
-    expect(await client.ask({ type: 'unsubscribe', tables: ['post'] })).toMatchObject({ status: 'ok' })
+    expect(await client.request({ type: 'subscribe', tables: 'closed' })).toEqual(
+      errorReply('unknown table: closed'),
+    )
+    expect(await client.request({ type: 'auth', token })).toEqual(
+      errorReply('the WebSocket has subscribed without a token; open another one to sign in'),
+    )
+    expect(await client.request({ type: 'unsubscribe', tables: ['post'] })).toMatchObject(okReply)
   })
 
-  test('is counted with the streams of its address, and may sign in before it subscribes', async () => {
+  test('counts with the streams of its address, and may sign in before it subscribes', async () => {
     await untilClosed()
     const streams = await Promise.all(
       Array.from({ length: 3 }, () => openEventStream(app.url, 'tables=score')),
     )
     await using client = await openWebSocket(other.url)
-    expect(await client.ask({ type: 'subscribe', tables: 'score' })).toMatchObject({
-      ...{ status: 'error', message: 'connection limit exceeded' },
-    })
+    expect(await client.request({ type: 'subscribe', tables: 'score' })).toEqual(
+      errorReply('connection limit exceeded'),
+    )
     expect(await client.ended()).toEqual({ code: 4008, reason: 'connection limit exceeded' })
     await using signedIn = await openWebSocket(other.url)
-    expect(await signedIn.ask({ type: 'auth', token })).toMatchObject({ status: 'ok' })
-    expect(await signedIn.ask({ type: 'subscribe', tables: 'closed' })).toMatchObject({ status: 'ok' })
+    expect(await signedIn.request({ type: 'auth', token })).toMatchObject(okReply)
+    expect(await signedIn.request({ type: 'subscribe', tables: 'closed' })).toMatchObject(okReply)
     for (const stream of streams) await stream[Symbol.asyncDispose]()
   })
 })

@@ -15,11 +15,11 @@ import { SentLog } from '../changes/sent-log.ts'
 import { findStreamTable } from '../changes/stream-table.ts'
 import { Stream, type Transport } from '../stream.ts'
 
-/** Decisions that callers share, against PostgreSQL's for each caller by itself. */
+/** Compares decisions that callers share with PostgreSQL’s decision for each caller. */
 
 const carol = '00000000-0000-4000-8000-00000000ca01'
 const dave = '00000000-0000-4000-8000-00000000dada'
-/** Before PostgreSQL 16 what a member inherits is an attribute of the member. */
+/** Before PostgreSQL 16, inheritance is an attribute of the member. */
 const grantEditor = `do $$ begin
   if current_setting('server_version_num')::int < 160000 then grant policy_editor to basalt_authenticated;
   else execute 'grant policy_editor to basalt_authenticated with inherit true'; end if;
@@ -126,7 +126,7 @@ const known = fc.oneof(
     ...["case when pub then basalt.aal() = 'aal2' else open end", 'cardinality(members) > 1'],
   ),
 )
-/** Conditions that are decided about for each caller. */
+/** Conditions that are decided for each caller. */
 const unknown = fc.constantFrom(
   ...['is_me(owner)', 'owner operator(public.=) basalt.user_id()', 'vague = basalt.user_id()::text'],
   ...['exists (select from member m where m.room_id = note.room_id and m.user_id = basalt.user_id())'],
@@ -183,7 +183,7 @@ const change = fc.record({
   before: record,
 })
 
-/** Definitions that change between two looks at the catalog. */
+/** Definitions that change between two reads of the catalog. */
 const redefinition = fc.oneof(
   policy.map((other) => createPolicy('p9', other)),
   expression.map((using) => `alter policy p0 on note using (${using})`),
@@ -263,7 +263,7 @@ async function deliver(
   return received.map(({ received }) => received)
 }
 
-/** The same, each identity and each audience decided by itself. */
+/** Decides each identity and each audience separately. Returns the events of each. */
 async function decideEach(
   events: readonly LogEvent[],
   subscriptions: readonly Subscriptions[],
@@ -278,7 +278,10 @@ async function decideEach(
   return all
 }
 
-/** A gap of one audience may be one to the others of its identity, for which rows are decided together. */
+/**
+ * Checks that both ways select the same. A gap of one audience may be a gap of the others of its identity, because
+ * their rows are decided together.
+ */
 async function expectEqual(
   events: readonly LogEvent[],
   subscriptions: readonly Subscriptions[],
@@ -321,10 +324,10 @@ async function restore(): Promise<void> {
 }
 
 describe('realtime › decisions that callers share', () => {
-  /** Raise it to search; a failure prints its seed and path. */
+  /** Number of runs. Raise it to search; a failure prints its seed and path. */
   const numRuns = 40
 
-  test('are those of PostgreSQL for each caller, while definitions change', async () => {
+  test('equal PostgreSQL’s decision for each caller while definitions change', async () => {
     let sharedRuns = 0
     const property = fc.asyncProperty(
       fc.array(policy, { minLength: 1, maxLength: 3 }),
@@ -339,17 +342,17 @@ describe('realtime › decisions that callers share', () => {
         await expectEqual(events, subscriptions)
         if ((await selector.prepare(events, undefined)).shared.size > 0) sharedRuns += 1
         await app.sql(redefined).catch((error) => {
-          // A policy on the column is in the way.
+          // A policy on the column can prevent the change.
           if (!/cannot alter type|already exists|violates/.test(error.message)) throw error
         })
-        // Until the catalog is read again less may be delivered than PostgreSQL permits, and never more.
+        // Until the catalog is read again, fewer events may be sent than PostgreSQL permits, and never more.
         const [early, permitted] = [
           await deliver(events, subscriptions),
           await decideEach(events, subscriptions),
         ]
         early.forEach(({ bodies }, index) => {
           const { bodies: allowed = [], hasGap } = permitted[index] ?? {}
-          // A statement on a type that has changed says nothing.
+          // A statement on a type that has changed decides nothing.
           if (hasGap !== true) expect(allowed).toEqual(expect.arrayContaining([...bodies]))
         })
         await app.app.catalog.refresh()
@@ -361,7 +364,7 @@ describe('realtime › decisions that callers share', () => {
     expect(sharedRuns).toBeGreaterThan(numRuns / 4)
   })
 
-  describe('are shared where policies are', () => {
+  describe('number of decisions for 200 callers', () => {
     const named = [
       ['owner = basalt.user_id()', true],
       ['owner = (select basalt.user_id())', true],
@@ -374,12 +377,12 @@ describe('realtime › decisions that callers share', () => {
       ['not (owner is distinct from basalt.user_id())', false],
     ] as const
 
-    test.each(named)('%s: for the owner alone of 200 callers', async (using, isShared) => {
+    test.each(named)('%s › needs few decisions: %s', async (using, isShared) => {
       expect((await countDecisions(using)) < fewDecisions).toBe(isShared)
     })
 
     test.each(['true', 'pub', "status in ('a', 'b') and created < now()", "basalt.aal() = 'aal1'"])(
-      '%s: once for 200 callers',
+      '%s › needs one decision',
       async (using) => {
         expect(await countDecisions(using)).toBeLessThan(fewDecisions)
       },
@@ -395,7 +398,7 @@ describe('realtime › decisions that callers share', () => {
       'note is not null',
       "basalt.user_email() <> ''",
       "current_setting('app.tenant', true) is null",
-    ])('not shared by %s', async (using) => {
+    ])('is not reduced by the policy %s', async (using) => {
       expect(await countDecisions(using)).toBeGreaterThanOrEqual(200)
     })
 
@@ -409,14 +412,14 @@ describe('realtime › decisions that callers share', () => {
         'a redefined helper',
         `create or replace function basalt.user_id() returns uuid stable language sql as 'select ''${alice}''::uuid'`,
       ],
-    ])('not shared beside %s', async (_, definition) => {
+    ])('is not reduced with %s', async (_, definition) => {
       expect(await countDecisions('owner = basalt.user_id()', definition)).toBeGreaterThanOrEqual(200)
       await app.sql('alter table note drop column if exists size; drop table if exists heir')
     })
   })
 })
 
-/** One, and what a busy database has repeated. */
+/** Maximum number of decisions: one, and repetitions on a busy database. */
 const fewDecisions = 20
 
 /** Returns the number of statements that decide about one event for 200 callers, of whom alice owns the row. */

@@ -6,8 +6,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { testAdminPassword } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-
-const namesOf = ({ events }: EventStreamClient) => events.map(({ name }) => name)
+import { created, deleted, idsOf, namesOf, updated } from './messages.ts'
 
 let app: TestApp
 let other: TestApp
@@ -37,7 +36,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await app.sql('delete from item')
-  await waitFor('streams of before to be gone', async () => (await stats()).connections.total === 0)
+  await waitFor('earlier streams to end', async () => (await stats()).connections.total === 0)
 })
 
 function open(query = 'tables=item', lastEventId?: string, node = app): Promise<EventStreamClient> {
@@ -53,10 +52,8 @@ async function stats() {
   return (await app.request('GET', '/api/admin/realtime/stats', { token: await app.adminToken() })).json
 }
 
-const idsOf = (stream: EventStreamClient) => stream.messages.map(({ record }) => record.id)
-
-describe('realtime › a client that reconnects', () => {
-  test('receives what it missed after any event, on any node', async () => {
+describe('realtime › GET /api/realtime › Last-Event-ID', () => {
+  test('resumes after any event, on any node', async () => {
     await using stream = await open()
     const operations = Array.from({ length: 5 }, (_, id) => ({ method: 'create', body: { id } }))
     await app.request('POST', '/api/collections/item/batch', { token, body: { operations } })
@@ -66,26 +63,26 @@ describe('realtime › a client that reconnects', () => {
     const positions = [stream.events[0], ...stream.events.slice(1)].map((event) => event?.id)
     for (const [index, id] of positions.entries()) {
       const node = index % 2 === 0 ? app : other
-      await using back = await open('tables=item', id, node)
-      await back.next(7 - index)
-      expect(idsOf(back)).toEqual([0, 1, 2, 3, 4, 5, 6].slice(index))
-      expect(back.events.map(({ name }) => name)).not.toContain('gap')
+      await using resumed = await open('tables=item', id, node)
+      await resumed.next(7 - index)
+      expect(idsOf(resumed)).toEqual([0, 1, 2, 3, 4, 5, 6].slice(index))
+      expect(namesOf(resumed)).not.toContain('gap')
     }
   })
 
-  test('may give the resume position as a parameter', async () => {
+  test('may be sent as a parameter', async () => {
     await using stream = await open()
     await create(1)
-    await using back = await open(`tables=item&lastEventId=${encodeURIComponent(stream.lastEventId)}`)
-    await back.next(1)
-    expect(idsOf(back)).toEqual([1])
+    await using resumed = await open(`tables=item&lastEventId=${encodeURIComponent(stream.lastEventId)}`)
+    await resumed.next(1)
+    expect(idsOf(resumed)).toEqual([1])
   })
 
-  test('during many writes misses nothing and receives nothing twice', async () => {
+  test('resumes during many writes without missing or repeating an event', async () => {
     await using first = await open()
     const position = first.lastEventId
     await first[Symbol.asyncDispose]()
-    // With these the nodes keep reading, and a stream joins in the middle of it.
+    // With these streams the nodes keep reading, and another stream attaches meanwhile.
     await using _here = await openEventStream(app.url, 'tables=item', { token: userToken({ sub: bob }) })
     await using _there = await openEventStream(other.url, 'tables=item', { token: userToken({ sub: bob }) })
     let isOver = false
@@ -95,22 +92,22 @@ describe('realtime › a client that reconnects', () => {
       isOver = true
     })()
     let at = position
-    const seen: number[] = []
-    while (!isOver || seen.length < count) {
-      await using stream = await open('tables=item', at, seen.length % 2 === 0 ? other : app)
+    const received: number[] = []
+    while (!isOver || received.length < count) {
+      await using stream = await open('tables=item', at, received.length % 2 === 0 ? other : app)
       await waitFor(
         'some events',
         () => stream.messages.length > 20 || (isOver && stream.messages.length > 0),
       )
-      seen.push(...idsOf(stream))
+      received.push(...idsOf(stream))
       at = stream.lastEventId
     }
     await writing
-    expect(seen.length).toBe(count)
-    expect(new Set(seen).size).toBe(count)
+    expect(received.length).toBe(count)
+    expect(new Set(received).size).toBe(count)
   })
 
-  test('receives a gap for a resume position that never was, or of another cluster', async () => {
+  test('leads to a gap for an invalid position or one of another cluster', async () => {
     for (const position of ['x', '5', '9:5:', '5:9:7,6', '1:2:~3', `999999999:999999999:`, '0:0:']) {
       await using stream = await open('tables=item', position)
       const { id, data } = await stream.named('gap')
@@ -121,7 +118,7 @@ describe('realtime › a client that reconnects', () => {
     }
   })
 
-  test('receives a gap when the log no longer holds what it missed', async () => {
+  test('leads to a gap when the log no longer holds the missed events', async () => {
     await using stream = await open()
     await stream[Symbol.asyncDispose]()
     await create(1)
@@ -131,29 +128,29 @@ describe('realtime › a client that reconnects', () => {
       await pruneOutbox(app.app.database.system, 24)
       return (await app.sql('select from basalt.outbox')).length === 0
     })
-    await using back = await open('tables=item', stream.lastEventId)
-    await back.named('gap')
-    expect(idsOf(back)).toEqual([])
+    await using resumed = await open('tables=item', stream.lastEventId)
+    await resumed.named('gap')
+    expect(idsOf(resumed)).toEqual([])
   })
 
-  test('receives a gap when one of the tables had no subscriber', async () => {
+  test('leads to a gap when one of the tables had no subscriber', async () => {
     await using stream = await open('tables=item')
     await using both = await open('tables=item,later', stream.lastEventId)
     await both.named('gap')
   })
 
-  test('receives a gap when the table had no subscriber for a time', async () => {
+  test('leads to a gap when the table had no subscriber for a time', async () => {
     await using stream = await open()
     await stream[Symbol.asyncDispose]()
     await app.sql(`update basalt.realtime_tables set wanted_until = now() - interval '1 minute'`)
     await using fresh = await createTestApp({ config, database: app.database })
-    await using back = await open('tables=item', stream.lastEventId, fresh)
-    await back.named('gap')
+    await using resumed = await open('tables=item', stream.lastEventId, fresh)
+    await resumed.named('gap')
   })
 })
 
 describe('realtime › several nodes', () => {
-  test('deliver what is written on any of them', async () => {
+  test('send events that are written on any of them', async () => {
     await using here = await open('tables=item', undefined, app)
     await using there = await open('tables=item', undefined, other)
     await create(1, app)
@@ -164,16 +161,19 @@ describe('realtime › several nodes', () => {
   })
 
   test.each([
-    ['a limit that passes', 'tables=item', token, { status: 200, refusal: 'connection_limit_exceeded' }],
+    ['a temporary limit', 'tables=item', token, { status: 200, refusal: 'connection_limit_exceeded' }],
     ['an unknown table', 'tables=nothing', token, { status: 400, refusal: undefined }],
-    ['a token that is not valid', 'tables=item', 'x', { status: 401, refusal: undefined }],
-  ])('answer an EventSource by a status only what stays refused: %s', async (_case, query, by, expected) => {
-    const streams = await Promise.all([open(), open(), open()])
-    await using refused = await openEventStream(other.url, query, { token: by })
-    expect({ status: refused.status, refusal: refused.refusal }).toEqual(expected)
-    if (refused.refusal !== undefined) expect(refused.events[0]?.data.retryMs).toBeGreaterThanOrEqual(5000)
-    for (const stream of streams) await stream[Symbol.asyncDispose]()
-  })
+    ['an invalid token', 'tables=item', 'x', { status: 401, refusal: undefined }],
+  ])(
+    'refuse an EventSource by a status only for permanent reasons: %s',
+    async (_case, query, by, expected) => {
+      const streams = await Promise.all([open(), open(), open()])
+      await using refused = await openEventStream(other.url, query, { token: by })
+      expect({ status: refused.status, refusal: refused.refusal }).toEqual(expected)
+      if (refused.refusal !== undefined) expect(refused.events[0]?.data.retryMs).toBeGreaterThanOrEqual(5000)
+      for (const stream of streams) await stream[Symbol.asyncDispose]()
+    },
+  )
 
   test('count the streams of a user together', async () => {
     const streams = await Promise.all([open(), open('tables=item', undefined, other), open()])
@@ -190,7 +190,7 @@ describe('realtime › several nodes', () => {
     await using ofBob = await openEventStream(app.url, 'tables=item', { token: userToken({ sub: bob }) })
     expect(ofBob.refusal).toBeUndefined()
     await streams[1]?.[Symbol.asyncDispose]()
-    await using next = await waitFor('room for one more', async () => {
+    await using next = await waitFor('a free slot', async () => {
       const stream = await openEventStream(app.url, 'tables=item', { token })
       return stream.refusal === undefined ? stream : undefined
     })
@@ -222,15 +222,15 @@ describe('realtime › several nodes', () => {
   })
 })
 
-describe('realtime › a stream', () => {
-  test('sends comments and its resume position', async () => {
+describe('realtime › stream', () => {
+  test('sends comments with its position as heartbeats', async () => {
     await using stream = await open('tables=quiet')
     const before = stream.lastEventId
     await create(1)
     await waitFor('a heartbeat', () => stream.comments >= 1)
-    await waitFor('a position beyond what it is not sent', () => stream.lastEventId !== before)
-    await using back = await open('tables=quiet', stream.lastEventId)
-    expect(back.events.map(({ name }) => name)).toEqual(['connected'])
+    await waitFor('a position beyond events of other tables', () => stream.lastEventId !== before)
+    await using resumed = await open('tables=quiet', stream.lastEventId)
+    expect(namesOf(resumed)).toEqual(['connected'])
   })
 
   test('ends with its token', async () => {
@@ -245,7 +245,7 @@ describe('realtime › a stream', () => {
     await stream.ended()
   })
 
-  test('whose token expires before it is opened is refused', async () => {
+  test('returns 401 when the token expires before the stream starts', async () => {
     await app.sql('create table slow_to_begin (id int primary key)')
     const held = app.sql('begin; lock table basalt.realtime_tables; select pg_sleep(2.5); commit')
     const response = await app.request('GET', '/api/realtime?tables=slow_to_begin', {
@@ -276,7 +276,7 @@ describe('realtime › a stream', () => {
     expect(untouched.hasEnded).toBe(false)
   })
 
-  test('is sent nothing more from the moment its token is invalid', async () => {
+  test('sends nothing once its token is invalid', async () => {
     let aheadMs = 0
     await using clocked = await createTestApp({
       clock: { now: () => new Date(Date.now() + aheadMs) },
@@ -295,39 +295,39 @@ describe('realtime › a stream', () => {
     }
   })
 
-  test('of a client that does not read is disconnected, and resumes at its position', async () => {
+  test('ends when the client does not read, and resumes at its position', async () => {
     await using stream = await open()
     stream.pause()
     const name = 'x'.repeat(100_000)
     let id = 0
-    await waitFor('the stream to be given up', async () => {
+    await waitFor('the stream to end', async () => {
       id += 1
       await app.request('POST', '/api/collections/item', { token, body: { id, name } })
       return (await stats()).connections.total === 0
     })
     stream.resume()
     await stream.ended()
-    const seen = idsOf(stream)
-    expect(seen.length).toBeLessThan(id)
-    await using back = await open('tables=item', stream.lastEventId)
-    await back.next(id - seen.length)
-    expect([...seen, ...idsOf(back)]).toEqual(Array.from({ length: id }, (_, index) => index + 1))
+    const received = idsOf(stream)
+    expect(received.length).toBeLessThan(id)
+    await using resumed = await open('tables=item', stream.lastEventId)
+    await resumed.next(id - received.length)
+    expect([...received, ...idsOf(resumed)]).toEqual(Array.from({ length: id }, (_, index) => index + 1))
   })
 
-  test('carries records that are larger than the buffer of a client', async () => {
+  test('sends records that are larger than the client buffer', async () => {
     await using stream = await open()
     const name = 'x'.repeat(3_000_000)
     for (const id of [1, 2, 3]) {
       await app.request('POST', '/api/collections/item', { token, body: { id, name } })
       await stream.next(id)
     }
-    await using back = await open('tables=item', stream.events[0]?.id)
-    await back.next(3)
-    expect(idsOf(back)).toEqual([1, 2, 3])
-    expect(back.messages[2].record.name.length).toBe(name.length)
+    await using resumed = await open('tables=item', stream.events[0]?.id)
+    await resumed.next(3)
+    expect(idsOf(resumed)).toEqual([1, 2, 3])
+    expect(resumed.messages[2].record.name.length).toBe(name.length)
   })
 
-  test('ends when its node stops, which accepts no more streams', async () => {
+  test('ends when its node stops, which admits no more streams', async () => {
     const stopping = await createTestApp({ config, database: app.database })
     await using stream = await open('tables=item', undefined, stopping)
     const stopped = stopping.app.drain()
@@ -362,7 +362,7 @@ describe('realtime › a stream', () => {
     expect((await stats()).connections.total).toBe(0)
   })
 
-  test('of a table that other nodes have to log begins with a gap, and the next one of it without', async () => {
+  test('starts with a gap for the first stream of a table that other nodes have to log', async () => {
     await using node = await createTestApp({
       config: { 'events.capture': 'off' },
       setup: 'create table slow (id int primary key)',
@@ -380,52 +380,52 @@ describe('realtime › a stream', () => {
     expect(namesOf(second)).toEqual(['connected', 'message'])
   })
 
-  test('of a table that only its node may have to log begins without a gap, and with what the API writes meanwhile', async () => {
-    await using node = await createTestApp({ setup: 'create table busy (id int primary key)' })
-    const locked = Promise.withResolvers<void>()
+  test('starts without a gap, and with API writes meanwhile, for a table that only its node has to log', async () => {
+    await using node = await createTestApp({ setup: 'create table hasLock (id int primary key)' })
+    const hasLock = Promise.withResolvers<void>()
     const done = Promise.withResolvers<void>()
     const writing = node.app.database.system.transaction(async (transaction) => {
-      await transaction.execute({ text: 'lock table busy in row exclusive mode', values: [] })
-      locked.resolve()
+      await transaction.execute({ text: 'lock table hasLock in row exclusive mode', values: [] })
+      hasLock.resolve()
       await done.promise
     })
-    await locked.promise
-    await using stream = await openEventStream(node.url, 'tables=busy', { token })
-    await node.request('POST', '/api/collections/busy', { token, body: { id: 1 } })
+    await hasLock.promise
+    await using stream = await openEventStream(node.url, 'tables=hasLock', { token })
+    await node.request('POST', '/api/collections/hasLock', { token, body: { id: 1 } })
     await stream.next(1)
     expect(namesOf(stream)).toEqual(['connected', 'message'])
     done.resolve()
     await writing
-    // What was written past the API until triggers are in force is not known.
+    // Writes past the API are unknown until the triggers are installed.
     await stream.named('gap')
-    await node.sql('insert into busy values (2)')
+    await node.sql('insert into hasLock values (2)')
     await waitFor('the write past the API', () => namesOf(stream).at(-1) === 'message')
   })
 
-  test('of a table that is logged by a trigger begins without a gap', async () => {
-    await app.sql('create table quick (id int primary key)')
-    await using stream = await open('tables=quick')
-    await app.sql('insert into quick values (1)')
+  test('starts without a gap for a table that a trigger logs', async () => {
+    await app.sql('create table logged (id int primary key)')
+    await using stream = await open('tables=logged')
+    await app.sql('insert into logged values (1)')
     await stream.next(1)
-    expect(stream.events.map(({ name }) => name)).toEqual(['connected', 'message'])
+    expect(namesOf(stream)).toEqual(['connected', 'message'])
   })
 
-  test('that its client closes is removed', async () => {
+  test('is removed when its client closes it', async () => {
     const stream = await open()
-    await waitFor('the stream to be known', async () => (await stats()).connections.total === 1)
+    await waitFor('the stream to be listed', async () => (await stats()).connections.total === 1)
     await stream[Symbol.asyncDispose]()
-    await waitFor('the stream to be forgotten', async () => (await stats()).connections.total === 0)
+    await waitFor('the stream to be removed', async () => (await stats()).connections.total === 0)
   })
 })
 
-describe('realtime › the administrator', () => {
+describe('realtime › administration', () => {
   const send = async (method: string, path: string) =>
     app.request(method, `/api/admin/realtime/${path}`, { token: await app.adminToken() })
 
   test('lists the streams of every node', async () => {
     await using here = await open('tables=item,later')
     await using there = await open('tables=item', undefined, other)
-    const known = await waitFor('both streams', async () => {
+    const listed = await waitFor('both streams', async () => {
       const { json } = await send('GET', 'connections')
       const tables = json.items.flatMap((item: { tables: string[] }) => item.tables)
       return tables.length === 3 ? json : undefined
@@ -438,7 +438,7 @@ describe('realtime › the administrator', () => {
       channels: [],
       connectedAt: expect.stringMatching(/Z$/),
     }
-    expect(known).toEqual({
+    expect(listed).toEqual({
       items: [
         { ...common, id: here.events[0]?.data.clientId, tables: ['item', 'later'] },
         { ...common, id: there.events[0]?.data.clientId, tables: ['item'] },
@@ -470,7 +470,7 @@ describe('realtime › the administrator', () => {
         reason: 'disconnected',
         message: 'disconnected by an administrator',
       })
-      await waitFor('it to be unknown', async () => {
+      await waitFor('the connection to be unknown', async () => {
         return (await send('POST', `connections/${id}/disconnect`)).status === 404
       })
     }
@@ -479,7 +479,7 @@ describe('realtime › the administrator', () => {
     expect(audit).toEqual({ actor: 'admin', action: 'realtime.disconnect' })
   })
 
-  test('receives 404 for an unknown id', async () => {
+  test('returns 404 for an unknown id', async () => {
     for (const id of ['x', randomUUID()]) {
       const response = await send('POST', `connections/${id}/disconnect`)
       expect([response.status, envelope(response)]).toEqual([
@@ -490,8 +490,8 @@ describe('realtime › the administrator', () => {
   })
 })
 
-describe('realtime › a stream of the administrator', () => {
-  const listen = (admin: string, query = 'tables=closed', node = app, lastEventId?: string) =>
+describe('realtime › GET /api/admin/realtime/stream', () => {
+  const subscribe = (admin: string, query = 'tables=closed', node = app, lastEventId?: string) =>
     openEventStream(node.url, query, { token: admin, path: '/api/admin/realtime/stream', lastEventId })
   const write = async (method: string, path: string, body?: object, node = other) => {
     const response = await node.request(method, `/api/collections/${path}`, {
@@ -502,29 +502,29 @@ describe('realtime › a stream of the administrator', () => {
   }
   beforeEach(() => app.sql('delete from closed'))
 
-  test('receives every column of rows that no policy shows, of every node, and resumes on any', async () => {
+  test('sends every column of rows that no policy shows, from every node, and resumes on any', async () => {
     const admin = await app.adminToken()
-    await using stream = await listen(admin)
+    await using stream = await subscribe(admin)
     await write('POST', 'closed', { id: 1, secret: 'a' })
     await stream.next(1)
     await stream[Symbol.asyncDispose]()
     await write('PATCH', 'closed/1', { secret: 'b' }, app)
     await write('DELETE', 'closed/1')
-    await using resumed = await listen(admin, 'tables=closed', other, stream.lastEventId)
+    await using resumed = await subscribe(admin, 'tables=closed', other, stream.lastEventId)
     await resumed.next(2)
     expect([...stream.messages, ...resumed.messages]).toEqual([
-      { action: 'create', table: 'closed', record: { id: 1, secret: 'a' } },
-      { action: 'update', table: 'closed', record: { id: 1, secret: 'b' } },
-      { action: 'delete', table: 'closed', record: { id: '1' } },
+      created('closed', { id: 1, secret: 'a' }),
+      updated('closed', { id: 1, secret: 'b' }),
+      deleted('closed', { id: '1' }),
     ])
-    expect(resumed.events.map(({ name }) => name)).toEqual(['connected', 'message', 'message'])
+    expect(namesOf(resumed)).toEqual(['connected', 'message', 'message'])
   })
 
-  test('is narrowed by a filter, and not counted against the limit of users', async () => {
+  test('applies a filter, and does not count against the limit of users', async () => {
     const admin = await app.adminToken()
     const streams = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
-        listen(admin, 'tables=closed&filter=id=gt.1', n % 2 === 0 ? app : other),
+        subscribe(admin, 'tables=closed&filter=id=gt.1', n % 2 === 0 ? app : other),
       ),
     )
     await write('POST', 'closed', { id: 1 })
@@ -538,7 +538,7 @@ describe('realtime › a stream of the administrator', () => {
 
   test.each([
     ['the session is ended on another node', (admin: string) => logOut(admin)],
-    // As the replacement of the password does to all of them.
+    // Replacing the password deletes all sessions like this.
     [
       'its row is deleted',
       () =>
@@ -549,7 +549,7 @@ describe('realtime › a stream of the administrator', () => {
   ])('ends when %s', async (_what, end) => {
     const login = await other.request('POST', '/api/admin/auth', { body: { password: testAdminPassword } })
     const admin: string = login.json.token
-    await using stream = await listen(admin)
+    await using stream = await subscribe(admin)
     await end(admin)
     expect((await stream.named('close')).data.reason).toBe('session_ended')
     await stream.ended()
@@ -571,7 +571,7 @@ describe('realtime › a stream of the administrator', () => {
       'invalid filter: expected column=operator.value at position 0',
       'invalid_stream_filter',
     ],
-  ])('with %s is refused', async (query, message, error) => {
+  ])('returns 400 for %s', async (query, message, error) => {
     const response = await app.request('GET', `/api/admin/realtime/stream${query}`, {
       token: await app.adminToken(),
     })
@@ -579,10 +579,10 @@ describe('realtime › a stream of the administrator', () => {
   })
 })
 
-test('realtime › a node whose rows were lost registers its streams again', async () => {
+test('realtime › node record › is written again after it was lost', async () => {
   await using stream = await open()
   await app.sql('delete from basalt.realtime_nodes')
-  await waitFor('the stream to be known again', async () => (await stats()).connections.total === 1)
+  await waitFor('the stream to be listed again', async () => (await stats()).connections.total === 1)
   await create(1)
   await stream.next(1)
 })

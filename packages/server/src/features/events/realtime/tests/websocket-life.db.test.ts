@@ -13,10 +13,11 @@ import {
   type WebSocketClient,
   type WebSocketClientOptions,
 } from '../../../../../test/websocket-client.ts'
+import { created, errorReply, eventOf, okReply } from './messages.ts'
 
 let app: TestApp
 let other: TestApp
-/** Of the clock of the other node. */
+/** Milliseconds by which the clock of the other node is ahead. */
 let aheadMs = 0
 const token = userToken({ sub: alice })
 const config = {
@@ -47,8 +48,7 @@ async function admin(method: string, path: string, node = app) {
   return await node.request(method, `/api/admin/realtime/${path}`, { token: await app.adminToken() })
 }
 
-const ok = expect.objectContaining({ type: 'reply', status: 'ok' })
-const refused = (message: string) => ({ type: 'reply', ref: expect.any(String), status: 'error', message })
+const ok = expect.objectContaining(okReply)
 
 function handshake(headers: Readonly<Record<string, string>> = {}, path = '/api/realtime/ws'): string {
   const all = {
@@ -63,8 +63,8 @@ function handshake(headers: Readonly<Record<string, string>> = {}, path = '/api/
   return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-describe('realtime › the handshake', () => {
-  test('is refused to requests without an upgrade', async () => {
+describe('realtime › GET /api/realtime/ws › handshake', () => {
+  test('returns 426 to requests without an upgrade', async () => {
     const response = await app.request('GET', '/api/realtime/ws', { token })
     expect(envelope(response)).toEqual({
       code: 426,
@@ -80,8 +80,8 @@ describe('realtime › the handshake', () => {
     ['another version', { 'Sec-WebSocket-Version': '12' }, 426, 'upgrade_required'],
     ['no key', { 'Sec-WebSocket-Key': '' }, 400, 'bad_handshake'],
     ['a key of another length', { 'Sec-WebSocket-Key': 'YQ==' }, 400, 'bad_handshake'],
-    ['a protocol that is none', { 'Sec-WebSocket-Protocol': 'a,,' }, 400, 'bad_handshake'],
-  ])('is refused for %s', async (_what, headers, status, error) => {
+    ['an invalid protocol list', { 'Sec-WebSocket-Protocol': 'a,,' }, 400, 'bad_handshake'],
+  ])('is rejected for %s', async (_what, headers, status, error) => {
     const response = await exchangeRaw(app.url, handshake(headers))
     expect([response.status, JSON.parse(response.body).error]).toEqual([status, error])
     expect(response.headers.get('connection')).toEqual(['close'])
@@ -90,16 +90,16 @@ describe('realtime › the handshake', () => {
   })
 
   test.each(['/health', '/api/realtime/ws/more', '/api/realtime'])(
-    'is nothing that %s knows of: the header is passed over',
+    'is ignored by %s, which responds as without the header',
     async (path) => {
       const plain = await exchangeRaw(app.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
-      const asked = await exchangeRaw(app.url, handshake({ Connection: 'Upgrade, close' }, path))
-      expect(asked.status).toBe(plain.status)
-      expect(asked.status).not.toBe(101)
+      const requested = await exchangeRaw(app.url, handshake({ Connection: 'Upgrade, close' }, path))
+      expect(requested.status).toBe(plain.status)
+      expect(requested.status).not.toBe(101)
     },
   )
 
-  test('names none of the subprotocols that a client offers, as it speaks none', async () => {
+  test('selects none of the offered subprotocols', async () => {
     const connection = openRaw(app.url)
     connection.write(handshake({ 'Sec-WebSocket-Protocol': 'graphql-transport-ws, mqtt' }))
     const [head] = await once(connection.socket, 'data')
@@ -108,7 +108,7 @@ describe('realtime › the handshake', () => {
     expect(String(head)).not.toMatch(/^sec-websocket-protocol:/im)
   })
 
-  test('pipelined after another request ends the connection, not the server', async () => {
+  test('ends a connection when it is pipelined after another request, and the server continues', async () => {
     const connection = openRaw(app.url)
     connection.write(`GET /health HTTP/1.1\r\nHost: x\r\n\r\n${handshake()}`)
     await connection.ended
@@ -116,18 +116,18 @@ describe('realtime › the handshake', () => {
   })
 
   test.each([
-    ['none', undefined, true],
-    ['its own', () => app.url, true],
-    ['that of the public URL', () => 'http://api.example.com:8000', true],
-    ['one that is listed', () => 'https://app.example.com', true],
-    ['another one', () => 'https://evil.example.com', false],
-    ['its own on another port', () => 'http://127.0.0.1:1', false],
-    ['one that only begins alike', () => 'https://app.example.com.evil.com', false],
-    ['a listed one by another scheme', () => 'http://app.example.com', false],
-    ['that of a file', () => 'null', false],
-    ['what is no URL', () => 'x', false],
-    ['that of an extension', () => `chrome-extension://${new URL(app.url).host}`, false],
-  ])('from %s', async (_what, origin, isAllowed) => {
+    ['no origin', undefined, true],
+    ['the server’s own origin', () => app.url, true],
+    ['the origin of the public URL', () => 'http://api.example.com:8000', true],
+    ['a configured origin', () => 'https://app.example.com', true],
+    ['another origin', () => 'https://evil.example.com', false],
+    ['the server’s own origin on another port', () => 'http://127.0.0.1:1', false],
+    ['an origin with a configured prefix', () => 'https://app.example.com.evil.com', false],
+    ['a configured origin with another scheme', () => 'http://app.example.com', false],
+    ['the origin of a file', () => 'null', false],
+    ['a text that is no URL', () => 'x', false],
+    ['the origin of an extension', () => `chrome-extension://${new URL(app.url).host}`, false],
+  ])('checks the origin: %s', async (_what, origin, isAllowed) => {
     const attempt = open({ token, ...(origin === undefined ? {} : { headers: { origin: origin() } }) })
     if (isAllowed) {
       await using client = await attempt
@@ -147,10 +147,10 @@ describe('realtime › the handshake', () => {
   })
 })
 
-describe('realtime › with any origin allowed', () => {
+describe('realtime › GET /api/realtime/ws › with any origin allowed', () => {
   const foreign = 'https://anywhere.example'
 
-  test('a page of any origin may connect, and can do nothing without a token', async () => {
+  test('accepts pages of every origin, which need a token to do anything', async () => {
     await using server = await createTestApp({ database: app.database })
     for (const origin of [foreign, 'null']) {
       await using client = await openWebSocket(server.url, { token, headers: { origin } })
@@ -158,7 +158,7 @@ describe('realtime › with any origin allowed', () => {
     }
   })
 
-  test('without authentication only pages of this machine may connect', async () => {
+  test('accepts only pages of this machine while auth is off', async () => {
     await using server = await createTestApp({
       database: app.database,
       config: { 'auth.enabled': 'false' },
@@ -182,44 +182,43 @@ describe('realtime › with any origin allowed', () => {
   })
 })
 
-describe('realtime › a token', () => {
+describe('realtime › WebSocket token', () => {
   const seconds = Math.floor(Date.now() / 1000)
   const claims = { sub: alice, email: '', aal: 'aal1', amr: ['password'], iat: seconds, exp: seconds + 900 }
 
-  test('is sent in the header or as a parameter', async () => {
-    const made = forgeJwt({ payload: claims })
-    for (const options of [{ token }, { query: `?token=${token}` }, { token: made }]) {
+  test('is accepted in the header or as a parameter', async () => {
+    const forged = forgeJwt({ payload: claims })
+    for (const options of [{ token }, { query: `?token=${token}` }, { token: forged }]) {
       await using client = await open(options)
       await client.next('connected')
-      expect(await client.ask({ type: 'subscribe', tables: ['item'] })).toEqual(ok)
+      expect(await client.request({ type: 'subscribe', tables: ['item'] })).toEqual(ok)
     }
   })
 
   const bad: [string, () => string | Promise<string>][] = [
-    ['nothing we made', () => 'nonsense'],
+    ['malformed', () => 'nonsense'],
     ['expired', () => userToken({ sub: alice }, -1)],
     ['forged', () => forgeJwt({ payload: { sub: alice, exp: 9_999_999_999 }, secret: 'x'.repeat(40) })],
-    ['an administrator’s', () => app.adminToken()],
-    [
-      'of a sign-in whose second factor is due',
-      () => forgeJwt({ payload: { ...claims, mfa_pending: true } }),
-    ],
+    ['an administrator’s token', () => app.adminToken()],
+    ['waiting for a second factor', () => forgeJwt({ payload: { ...claims, mfa_pending: true } })],
   ]
-  test.each(bad)('that is %s closes with 4401', async (_what, make) => {
-    const worthless = await make()
-    for (const options of [{ token: worthless }, { query: `?token=${worthless}` }]) {
+  test.each(bad)('closes with 4401 when it is %s', async (_what, make) => {
+    const invalid = await make()
+    for (const options of [{ token: invalid }, { query: `?token=${invalid}` }]) {
       await using client = await open(options)
       expect(await client.ended()).toEqual({ code: 4401, reason: 'invalid or expired token' })
       expect(client.messages).toEqual([])
     }
     await using client = await open({})
-    expect(await client.ask({ type: 'auth', token: worthless })).toEqual(refused('authentication failed'))
-    expect(await client.ask({ type: 'subscribe', tables: ['item'] })).toEqual(
-      refused('authentication required'),
+    expect(await client.request({ type: 'auth', token: invalid })).toEqual(
+      errorReply('authentication failed'),
+    )
+    expect(await client.request({ type: 'subscribe', tables: ['item'] })).toEqual(
+      errorReply('authentication required'),
     )
   })
 
-  test('in a malformed header closes with 4401', async () => {
+  test('closes with 4401 in a malformed header', async () => {
     await using client = await open({ headers: { authorization: `Basic ${token}` } })
     expect((await client.ended()).code).toBe(4401)
   })
@@ -228,34 +227,38 @@ describe('realtime › a token', () => {
     await using client = await open({})
     const [{ client_id: id }] = await client.next('connected')
     for (const type of ['subscribe', 'unsubscribe', 'channel_subscribe', 'broadcast', 'presence_track']) {
-      expect(await client.ask({ type, tables: ['item'], channel: 'a' })).toEqual(
-        refused('authentication required'),
+      expect(await client.request({ type, tables: ['item'], channel: 'a' })).toEqual(
+        errorReply('authentication required'),
       )
     }
-    expect(await client.ask({ type: 'auth' })).toEqual(refused('missing token'))
-    expect(await client.ask({ type: 'auth', token: 5 })).toEqual(refused('missing token'))
-    expect(await client.ask({ type: 'auth', token: 'nonsense' })).toEqual(refused('authentication failed'))
-    expect(await client.ask({ type: 'auth', token })).toEqual(ok)
-    expect(await client.ask({ type: 'subscribe', tables: ['item'] })).toEqual(ok)
+    expect(await client.request({ type: 'auth' })).toEqual(errorReply('missing token'))
+    expect(await client.request({ type: 'auth', token: 5 })).toEqual(errorReply('missing token'))
+    expect(await client.request({ type: 'auth', token: 'nonsense' })).toEqual(
+      errorReply('authentication failed'),
+    )
+    expect(await client.request({ type: 'auth', token })).toEqual(ok)
+    expect(await client.request({ type: 'subscribe', tables: ['item'] })).toEqual(ok)
     const { items } = (await admin('GET', 'connections')).json
     expect(items).toContainEqual(expect.objectContaining({ id, transport: 'ws', userId: alice }))
   })
 
-  test('is replaced by another one of the same user only', async () => {
+  test('can be replaced only by another one of the same user', async () => {
     await using client = await open()
-    await client.ask({ type: 'subscribe', tables: ['item'] })
+    await client.request({ type: 'subscribe', tables: ['item'] })
     const fresh = userToken({ sub: alice, aal: 'aal2' })
-    expect(await client.ask({ type: 'auth', token: fresh })).toEqual(ok)
-    expect(await client.ask({ type: 'auth', token: userToken({ sub: bob }) })).toEqual(
-      refused('authentication failed'),
+    expect(await client.request({ type: 'auth', token: fresh })).toEqual(ok)
+    expect(await client.request({ type: 'auth', token: userToken({ sub: bob }) })).toEqual(
+      errorReply('authentication failed'),
     )
-    expect(await client.ask({ type: 'auth', token: 'nonsense' })).toEqual(refused('authentication failed'))
+    expect(await client.request({ type: 'auth', token: 'nonsense' })).toEqual(
+      errorReply('authentication failed'),
+    )
     await app.sql('delete from item')
     await app.request('POST', '/api/collections/item', { token, body: { id: 1 } })
     await client.next('event')
   })
 
-  test('that replaces another keeps the stream open, and policies see the new one', async () => {
+  test('keeps the stream open when it is replaced, and policies see the new one', async () => {
     await app.sql(`
       create table secret (id int primary key);
       alter table secret enable row level security;
@@ -263,11 +266,11 @@ describe('realtime › a token', () => {
     const strong = userToken({ sub: alice, aal: 'aal2' })
     const old = userToken({ sub: alice }, 60)
     await using client = await open({ token: old }, other)
-    expect(await client.ask({ type: 'subscribe', tables: ['secret', 'item'] })).toEqual(ok)
+    expect(await client.request({ type: 'subscribe', tables: ['secret', 'item'] })).toEqual(ok)
     await app.request('POST', '/api/collections/secret', { token: strong, body: { id: 1 } })
     await app.request('POST', '/api/collections/item', { token, body: { id: 11 } })
     await client.next('event')
-    await client.ask({ type: 'auth', token: strong })
+    await client.request({ type: 'auth', token: strong })
     await app.request('POST', '/api/collections/secret', { token: strong, body: { id: 2 } })
     const events = await client.next('event', 2)
     expect(events.map(({ table, record }) => [table, record.id])).toEqual([
@@ -286,9 +289,9 @@ describe('realtime › a token', () => {
   })
 })
 
-describe('realtime › the number of WebSockets', () => {
-  test('of one user is limited over all nodes and kinds of streams', async () => {
-    await waitFor('those of before to be gone', async () => {
+describe('realtime › WebSocket limits', () => {
+  test('count the streams of one user over all nodes and transports', async () => {
+    await waitFor('earlier streams to end', async () => {
       const { connections } = (await admin('GET', 'stats')).json
       return connections.total === 0
     })
@@ -297,34 +300,34 @@ describe('realtime › the number of WebSockets', () => {
     await using late = await open({ token }, other)
     expect(await late.ended()).toEqual({ code: 4008, reason: 'connection limit exceeded' })
     await using later = await open({})
-    expect(await later.ask({ type: 'auth', token })).toEqual(refused('connection limit exceeded'))
+    expect(await later.request({ type: 'auth', token })).toEqual(errorReply('connection limit exceeded'))
     expect((await later.ended()).code).toBe(4008)
     await using stranger = await open({ token: userToken({ sub: bob }) })
     await stranger.next('connected')
     for (const client of clients) await client[Symbol.asyncDispose]()
-    const again = await waitFor('room', async () => {
+    const readmitted = await waitFor('a free slot', async () => {
       const client = await open()
-      await waitFor('an answer', () => client.messages.length > 0 || client.closed !== undefined)
+      await waitFor('a message or a close', () => client.messages.length > 0 || client.closed !== undefined)
       return client.closed === undefined ? client : undefined
     })
-    await again[Symbol.asyncDispose]()
+    await readmitted[Symbol.asyncDispose]()
   })
 
-  test('without a token is limited by address, and does not count against users', async () => {
+  test('count connections without a token by address, and not against users', async () => {
     const strangers = await Promise.all(Array.from({ length: 100 }, () => open({})))
     await using late = await open({})
     expect(await late.ended()).toEqual({ code: 4008, reason: 'connection limit exceeded' })
     await using user = await open()
     await user.next('connected')
-    expect(await strangers[0]?.ask({ type: 'auth', token })).toEqual(ok)
+    expect(await strangers[0]?.request({ type: 'auth', token })).toEqual(ok)
     await using next = await open({})
     await next.next('connected')
     for (const stranger of strangers) await stranger[Symbol.asyncDispose]()
   })
 })
 
-describe('realtime › a WebSocket ends', () => {
-  test('with the session of its token', async () => {
+describe('realtime › WebSocket end', () => {
+  test('follows the end of the session', async () => {
     await using accounts = await createAccountsApp()
     const { token: signedIn, refreshToken } = await accounts.register()
     await using client = await openWebSocket(accounts.app.url, { token: signedIn })
@@ -336,7 +339,7 @@ describe('realtime › a WebSocket ends', () => {
     })
   })
 
-  test('by an administrator, on any node', async () => {
+  test('follows a disconnect by an administrator, on any node', async () => {
     await using client = await open()
     await using another = await open({ token }, other)
     for (const { messages } of [client, another]) await waitFor('connected', () => messages.length > 0)
@@ -348,7 +351,7 @@ describe('realtime › a WebSocket ends', () => {
     expect([await client.ended(), await another.ended()]).toEqual([expected, expected])
   })
 
-  test('with the server, authenticated or not, which accepts no more', async () => {
+  test('follows the stop of the server, authenticated or not, and new connections get 503', async () => {
     await using node = await createTestApp({ config, database: app.database })
     await using client = await open({ token }, node)
     await using stranger = await open({}, node)
@@ -365,9 +368,9 @@ describe('realtime › a WebSocket ends', () => {
     await draining
   })
 
-  test('when its client does not read, with the reason', async () => {
+  test('follows a client that does not read, with a reason', async () => {
     await using client = await open()
-    await client.ask({ type: 'subscribe', tables: ['item'] })
+    await client.request({ type: 'subscribe', tables: ['item'] })
     const before = (await admin('GET', 'stats')).json.counters.dropped_messages
     client.socket.pause()
     const name = 'x'.repeat(500_000)
@@ -375,7 +378,7 @@ describe('realtime › a WebSocket ends', () => {
     for (let id = 1; id <= 30; id += 1) {
       await app.request('POST', '/api/collections/item', { token, body: { id, name } })
     }
-    await waitFor('the stream to be given up', async () => {
+    await waitFor('the stream to end', async () => {
       const { counters } = (await admin('GET', 'stats')).json
       return counters.dropped_messages > before
     })
@@ -386,37 +389,37 @@ describe('realtime › a WebSocket ends', () => {
     }
   })
 
-  test('and is removed when its client disconnects', async () => {
+  test('removes the connection after the client disconnects', async () => {
     const client = await open({ token: userToken({ sub: randomUUID() }) })
     const [{ client_id: id }] = await client.next('connected')
     await client[Symbol.asyncDispose]()
-    await waitFor('the connection to be forgotten', async () => {
+    await waitFor('the connection to be removed', async () => {
       const { items } = (await admin('GET', 'connections')).json
       return !items.some((item: { id: string }) => item.id === id)
     })
   })
 })
 
-test('realtime › pings are sent at the configured interval, and pongs keep the connection open', async () => {
+test('realtime › WebSocket ping › is sent at the configured interval, and pongs keep the connection open', async () => {
   await using client = await open({ token }, other)
   await waitFor('three pings', () => client.pings >= 3)
   expect(client.closed).toBeUndefined()
 })
 
-test('realtime › without auth every client is admitted', async () => {
+test('realtime › WebSocket without auth › admits every client', async () => {
   await using openApp = await createTestApp({
     config: { 'auth.enabled': 'false' },
     setup: 'create table item (id int primary key)',
   })
   await using client = await openWebSocket(openApp.url, { query: '?token=nonsense' })
   await client.next('connected')
-  expect(await client.ask({ type: 'auth' })).toEqual(ok)
-  expect(await client.ask({ type: 'subscribe', tables: ['item'] })).toEqual(ok)
+  expect(await client.request({ type: 'auth' })).toEqual(ok)
+  expect(await client.request({ type: 'subscribe', tables: ['item'] })).toEqual(ok)
   await openApp.request('POST', '/api/collections/item', { body: { id: 1 } })
-  expect(await client.next('event')).toMatchObject([{ action: 'create', record: { id: 1 } }])
+  expect(await client.next('event')).toEqual([eventOf(created('item', { id: 1 }))])
 })
 
-test('realtime › tokens stay out of the log', async () => {
+test('realtime › WebSocket token › never appears in the log', async () => {
   expect(app.log.join()).not.toContain(token)
   expect(app.log.filter((line) => line.includes('"level":50'))).toEqual([])
 })

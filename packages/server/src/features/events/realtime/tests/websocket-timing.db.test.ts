@@ -15,6 +15,7 @@ import { systemClock } from '../../../../lib/clock.ts'
 import { Interests } from '../../outbox/index.ts'
 import { realtime } from '../index.ts'
 import type { WebSocketTiming } from '../websocket/websocket-timing.ts'
+import { errorReply, okReply } from './messages.ts'
 
 let app: TestApp
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** Every token is good, and the name of its user. */
+/** Verifier that accepts every token as the name of its user. */
 const anyToken: TokenVerifier = {
   recognizes: () => true,
   verify: (token) => ({
@@ -52,7 +53,7 @@ const anyToken: TokenVerifier = {
 
 const noLimit: RequestLimiter = { admit: () => undefined }
 
-/** A node of its own for WebSockets that wait less than the contract says. */
+/** Starts a node with shorter WebSocket timeouts than the contract’s. */
 async function startNode(timing: Partial<WebSocketTiming>) {
   const config = testConfig({ 'realtime.heartbeat_interval_seconds': '1' })
   const log = pino({ level: 'silent' })
@@ -112,66 +113,66 @@ async function heartbeatFailures(): Promise<number> {
   return json.counters.heartbeat_failures
 }
 
-test('realtime › a client that does not authenticate in time is disconnected', async () => {
+test('realtime › WebSocket › closes when the client does not authenticate in time', async () => {
   await using node = await startNode({ authenticationMs: 1000 })
   await using silent = await openWebSocket(node.url)
   await using wrong = await openWebSocket(node.url)
   await using known = await openWebSocket(node.url)
-  expect((await known.ask({ type: 'auth', token: 'alice' })).status).toBe('ok')
-  await wrong.ask({ type: 'auth' })
+  expect(await known.request({ type: 'auth', token: 'alice' })).toEqual(okReply)
+  await wrong.request({ type: 'auth' })
   const expected = { code: 4401, reason: 'auth timeout' }
   expect([await silent.ended(), await wrong.ended()]).toEqual([expected, expected])
-  expect((await known.ask({ type: 'subscribe', tables: ['item'] })).status).toBe('ok')
+  expect(await known.request({ type: 'subscribe', tables: ['item'] })).toMatchObject(okReply)
 })
 
-test('realtime › a client that does not answer a ping is disconnected, and counted', async () => {
+test('realtime › WebSocket › closes and counts a client that does not respond to a ping', async () => {
   await using node = await startNode({ pongMs: 100 })
   const before = await heartbeatFailures()
   await using dead = await openWebSocket(node.url, { token: 'alice', autoPong: false })
   await using alive = await openWebSocket(node.url, { token: 'alice' })
   expect((await dead.ended()).code).toBe(1006)
-  await waitFor('it to be counted', async () => (await heartbeatFailures()) > before)
+  await waitFor('the failure to be counted', async () => (await heartbeatFailures()) > before)
   await waitFor('two more pings', () => alive.pings >= 3)
   expect(alive.closed).toBeUndefined()
 })
 
-test('realtime › a client whose messages wait to be handled is not taken for dead', async () => {
+test('realtime › WebSocket › stays open while its messages wait to be handled', async () => {
   await using node = await startNode({ pongMs: 100 })
-  await using busy = await openWebSocket(node.url, { token: 'alice' })
-  await using held = await openTransaction(app.database)
-  await held.sql('lock table basalt.realtime_tables in access exclusive mode')
-  // More than the server reads ahead, so that it reads no answers either.
+  await using pending = await openWebSocket(node.url, { token: 'alice' })
+  await using blocker = await openTransaction(app.database)
+  await blocker.sql('lock table basalt.realtime_tables in access exclusive mode')
+  // These are more messages than the server reads ahead, so it reads no pongs either.
   const count = 300
   for (let ref = 0; ref < count; ref += 1) {
     const type = ref % 2 === 0 ? 'subscribe' : 'unsubscribe'
-    busy.send({ type, tables: ['item'], ref })
+    pending.send({ type, tables: ['item'], ref })
   }
-  // Opened later, pinged later, and dead.
+  // This client is opened and pinged later, and does not respond.
   await using dead = await openWebSocket(node.url, { token: 'bob', autoPong: false })
   expect((await dead.ended()).code).toBe(1006)
-  expect(busy.closed).toBeUndefined()
-  await held.commit()
-  const replies = await busy.next('reply', count)
+  expect(pending.closed).toBeUndefined()
+  await blocker.commit()
+  const replies = await pending.next('reply', count)
   expect(replies.map(({ ref }) => ref)).toEqual(Array.from({ length: count }, (_, index) => index))
 })
 
-test('realtime › a client without subscriptions is disconnected', async () => {
+test('realtime › WebSocket › closes when the client has no subscription', async () => {
   await using node = await startNode({ idleMs: 1000 })
   await using idle = await openWebSocket(node.url, { token: 'alice' })
   await using onTable = await openWebSocket(node.url, { token: 'alice' })
   await using onChannel = await openWebSocket(node.url, { token: 'alice' })
-  await onTable.ask({ type: 'subscribe', tables: ['item'] })
-  await onChannel.ask({ type: 'channel_subscribe', channel: 'a' })
+  await onTable.request({ type: 'subscribe', tables: ['item'] })
+  await onChannel.request({ type: 'channel_subscribe', channel: 'a' })
   expect(await idle.ended()).toEqual({ code: 1001, reason: 'nothing subscribed to' })
   await using another = await openWebSocket(node.url, { token: 'alice' })
   await another.ended()
   expect([onTable.closed, onChannel.closed]).toEqual([undefined, undefined])
-  await onTable.ask({ type: 'unsubscribe', tables: ['item'] })
-  await onChannel.ask({ type: 'channel_unsubscribe', channel: 'a' })
+  await onTable.request({ type: 'unsubscribe', tables: ['item'] })
+  await onChannel.request({ type: 'channel_unsubscribe', channel: 'a' })
   expect([(await onTable.ended()).code, (await onChannel.ended()).code]).toEqual([1001, 1001])
 })
 
-test('realtime › policies of channels are evaluated again at an interval', async () => {
+test('realtime › channel access › evaluates policies again at an interval', async () => {
   await using node = await startNode({ accessMs: 200 })
   await app.sql(`
     create table member (channel text, user_id text);
@@ -185,18 +186,18 @@ test('realtime › policies of channels are evaluated again at an interval', asy
   await using bob = await openWebSocket(node.url, { token: 'bob' })
   const broadcast = { type: 'broadcast', channel: 'a', event: 'e', payload: 1 }
   for (const client of [alice, bob]) {
-    expect((await client.ask({ type: 'channel_subscribe', channel: 'a' })).status).toBe('ok')
-    expect((await client.ask(broadcast)).status).toBe('ok')
+    expect(await client.request({ type: 'channel_subscribe', channel: 'a' })).toEqual(okReply)
+    expect(await client.request(broadcast)).toEqual(okReply)
   }
   await app.sql(`delete from member where user_id = 'bob'`)
   expect((await bob.next('system'))[0].channel).toBe('a')
-  expect((await bob.ask(broadcast)).message).toBe('not subscribed to channel')
-  expect((await alice.ask(broadcast)).status).toBe('ok')
+  expect(await bob.request(broadcast)).toEqual(errorReply('not subscribed to channel'))
+  expect(await alice.request(broadcast)).toEqual(okReply)
   await app.sql('alter policy p on basalt.realtime_channels using (true) with check (false)')
-  await waitFor('that nobody may send', async () => {
-    const { message } = await alice.ask(broadcast)
+  await waitFor('sending to be denied', async () => {
+    const { message } = await alice.request(broadcast)
     return message === 'channel access denied'
   })
-  expect((await bob.ask({ type: 'channel_subscribe', channel: 'a' })).status).toBe('ok')
+  expect(await bob.request({ type: 'channel_subscribe', channel: 'a' })).toEqual(okReply)
   expect(alice.ofType('system')).toEqual([])
 })

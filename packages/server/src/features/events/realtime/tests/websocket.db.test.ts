@@ -7,6 +7,7 @@ import {
   type WebSocketClient,
   type WebSocketClientOptions,
 } from '../../../../../test/websocket-client.ts'
+import { created, deleted, errorReply, eventOf, gapMessage, okReply, updated } from './messages.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })
@@ -35,11 +36,10 @@ async function write(method: string, path: string, body?: unknown): Promise<void
   if (response.status >= 400) throw new Error(response.text)
 }
 
-const ok = (more = {}) => expect.objectContaining({ type: 'reply', status: 'ok', ...more })
-const refused = (message: string) => ({ type: 'reply', ref: expect.any(String), status: 'error', message })
+const ok = (more = {}) => expect.objectContaining({ ...okReply, ...more })
 const objectContaining = (members: object) => expect.objectContaining(members)
 
-/** The changes that have come, without their places, when a last one has come. */
+/** Returns the changes up to a last one, as action, table and id. */
 async function until(client: WebSocketClient, table = 'item', id = 999) {
   await write('POST', table, { id, ...(table === 'note' ? { owner: alice } : {}) })
   await waitFor('the last change', () => client.ofType('event').some(({ record }) => record.id === id))
@@ -49,49 +49,32 @@ async function until(client: WebSocketClient, table = 'item', id = 999) {
     .filter(([, , last]) => last !== id)
 }
 
-describe('realtime › a WebSocket', () => {
-  test('delivers changes of the tables it subscribes to', async () => {
+describe('realtime › WebSocket', () => {
+  test('sends changes of the tables to which it subscribes', async () => {
     await using client = await open()
     expect(await client.next('connected')).toEqual([
       { type: 'connected', client_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
     ])
-    const reply = await client.ask({ type: 'subscribe', tables: ['item'] })
-    expect(reply).toEqual({
-      type: 'reply',
-      ref: expect.any(String),
-      status: 'ok',
-      id: expect.stringMatching(/./),
-    })
+    const reply = await client.request({ type: 'subscribe', tables: ['item'] })
+    expect(reply).toEqual({ ...okReply, id: expect.stringMatching(/./) })
     await write('POST', 'item', { id: 1, name: 'a', price: 2.5 })
     await write('PATCH', 'item/1', { price: 3 })
     await write('DELETE', 'item/1')
     expect(await client.next('event', 3)).toEqual([
-      {
-        type: 'event',
-        id: expect.any(String),
-        action: 'create',
-        table: 'item',
-        record: { id: 1, name: 'a', price: 2.5 },
-      },
-      {
-        type: 'event',
-        id: expect.any(String),
-        action: 'update',
-        table: 'item',
-        record: { id: 1, name: 'a', price: 3 },
-      },
-      { type: 'event', id: expect.any(String), action: 'delete', table: 'item', record: { id: '1' } },
+      eventOf(created('item', { id: 1, name: 'a', price: 2.5 })),
+      eventOf(updated('item', { id: 1, name: 'a', price: 3 })),
+      eventOf(deleted('item', { id: '1' })),
     ])
     expect(new Set(client.messages.map(({ type }) => type))).toEqual(new Set(['connected', 'reply', 'event']))
   })
 
-  test('is subscribed when the reply is sent: no change before it, every change after it', async () => {
+  test('is subscribed once the reply is sent: no change comes before it, and every later change comes', async () => {
     await using client = await open()
     let isWriting = true
     const writing = (async () => {
       for (let id = 1; isWriting; id += 1) await write('POST', 'item', { id })
     })()
-    await client.ask({ type: 'subscribe', tables: ['item'] })
+    await client.request({ type: 'subscribe', tables: ['item'] })
     const afterwards = 100_000
     await write('POST', 'item', { id: afterwards })
     isWriting = false
@@ -103,7 +86,7 @@ describe('realtime › a WebSocket', () => {
     expect(first.type).toBe('reply')
   })
 
-  test('echoes a ref of text or number, and answers without one', async () => {
+  test('repeats a ref of text or number in the reply, and replies without one', async () => {
     await using client = await open()
     for (const ref of ['a', 7, undefined, { a: 1 }]) client.send({ type: 'unsubscribe', ref })
     const replies = await client.next('reply', 4)
@@ -116,15 +99,15 @@ describe('realtime › a WebSocket', () => {
   })
 })
 
-describe('realtime › tables', () => {
-  test('are added by array or by text, and removed', async () => {
+describe('realtime › subscribe and unsubscribe', () => {
+  test('add tables by array or text, and remove them', async () => {
     await using client = await open()
-    expect(await client.ask({ type: 'subscribe', tables: ['item'] })).toEqual(ok())
-    expect(await client.ask({ type: 'subscribe', tables: 'other, note' })).toEqual(ok())
+    expect(await client.request({ type: 'subscribe', tables: ['item'] })).toEqual(ok())
+    expect(await client.request({ type: 'subscribe', tables: 'other, note' })).toEqual(ok())
     await write('POST', 'item', { id: 1 })
     await write('POST', 'other', { id: 2 })
     await client.next('event', 2)
-    expect(await client.ask({ type: 'unsubscribe', tables: ['item', 'nothing'] })).toEqual(ok())
+    expect(await client.request({ type: 'unsubscribe', tables: ['item', 'nothing'] })).toEqual(ok())
     await write('POST', 'item', { id: 3 })
     expect(await until(client, 'other')).toEqual([
       ['create', 'item', 1],
@@ -132,20 +115,20 @@ describe('realtime › tables', () => {
     ])
   })
 
-  test('have the filter of their latest subscription', async () => {
+  test('apply the filter of the latest subscription', async () => {
     await using client = await open()
-    await client.ask({ type: 'subscribe', tables: ['item'], filter: 'name=eq.a' })
-    await client.ask({ type: 'subscribe', tables: ['other'], filter: 'id=gt.10' })
+    await client.request({ type: 'subscribe', tables: ['item'], filter: 'name=eq.a' })
+    await client.request({ type: 'subscribe', tables: ['other'], filter: 'id=gt.10' })
     await write('POST', 'item', { id: 1, name: 'a' })
     await write('POST', 'item', { id: 2, name: 'b' })
     await write('POST', 'other', { id: 3 })
     await write('POST', 'other', { id: 11 })
     await client.next('event', 2)
-    await client.ask({ type: 'subscribe', tables: ['item'], filter: 'name=eq.b' })
+    await client.request({ type: 'subscribe', tables: ['item'], filter: 'name=eq.b' })
     await write('POST', 'item', { id: 4, name: 'a' })
     await write('POST', 'item', { id: 5, name: 'b' })
     await client.next('event', 3)
-    await client.ask({ type: 'subscribe', tables: ['item'] })
+    await client.request({ type: 'subscribe', tables: ['item'] })
     expect(await until(client)).toEqual([
       ['create', 'item', 1],
       ['create', 'other', 11],
@@ -169,18 +152,18 @@ describe('realtime › tables', () => {
     [{ tables: ['item'], filter: 'id=eq.a' }, 'invalid filter: the value for id is not of type bigint'],
     [{ tables: ['item'], filter: { id: 1 } }, 'invalid filter: expected a text'],
     [{ tables: manyTables }, 'tables: at most 100 may be listened to'],
-  ])('%o are refused with “%s”, and nothing changes', async (members, message) => {
+  ])('reject %o with “%s” and change nothing', async (members, message) => {
     await using client = await open()
-    await client.ask({ type: 'subscribe', tables: ['other'] })
-    expect(await client.ask({ type: 'subscribe', ...members })).toEqual(refused(message))
+    await client.request({ type: 'subscribe', tables: ['other'] })
+    expect(await client.request({ type: 'subscribe', ...members })).toEqual(errorReply(message))
     await write('POST', 'item', { id: 1 })
     expect(await until(client, 'other')).toEqual([])
   })
 
-  test('deliver only rows that policies show', async () => {
+  test('send only rows that policies show', async () => {
     await using mine = await open()
     await using theirs = await open({ token: bobToken })
-    for (const client of [mine, theirs]) await client.ask({ type: 'subscribe', tables: ['note', 'item'] })
+    for (const client of [mine, theirs]) await client.request({ type: 'subscribe', tables: ['note', 'item'] })
     await write('POST', 'note', { id: 1, owner: alice, body: 'a' })
     await app.sql(`insert into note values (2, '${bob}', 'b')`)
     await write('DELETE', 'note/1')
@@ -195,10 +178,10 @@ describe('realtime › tables', () => {
   })
 })
 
-describe('realtime › a client that reconnects', () => {
-  test('receives what it missed of each table, while the other tables stay subscribed', async () => {
+describe('realtime › last_event_id', () => {
+  test('resumes each table, while the other tables stay subscribed', async () => {
     const before = await open()
-    await before.ask({ type: 'subscribe', tables: ['item', 'other'] })
+    await before.request({ type: 'subscribe', tables: ['item', 'other'] })
     await write('POST', 'item', { id: 1 })
     const [last] = await before.next('event')
     await before[Symbol.asyncDispose]()
@@ -206,12 +189,12 @@ describe('realtime › a client that reconnects', () => {
     await write('POST', 'other', { id: 3 })
     await using client = await open()
     const item = { type: 'subscribe', tables: ['item'], last_event_id: last.id }
-    expect(await client.ask(item)).toEqual(ok({ id: last.id }))
+    expect(await client.request(item)).toEqual(ok({ id: last.id }))
     const other = { type: 'subscribe', tables: ['other'], last_event_id: last.id }
-    // While it continues with others there is no position to resume from for all of them.
-    expect(await client.ask(other)).toEqual({ type: 'reply', ref: expect.any(String), status: 'ok' })
+    // While it continues with other tables, the stream as a whole has no position to resume from.
+    expect(await client.request(other)).toEqual(okReply)
     await write('POST', 'other', { id: 4 })
-    // The last change is of a table that does not wait for the other to catch up.
+    // The last change is in a table that does not wait for the other one to catch up.
     await client.next('event', 3)
     expect(await until(client)).toEqual([
       ['create', 'item', 2],
@@ -221,34 +204,28 @@ describe('realtime › a client that reconnects', () => {
     expect(client.ofType('system')).toEqual([])
   })
 
-  test('resumes from the reply to its subscription, before any event', async () => {
+  test('resumes from the reply to a subscription, before any event', async () => {
     const before = await open()
-    const { id } = await before.ask({ type: 'subscribe', tables: ['item'] })
+    const { id } = await before.request({ type: 'subscribe', tables: ['item'] })
     await before[Symbol.asyncDispose]()
     await write('POST', 'item', { id: 1 })
     await using client = await open()
-    await client.ask({ type: 'subscribe', tables: ['item'], last_event_id: id })
+    await client.request({ type: 'subscribe', tables: ['item'], last_event_id: id })
     expect(await until(client)).toEqual([['create', 'item', 1]])
   })
 
   test.each(['1:1:', 'nonsense', 7])(
-    'from a position that the log does not hold (%j) receives a gap',
+    'leads to a gap for a position that the log does not hold (%j)',
     async (last) => {
       await using client = await open()
-      const reply = await client.ask({ type: 'subscribe', tables: ['item'], last_event_id: last })
-      expect(await client.next('system')).toEqual([
-        {
-          type: 'system',
-          message: 'events before this one may be missing; read the tables again',
-          id: reply.id,
-        },
-      ])
+      const reply = await client.request({ type: 'subscribe', tables: ['item'], last_event_id: last })
+      expect(await client.next('system')).toEqual([gapMessage(reply.id)])
       expect(await until(client)).toEqual([])
     },
   )
 })
 
-describe('realtime › an invalid message', () => {
+describe('realtime › invalid message', () => {
   const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`
   test.each([
     ['{', objectContaining({ message: expect.stringMatching(/^invalid JSON: ./) })],
@@ -268,20 +245,22 @@ describe('realtime › an invalid message', () => {
     ['{"type":"constructor"}', { type: 'error', message: 'unknown message type: constructor' }],
     ['{"__proto__":{"type":"auth"}}', { type: 'error', message: 'missing message type' }],
     [`{"type":"${'x'.repeat(500)}"}`, { type: 'error', message: `unknown message type: ${'x'.repeat(100)}` }],
-  ])('%# is answered with an error, and the connection stays open', async (text, expected) => {
+  ])('%# gets an error, and the connection stays open', async (text, expected) => {
     for (const options of [{ token }, {}]) {
       await using client = await open(options)
       client.send(text)
       expect(await client.next('error')).toEqual([expected])
-      expect((await client.ask({ type: 'unsubscribe' })).status).toBe('error')
+      expect((await client.request({ type: 'unsubscribe' })).status).toBe('error')
       expect(client.closed).toBeUndefined()
     }
   })
 
-  test('of more than 4096 bytes is refused', async () => {
+  test('of more than 4096 bytes is rejected', async () => {
     await using client = await open()
     const tables = ['x'.repeat(5000)]
-    expect(await client.ask({ type: 'subscribe', tables })).toEqual(refused('message exceeds 4096 bytes'))
+    expect(await client.request({ type: 'subscribe', tables })).toEqual(
+      errorReply('message exceeds 4096 bytes'),
+    )
     client.send(JSON.stringify({ type: 'subscribe', tables: ['x'.repeat(600_000)] }))
     expect(await client.ended()).toEqual({
       code: 1009,
@@ -292,7 +271,7 @@ describe('realtime › an invalid message', () => {
   test('of more than 4096 bytes before authentication closes the connection', async () => {
     await using client = await open({})
     client.send(JSON.stringify({ type: 'auth', token: 'x'.repeat(5000) }))
-    expect((await client.ended()).code).toBe(1009)
+    expect(await client.ended()).toEqual({ code: 1009, reason: 'message too big' })
   })
 
   test('that is not UTF-8 closes the connection', async () => {
@@ -301,7 +280,7 @@ describe('realtime › an invalid message', () => {
     expect(await client.ended()).toEqual({ code: 1007, reason: 'text is not valid UTF-8' })
   })
 
-  test('leaves the server serving others', async () => {
+  test('causes no internal error', async () => {
     expect(app.log.filter((line) => line.includes('"level":50'))).toEqual([])
   })
 })

@@ -134,33 +134,38 @@ test('API keys › a WebSocket subscribes only to the tables of its key, even af
   const { key: all } = await createApiKey(first, { userId: alice })
   const refused = 'api key does not have access to table: note'
   await using socket = await openWebSocket(first.url, { token: key })
-  expect(await socket.ask({ type: 'subscribe', tables: ['note'] })).toMatchObject({
+  expect(await socket.request({ type: 'subscribe', tables: ['note'] })).toMatchObject({
     status: 'error',
     message: refused,
   })
-  expect(await socket.ask({ type: 'subscribe', tables: ['item'] })).toMatchObject({ status: 'ok' })
-  expect(await socket.ask({ type: 'channel_subscribe', channel: 'room' })).toMatchObject({
+  expect(await socket.request({ type: 'subscribe', tables: ['item'] })).toMatchObject({ status: 'ok' })
+  expect(await socket.request({ type: 'channel_subscribe', channel: 'room' })).toMatchObject({
     status: 'error',
     message: 'api key scope does not permit access to channels',
   })
   await using wide = await openWebSocket(first.url, { token: all })
-  expect(await wide.ask({ type: 'subscribe', tables: ['note', 'item'] })).toMatchObject({ status: 'ok' })
-  expect(await wide.ask({ type: 'auth', token: key })).toMatchObject({ status: 'error', message: refused })
+  expect(await wide.request({ type: 'subscribe', tables: ['note', 'item'] })).toMatchObject({ status: 'ok' })
+  expect(await wide.request({ type: 'auth', token: key })).toMatchObject({
+    status: 'error',
+    message: refused,
+  })
   await using member = await openWebSocket(first.url, { token: all })
-  expect(await member.ask({ type: 'channel_subscribe', channel: 'room' })).toMatchObject({ status: 'ok' })
-  expect(await member.ask({ type: 'auth', token: key })).toMatchObject({
+  expect(await member.request({ type: 'channel_subscribe', channel: 'room' })).toMatchObject({ status: 'ok' })
+  expect(await member.request({ type: 'auth', token: key })).toMatchObject({
     status: 'error',
     message: 'api key scope does not permit access to channels',
   })
-  expect(await member.ask({ type: 'channel_unsubscribe', channel: 'room' })).toMatchObject({ status: 'ok' })
-  expect(await member.ask({ type: 'auth', token: key })).toMatchObject({ status: 'ok' })
+  expect(await member.request({ type: 'channel_unsubscribe', channel: 'room' })).toMatchObject({
+    status: 'ok',
+  })
+  expect(await member.request({ type: 'auth', token: key })).toMatchObject({ status: 'ok' })
 })
 
 test('API keys › a readonly key receives from channels and cannot send', async () => {
   const { key } = await createApiKey(first, { userId: alice, scope: 'readonly' })
   await using socket = await openWebSocket(first.url, { token: key })
   for (const type of ['broadcast', 'presence_track']) {
-    expect(await socket.ask({ type, channel: 'room', event: 'x', payload: {} })).toMatchObject({
+    expect(await socket.request({ type, channel: 'room', event: 'x', payload: {} })).toMatchObject({
       status: 'error',
       message: 'api key scope does not permit write operations',
     })

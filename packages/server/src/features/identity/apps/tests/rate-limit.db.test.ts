@@ -130,7 +130,7 @@ describe('app rate limit', () => {
     await using socket = await openWebSocket(first.url, { token: key })
     await socket.next('connected')
     await using late = await openWebSocket(first.url)
-    expect(await late.ask({ type: 'auth', token: key })).toMatchObject({ status: 'ok' })
+    expect(await late.request({ type: 'auth', token: key })).toMatchObject({ status: 'ok' })
     await using refused = await openWebSocket(second.url, { token: key })
     expect(await refused.ended()).toEqual({ code: 4008, reason: 'app rate limit exceeded' })
     expect((await list(first, key)).status).toBe(429)

@@ -90,7 +90,7 @@ describe('oauth server › access tokens', () => {
     await using events = await openEventStream(second.url, `tables=item&token=${access_token}`)
     await using socket = await openWebSocket(second.url, { token: access_token })
     expect(events.status).toBe(200)
-    expect(await socket.ask({ type: 'subscribe', tables: ['note'] })).toMatchObject({ status: 'error' })
+    expect(await socket.request({ type: 'subscribe', tables: ['note'] })).toMatchObject({ status: 'error' })
     await postForm(first, '/api/auth/revoke', { token: refresh_token })
     await events.ended()
     expect((await events.named('close')).data.reason).toBe('session_ended')
@@ -118,7 +118,7 @@ describe('oauth server › access tokens', () => {
       undefined,
     ])
     await using socket = await openWebSocket(node.url)
-    expect(await socket.ask({ type: 'auth', token: await tokenOf(blog) })).toMatchObject({
+    expect(await socket.request({ type: 'auth', token: await tokenOf(blog) })).toMatchObject({
       message: 'connection limit exceeded',
     })
     const token = await node.adminToken()
