@@ -113,8 +113,8 @@ beforeAll(async () => {
   const token = userToken({ sub: alice })
   stream = await openEventStream(app.url, 'tables=item,child', { token })
   socket = await openWebSocket(app.url, { token })
-  await socket.ask({ type: 'channel_subscribe', channel: 'room' })
-  await socket.ask({ type: 'presence_track', channel: 'room', presence: {} })
+  await socket.request({ type: 'channel_subscribe', channel: 'room' })
+  await socket.request({ type: 'presence_track', channel: 'room', presence: {} })
   // Nothing happens from here on: the last message has been read.
   await socket.next('presence', 2)
   frequent.clear()
