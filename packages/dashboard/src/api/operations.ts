@@ -2406,10 +2406,10 @@ export type PushSendToDeviceInput = PushContent & {
 }
 
 export type RealtimeConnection = {
-  /** The `clientId` of `connected`. */
+  /** The `clientId` of the event `connected`. */
   readonly id: string
   readonly transport: 'sse' | 'ws'
-  /** null of an administrator, of a program that acts for no user, without a token, and while auth is off. */
+  /** Id of the user. null for administrators, for programs that act for no user, for requests without a token, and while auth is off. */
   readonly userId: string | null
   readonly address: string
   readonly node: string
@@ -2425,15 +2425,15 @@ export type RealtimeConnectionList = {
 
 export type RealtimePreview = {
   readonly items: ReadonlyArray<{
-    /** Of the event. */
+    /** Id of the event. */
     readonly id: string
     readonly happenedAt: string
-    /** JSON as a stream is sent it. */
+    /** JSON body that a stream receives. */
     readonly data: string
   }>
-  /** Changes of the tables that were decided about. */
+  /** Number of changes of the tables that were decided. */
   readonly decided: number
-  /** Whether some of them could not be decided. */
+  /** True if some changes could not be decided. */
   readonly hasGap: boolean
   readonly nextCursor?: string | undefined
 }
@@ -2447,25 +2447,25 @@ export type RealtimeStats = {
     readonly total: number
   }
   readonly subscriptions: {
-    /** Streams by name. */
+    /** Number of streams by name. */
     readonly tables: {
       readonly [name: string]: number
     }
     readonly channels: {
-      /** Streams by name. */
+      /** Number of streams by name. */
       readonly broadcast: {
         readonly [name: string]: number
       }
-      /** Streams by name. */
+      /** Number of streams by name. */
       readonly presence: {
         readonly [name: string]: number
       }
     }
   }
   readonly counters: {
-    /** Streams and messages given up for slow clients. */
+    /** Streams ended and messages dropped because of slow clients. */
     readonly dropped_messages: number
-    /** WebSockets that did not answer a ping in time. */
+    /** WebSockets that did not respond to a ping in time. */
     readonly heartbeat_failures: number
   }
 }
