@@ -148,10 +148,10 @@ describe('realtime › broadcast', () => {
     await using sender = await member(channel)
     await app.sql(`
       create function refuse() returns trigger language plpgsql as $$
-      begin if new.event = 'errorReply' then raise exception using errcode = '53100'; end if; return new; end $$;
+      begin if new.event = 'refused' then raise exception using errcode = '53100'; end if; return new; end $$;
       create trigger refuse before insert on basalt.realtime_messages for each row execute function refuse()`)
     const broadcast = { type: 'broadcast', channel, payload: 1 }
-    expect(await sender.request({ ...broadcast, event: 'errorReply' })).toEqual(
+    expect(await sender.request({ ...broadcast, event: 'refused' })).toEqual(
       errorReply('the database is out of space'),
     )
     expect(await sender.request({ ...broadcast, event: 'accepted' })).toEqual(okReply)

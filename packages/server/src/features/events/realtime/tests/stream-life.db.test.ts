@@ -381,24 +381,24 @@ describe('realtime › stream', () => {
   })
 
   test('starts without a gap, and with API writes meanwhile, for a table that only its node has to log', async () => {
-    await using node = await createTestApp({ setup: 'create table hasLock (id int primary key)' })
-    const hasLock = Promise.withResolvers<void>()
+    await using node = await createTestApp({ setup: 'create table contended (id int primary key)' })
+    const locked = Promise.withResolvers<void>()
     const done = Promise.withResolvers<void>()
     const writing = node.app.database.system.transaction(async (transaction) => {
-      await transaction.execute({ text: 'lock table hasLock in row exclusive mode', values: [] })
-      hasLock.resolve()
+      await transaction.execute({ text: 'lock table contended in row exclusive mode', values: [] })
+      locked.resolve()
       await done.promise
     })
-    await hasLock.promise
-    await using stream = await openEventStream(node.url, 'tables=hasLock', { token })
-    await node.request('POST', '/api/collections/hasLock', { token, body: { id: 1 } })
+    await locked.promise
+    await using stream = await openEventStream(node.url, 'tables=contended', { token })
+    await node.request('POST', '/api/collections/contended', { token, body: { id: 1 } })
     await stream.next(1)
     expect(namesOf(stream)).toEqual(['connected', 'message'])
     done.resolve()
     await writing
     // Writes past the API are unknown until the triggers are installed.
     await stream.named('gap')
-    await node.sql('insert into hasLock values (2)')
+    await node.sql('insert into contended values (2)')
     await waitFor('the write past the API', () => namesOf(stream).at(-1) === 'message')
   })
 
