@@ -94,14 +94,14 @@ const subjects: Readonly<Record<string, Subject>> = {
         with check (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid and n is distinct from 0)`,
   },
   ranked: {
-    what: 'a default that looks at the table',
+    what: 'a default that reads the table',
     ddl: `create table ranked (${columns});
       create function next_rank() returns int language sql stable
         begin atomic select coalesce(max(n), 0) + 1 from ranked; end;
       alter table ranked alter n set default next_rank()`,
   },
   few: {
-    what: 'a check that looks at the table',
+    what: 'a check that reads the table',
     ddl: `create table few (${columns});
       create function is_few() returns bool language sql stable begin atomic select count(*) < 4 from few; end;
       alter table few add check (is_few())`,

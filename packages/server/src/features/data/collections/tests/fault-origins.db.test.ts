@@ -194,7 +194,7 @@ describe('fault origins › the other paths', () => {
     ['a filter by a related record', 'GET', 'collections/child?filter=fp.n=1', undefined, '22P02', 'child'],
     ['values of a facet', 'GET', `collections/${faulty}?facets=tag`, undefined, '22P02', faulty],
     ['a query in a body', 'POST', `collections/${faulty}/query`, { filter: 'n = 1' }, '22P02', faulty],
-    ['a create, which answers the row', 'POST', `collections/${faulty}`, { id: 2, v: 'x' }, '22P02', faulty],
+    ['a create, which returns the row', 'POST', `collections/${faulty}`, { id: 2, v: 'x' }, '22P02', faulty],
     ['an upsert', 'POST', `collections/${faulty}?onConflict=id`, { id: 1, v: 'x', n: 1 }, '22P02', faulty],
     ['a write by filter', 'PATCH', `collections/${faulty}?filter=n=1&expect=1`, { n: 5 }, '22P02', faulty],
     ['a view', 'GET', 'collections/broken', undefined, '22012', 'broken'],

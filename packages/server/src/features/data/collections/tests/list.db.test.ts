@@ -140,7 +140,7 @@ describe('GET /collections/:table?page', () => {
     { query: 'perPage=5', totalItems: 7, evaluated: 5 + 7, what: 'more pages follow' },
     { query: 'perPage=7', totalItems: 7, evaluated: 7 + 7, what: 'the only page is full' },
     { query: 'perPage=5&page=3', totalItems: 7, evaluated: 7 + 7, what: 'the page is past the end' },
-    { query: 'perPage=5&skipTotal=true', totalItems: -1, evaluated: 5, what: 'no total is wanted' },
+    { query: 'perPage=5&skipTotal=true', totalItems: -1, evaluated: 5, what: 'no total is requested' },
   ])('reads $evaluated of seven rows when $what', async ({ query, totalItems, evaluated }) => {
     await app.sql(`drop table if exists counted; drop sequence if exists evaluated; ${counted}`)
     expect((await list(`counted?${query}`)).json).toMatchObject({ totalItems })

@@ -124,7 +124,7 @@ describe('one round trip and one transaction', () => {
     ['a list under policies', 2, [200, 'GET', 'collections/note']],
     ['a record', 2, [200, 'GET', 'collections/book/1']],
     ['a record with relations', 2, [200, 'GET', 'collections/book/1?expand=author.book,editor']],
-    ['a record that is not there', 2, [404, 'GET', 'collections/note/2']],
+    ['a missing record', 2, [404, 'GET', 'collections/note/2']],
     ['a create', 2, [201, 'POST', 'collections/note', { id: 10, body: 'x' }]],
     ['an update', 2, [200, 'PATCH', 'collections/note/10', { body: 'y' }]],
     ['an update of nothing', 2, [404, 'PATCH', 'collections/note/2', { body: 'y' }]],
@@ -147,7 +147,7 @@ describe('one round trip and one transaction', () => {
         },
       ],
     ],
-    ['a refused create', 2, [409, 'POST', 'collections/note', { id: 1 }]],
+    ['a rejected create', 2, [409, 'POST', 'collections/note', { id: 1 }]],
   ])('for %s', async (_what, executes, request) => {
     const traffic = await trafficOf(...request)
     expect(traffic).toMatchObject(once)

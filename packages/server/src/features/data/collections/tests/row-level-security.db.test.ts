@@ -19,7 +19,7 @@ const guest = 'c0c00000-0000-4000-8000-000000000003'
 const me = "nullif(current_setting('basalt.user_id', true), '')::uuid"
 
 const tokens = {
-  nobody: undefined,
+  noToken: undefined,
   alice: userToken({ sub: alice, email: 'alice@example.com' }),
   aliceAal2: userToken({ sub: alice, email: 'alice@example.com', aal: 'aal2' }),
   bob: userToken({ sub: bob, email: 'bob@example.com' }),
@@ -140,7 +140,7 @@ const matrix: readonly Case[] = [
     what: 'list and count',
     request: ['GET', 'collections/doc'],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, page(doc1, doc3)],
       aliceAal2: [200, page(doc1, doc3)],
       bob: [200, page(doc2, doc3)],
@@ -149,10 +149,10 @@ const matrix: readonly Case[] = [
     },
   },
   {
-    what: 'count what a page does not hold',
+    what: 'count rows beyond the page',
     request: ['GET', 'collections/doc?perPage=1&fields=id&sort=-id'],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, { page: 1, perPage: 1, totalItems: 2, totalPages: 2, items: [{ id: 3 }] }],
       aliceAal2: [200, { page: 1, perPage: 1, totalItems: 2, totalPages: 2, items: [{ id: 3 }] }],
       bob: [200, { page: 1, perPage: 1, totalItems: 2, totalPages: 2, items: [{ id: 3 }] }],
@@ -161,10 +161,10 @@ const matrix: readonly Case[] = [
     },
   },
   {
-    what: 'filter for what only one may see',
+    what: 'filter for a private row',
     request: ['GET', `collections/doc?filter=${encodeURIComponent("body = 'hers' OR id = 1")}`],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, page(doc1)],
       aliceAal2: [200, page(doc1)],
       bob: [200, { ...page(), totalPages: 0 }],
@@ -176,7 +176,7 @@ const matrix: readonly Case[] = [
     what: 'get',
     request: ['GET', 'collections/doc/1'],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, doc1],
       aliceAal2: [200, doc1],
       bob: 404,
@@ -185,10 +185,10 @@ const matrix: readonly Case[] = [
     },
   },
   {
-    what: 'get what is shared',
+    what: 'get a shared row',
     request: ['GET', 'collections/doc/3'],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, doc3],
       aliceAal2: [200, doc3],
       bob: [200, doc3],
@@ -200,7 +200,7 @@ const matrix: readonly Case[] = [
     what: 'expand',
     request: ['GET', 'collections/comment?expand=doc&filter=id%3C3'],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, page({ id: 1, doc_id: 1, expand: { doc: doc1 } }, { id: 2, doc_id: 2, expand: {} })],
       aliceAal2: [200, page({ id: 1, doc_id: 1, expand: { doc: doc1 } }, { id: 2, doc_id: 2, expand: {} })],
       bob: [200, page({ id: 1, doc_id: 1, expand: {} }, { id: 2, doc_id: 2, expand: { doc: doc2 } })],
@@ -215,7 +215,7 @@ const matrix: readonly Case[] = [
     what: 'create with an owner',
     request: ['POST', 'collections/doc', { id: 9, body: 'new', owner_id: alice }],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [201, made],
       aliceAal2: [201, made],
       bob: 403,
@@ -228,7 +228,7 @@ const matrix: readonly Case[] = [
     what: 'update',
     request: ['PATCH', 'collections/doc/1', { body: 'changed' }],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, { ...doc1, body: 'changed' }],
       aliceAal2: [200, { ...doc1, body: 'changed' }],
       bob: 404,
@@ -238,10 +238,10 @@ const matrix: readonly Case[] = [
     after: [{ ...doc1, body: 'changed' }, doc2, doc3, doc4],
   },
   {
-    what: 'update what is only shared',
+    what: 'update a row that is only shared',
     request: ['PATCH', 'collections/doc/3', { body: 'changed' }],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: 404,
       aliceAal2: 404,
       bob: [200, { ...doc3, body: 'changed' }],
@@ -251,10 +251,10 @@ const matrix: readonly Case[] = [
     after: [doc1, doc2, { ...doc3, body: 'changed' }, doc4],
   },
   {
-    what: 'give away',
+    what: 'change the owner',
     request: ['PATCH', 'collections/doc/1', { owner_id: bob }],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: 403,
       aliceAal2: 403,
       bob: 404,
@@ -266,7 +266,7 @@ const matrix: readonly Case[] = [
   {
     what: 'delete',
     request: ['DELETE', 'collections/doc/1'],
-    answers: { nobody: 401, alice: 404, aliceAal2: [204, ''], bob: 404, guest: 404, admin: [204, ''] },
+    answers: { noToken: 401, alice: 404, aliceAal2: [204, ''], bob: 404, guest: 404, admin: [204, ''] },
     after: [doc2, doc3, doc4],
   },
   {
@@ -282,7 +282,7 @@ const matrix: readonly Case[] = [
       },
     ],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [404, missing(1, 'delete')],
       aliceAal2: [200, changedAndDeleted],
       bob: [404, missing(0, 'update')],
@@ -304,7 +304,7 @@ const matrix: readonly Case[] = [
       },
     ],
     answers: {
-      nobody: 401,
+      noToken: 401,
       alice: [200, bothMade],
       aliceAal2: [200, bothMade],
       bob: [403, { ...refusals[403], operation: { index: 0, method: 'create' } }],
@@ -321,7 +321,7 @@ function read(response: TestResponse): unknown {
 }
 
 describe('row-level security by caller', () => {
-  const callers: readonly CallerName[] = ['nobody', 'alice', 'aliceAal2', 'bob', 'guest', 'admin']
+  const callers: readonly CallerName[] = ['noToken', 'alice', 'aliceAal2', 'bob', 'guest', 'admin']
 
   test.each(matrix.flatMap((row) => callers.map((caller) => [row.what, caller, row] as const)))(
     '%s: %s',

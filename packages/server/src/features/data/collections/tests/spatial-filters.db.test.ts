@@ -546,8 +546,8 @@ describe('spatial index', () => {
     })
 
     test.each([
-      ['is on some rows alone', { near: 'utm,20000,10000,1' }],
-      ['a box of more than half of the earth would read as a whole', { bbox: 'geog,-100,-80,100,80' }],
+      ['covers only some rows', { near: 'utm,20000,10000,1' }],
+      ['would be read as a whole for a box of more than half of the earth', { bbox: 'geog,-100,-80,100,80' }],
     ])('is not looked up when it %s', async (_why, parameters: Record<string, string>) => {
       expect(await statementOf(parameters, own)).not.toContain('nearby_rows')
     })

@@ -136,7 +136,7 @@ const writes: readonly (readonly [
   ],
   ['calls a function', 'POST', 'rpc/bump', { body: { by: 2 } }, 200],
   ['calls a function without a result', 'POST', 'rpc/touch', { body: {} }, 204],
-  ['calls a function that answers rows', 'POST', 'rpc/bump_all', { body: {} }, 200],
+  ['calls a function that returns rows', 'POST', 'rpc/bump_all', { body: {} }, 200],
   [
     'imports rows',
     'POST',
