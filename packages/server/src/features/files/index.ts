@@ -13,11 +13,11 @@ export interface FilesOptions {
   readonly resolveTxt?: ResolveTxt | undefined
 }
 
-/** Wires what serves files. */
+/** Wires the features that store and serve files. */
 export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOptions) {
   const { config, database, queue, notifications, clock, publicBaseUrl } = platform
   const { system } = database
-  // The operator names the address, which may well be one of the same network.
+  // The operator chooses the address, which may be in the same network.
   const outbound = createOutbound({
     allowsPrivate: () => true,
     ...(resolve === undefined ? {} : { resolve }),
@@ -35,13 +35,13 @@ export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOpti
     purge: network.purge,
   })
   return {
-    /** Leads requests for sites to them, before routing. */
+    /** Rewrites the URLs of requests for sites, before routing. */
     rewriteUrl: hosting.rewriteUrl,
     features: [network.feature, hosting.feature, storage({ ...platform, purge: network.purge })],
   }
 }
 
-/** What files take, by app, for the usage; undefined while none are stored. */
+/** Creates the measure of storage by app, for the usage; undefined while storage is disabled. */
 export function measureFiles(config: Config, database: SystemDatabase) {
   return isStorageEnabled(config) ? createStorageMeasure(database) : undefined
 }

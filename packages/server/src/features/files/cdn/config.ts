@@ -2,35 +2,38 @@ import { choice, plain, secret, signingSecret, webAddress } from '../../../confi
 import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** `storage.cdn`: the content delivery network before the server, which keeps copies of what it serves. */
+/**
+ * Configuration section `storage.cdn`: the content delivery network in front of the server, which keeps copies of
+ * responses.
+ */
 export const cdnConfig = Type.Object({
   provider: choice(
     'nop',
     ['nop', 'cloudflare', 'cloudfront', 'webhook'],
-    'What removes copies from the content delivery network; nop: there is none.',
+    'Provider that removes copies from the content delivery network. `nop`: there is no such network.',
   ),
   cloudflare: Type.Object({
-    zone_id: plain('Zone of Cloudflare.'),
-    api_token: secret('API token of Cloudflare with the permission to purge the cache of the zone.'),
-    base_url: webAddress("Address of the API of Cloudflare, when it is not Cloudflare's own (a stand-in)."),
+    zone_id: plain('Cloudflare zone.'),
+    api_token: secret('Cloudflare API token with the permission to purge the cache of the zone.'),
+    base_url: webAddress('Address of the Cloudflare API. Default: the public one. Set it for a stand-in.'),
   }),
   cloudfront: Type.Object({
-    distribution_id: plain('Distribution of Amazon CloudFront.'),
-    access_key_id: plain('AWS access key of CloudFront.'),
-    secret_access_key: secret('AWS secret key of CloudFront.'),
-    base_url: webAddress("Address of the API of CloudFront, when it is not Amazon's own (a stand-in)."),
+    distribution_id: plain('Amazon CloudFront distribution.'),
+    access_key_id: plain('AWS access key for CloudFront.'),
+    secret_access_key: secret('AWS secret key for CloudFront.'),
+    base_url: webAddress('Address of the CloudFront API. Default: the public one. Set it for a stand-in.'),
   }),
   webhook: Type.Object({
-    endpoint: webAddress('Address that the webhook provider posts purges to.'),
+    endpoint: webAddress('Address to which the webhook provider posts purges.'),
     signing_secret: signingSecret(
-      'Key that signs what the webhook provider posts, as Standard Webhooks do: any text, or whsec_ and base64.',
+      'Key that signs requests of the webhook provider, as in Standard Webhooks: any text, or whsec_ and base64.',
     ),
   }),
 })
 
 export type CdnConfig = Static<typeof cdnConfig>
 
-/** Rules of `storage.cdn`. */
+/** Configuration rules of `storage.cdn`. */
 export const cdnRules: readonly ConfigRule<Sections>[] = [cdnProviderNeedsItsKeys]
 
 interface Sections {

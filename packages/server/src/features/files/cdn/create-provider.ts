@@ -5,7 +5,7 @@ import { cloudflare } from './providers/cloudflare.ts'
 import { cloudfront } from './providers/cloudfront.ts'
 import { webhook } from './providers/webhook.ts'
 
-/** The provider that the configuration names; undefined when there is no content delivery network. */
+/** Creates the configured provider; undefined without a content delivery network. */
 export function createCdnProvider(config: CdnConfig, clock: Clock): CdnProvider | undefined {
   switch (config.provider) {
     case 'nop':

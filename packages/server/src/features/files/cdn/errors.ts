@@ -9,12 +9,12 @@ export const cdnErrorTable = {
   invalidPurgeUrls: {
     status: 400,
     message: 'urls must contain absolute public URLs',
-    help: 'Each address begins with `http://` or `https://` and a host, without a user name or a password.',
+    help: 'Start each address with `http://` or `https://` and a host. Leave out user name and password.',
   },
   purgeAllLimitExceeded: {
     status: 429,
     message: 'cdn purge_all rate limit exceeded',
-    help: 'Everything can be purged once a minute from one address. Wait for the number of seconds in the `Retry-After` header, or send `urls`.',
+    help: '`purge_all` is allowed once a minute per address. Wait for the seconds in the `Retry-After` header, or send `urls`.',
   },
 } as const
 

@@ -23,7 +23,7 @@ export interface CdnDeps {
   readonly clock: Clock
 }
 
-/** The content delivery network before the server: removing copies of what has changed. */
+/** Creates the feature that removes copies from the content delivery network, and the purger for changes. */
 export function cdn({ config, database, queue, outbound, clock }: CdnDeps) {
   const name = config.provider
   const provider = createCdnProvider(config, clock)

@@ -13,24 +13,24 @@ import { batchesOf, purgeJobName } from './purge-job.ts'
 
 export interface PurgeDeps {
   readonly name: CdnConfig['provider']
-  /** Undefined without a content delivery network. */
+  /** Provider; undefined without a content delivery network. */
   readonly provider: CdnProvider | undefined
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly throttle: Throttle
 }
 
-/** A full purge makes every visitor's next request reach the server. */
+/** Limit of full purges. After one, the next request of every visitor reaches the server. */
 const purgeAllLimit: AttemptLimit = { name: 'cdn_purge_all', attempts: 1, windowSeconds: 60 }
 
 const urls = Type.Array(Type.String(), { description: 'Absolute http or https URLs without a user name.' })
-const purgeAll = Type.Boolean({ description: 'All copies; once a minute from one address.' })
+const purgeAll = Type.Boolean({ description: 'True to purge all copies. Allowed once a minute per address.' })
 const purgeBody = Type.Object(
   {
     urls: Type.Optional(checkedByHandler({ minItems: 1, items: { type: 'string', format: 'uri' } }, urls)),
     purge_all: Type.Optional(checkedByHandler({ const: true }, purgeAll)),
   },
-  { additionalProperties: false, description: 'Exactly one of the two.' },
+  { additionalProperties: false, description: 'Either `urls` or `purge_all`.' },
 )
 
 const purge = operation({
@@ -42,14 +42,14 @@ const purge = operation({
   path: '/api/admin/storage/cdn/purge',
   summary: 'Purge the content delivery network',
   description:
-    'Responds when the purge is recorded; a job sends it to the provider and retries failures. With the provider `nop` there is nothing to purge.',
+    'Responds when the purge is recorded. A job sends it to the provider and retries failures. With the provider `nop` there is nothing to purge.',
   body: checkedByHandler({ minProperties: 1, maxProperties: 1 }, purgeBody),
   success: accepted(
     component(
       'CdnPurge',
       Type.Object({
         operation: choice(['purge_urls', 'purge_all']),
-        submitted: Type.Integer({ description: 'Number of distinct addresses; 1 for all.' }),
+        submitted: Type.Integer({ description: 'Number of distinct addresses; 1 for `purge_all`.' }),
         provider: choice(['nop', 'cloudflare', 'cloudfront', 'webhook']),
       }),
     ),
@@ -70,7 +70,7 @@ const purge = operation({
         await recordAudit(transaction, { actor: 'admin', action, detail: receipt, origin })
       })
     } catch (error) {
-      // Nothing was purged: the minute begins with the purge that is.
+      // Nothing was purged, so the minute does not start.
       if (isAll) await throttle.release(purgeAllLimit, origin.address)
       throw error
     }
@@ -79,7 +79,7 @@ const purge = operation({
   },
 })
 
-/** Administration of the content delivery network. */
+/** Operations on the content delivery network. */
 export const cdnOperations = [purge]
 
 /** @throws AppError invalid_purge_mode, invalid_purge_urls */

@@ -1,29 +1,29 @@
 import type { OutboundReply } from '../../../http/outbound.ts'
 import type { Purge } from './purge.ts'
 
-/** A POST as the provider documents it. */
+/** Parts of a POST request as the provider documents it. */
 export interface PurgeRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** What a reply says of the purge. */
+/** Outcome of a purge, from the provider’s response. */
 export type PurgeOutcome =
   | { readonly isAccepted: true }
-  /** `reason` is for the operator and repeats nothing of the reply but codes. */
+  /** `reason` is for the operator. It repeats nothing of the response but codes. */
   | { readonly isAccepted: false; readonly isFinal: boolean; readonly reason: string }
 
-/** A content delivery network: its documented request, and how its reply distinguishes success from failure. */
+/** Content delivery network: its documented request, and its way to report success or failure. */
 export interface CdnProvider {
-  /** Addresses that one request may name. */
+  /** Maximum number of addresses in one request. */
   readonly batchSize: number
-  /** @param id the same for every attempt to send one purge */
+  /** Builds the request. @param id id that all attempts to send one purge share */
   request(purge: Purge, id: string): PurgeRequest | Promise<PurgeRequest>
   read(reply: OutboundReply): PurgeOutcome
 }
 
-/** What the status of HTTP says where the provider says nothing better. */
+/** Reads the outcome from the HTTP status, if the provider has nothing better. */
 export function readStatus({ status, error }: OutboundReply, code = ''): PurgeOutcome {
   if (status === undefined) return { isAccepted: false, isFinal: false, reason: error ?? 'no answer' }
   if (status >= 200 && status < 300) return { isAccepted: true }
@@ -31,7 +31,7 @@ export function readStatus({ status, error }: OutboundReply, code = ''): PurgeOu
   return { isAccepted: false, isFinal, reason: `HTTP ${status}${code === '' ? '' : `, code ${code}`}` }
 }
 
-/** An address of the provider, or of what stands in for it. */
+/** Returns an address of the provider or of its stand-in. */
 export function addressOf(own: string, configured: string, path: string): string {
   return (configured === '' ? own : configured).replace(/\/+$/, '') + path
 }

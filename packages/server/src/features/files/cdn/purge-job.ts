@@ -7,22 +7,25 @@ import { type Purge, readPublicUrls, splitList } from './purge.ts'
 
 export const purgeJobName = 'cdn_purge'
 
-/** Within one attempt of the job, for what passes in a moment; the pauses between attempts outlast an outage. */
+/** Retry policy within one attempt of the job, for short failures. The pauses between attempts outlast an outage. */
 const quickRetry: RetryPolicy = { attempts: 4, delay: 0.25, delayMax: 5, backoff: 2 }
 
-/** For one exchange with the provider. */
+/** Time limit in milliseconds of one exchange with the provider. */
 const timeoutMs = 10_000
-/** Replies of providers are a few hundred bytes. */
+/** Maximum bytes of a response. Provider responses have a few hundred bytes. */
 const replyLimit = 64 * 1024
 
 export interface PurgeJobDeps {
   readonly name: string
-  /** Undefined: there is no content delivery network any more, and nothing to do. */
+  /** Provider; undefined if the content delivery network was removed, so that nothing is left to do. */
   readonly provider: CdnProvider | undefined
   readonly outbound: Outbound
 }
 
-/** Sends a purge to the provider. To purge twice does no harm, so a job may be repeated after a crash. */
+/**
+ * Creates the job type that sends a purge to the provider. A second purge does no harm, so a job may be repeated after
+ * a crash.
+ */
 export function purgeJob({ name, provider, outbound }: PurgeJobDeps): JobType<Purge> {
   async function send(
     { request, read }: CdnProvider,
@@ -40,7 +43,7 @@ export function purgeJob({ name, provider, outbound }: PurgeJobDeps): JobType<Pu
     findProblem: findPayloadProblem,
     async handle(purge, { id, signal }) {
       if (provider === undefined) return
-      // As a rule one: purges are split when they are added, for the provider of that time.
+      // Usually this is one batch, because purges are split for the provider of the time when they are added.
       for (const [index, batch] of batchesOf(purge, provider.batchSize).entries()) {
         for (let attempt = 1; ; attempt += 1) {
           const outcome = await send(provider, batch, `${id}-${index}`, signal)
@@ -55,13 +58,13 @@ export function purgeJob({ name, provider, outbound }: PurgeJobDeps): JobType<Pu
   }
 }
 
-/** The purge in parts that fit into one request each. */
+/** Splits a purge into parts that fit into one request each. */
 export function batchesOf(purge: Purge, size: number): Purge[] {
   if (purge.operation === 'purge_all') return [purge]
   return splitList(purge.urls, size).map((urls) => ({ operation: 'purge_urls', urls }))
 }
 
-/** Of a job that an administrator adds by hand. */
+/** Returns the problem of a payload that an administrator has added. */
 function findPayloadProblem({ operation, urls }: Readonly<Record<string, unknown>>): string | undefined {
   if (operation === 'purge_all') return undefined
   if (operation !== 'purge_urls') return 'operation must be purge_urls or purge_all'

@@ -5,15 +5,18 @@ import type { Purge } from './purge.ts'
 import { batchesOf, purgeJobName } from './purge-job.ts'
 
 /**
- * Has copies of what has changed removed: part of the transaction of the change, so that neither happens without the other.
- * Call `JobQueue.wake` after its commit.
+ * Function that purges changed addresses as part of the transaction of the change, so that neither happens without the
+ * other. Call `JobQueue.wake` after the commit.
  */
 export type PurgeChanged = (transaction: Queryable, purge: Purge) => Promise<void>
 
-/** Until every node serves what has changed: a copy fetched from one that does not would be the old one again. */
+/**
+ * Seconds until every node serves the change. A copy that is fetched from a slower node would hold the old content
+ * again.
+ */
 const delaySeconds = 2
 
-/** Undefined without a content delivery network. */
+/** Creates the purger; undefined without a content delivery network. */
 export function createPurger(provider: CdnProvider | undefined, queue: JobQueue): PurgeChanged | undefined {
   if (provider === undefined) return undefined
   return async (transaction, purge) => {

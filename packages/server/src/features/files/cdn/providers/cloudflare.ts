@@ -2,7 +2,7 @@ import type { OutboundReply } from '../../../../http/outbound.ts'
 import type { CdnConfig } from '../config.ts'
 import { addressOf, type CdnProvider, readStatus } from '../provider.ts'
 
-/** Cloudflare, `POST /zones/{zone_id}/purge_cache`: 30 addresses a request. */
+/** Creates the Cloudflare provider: `POST /zones/{zone_id}/purge_cache` with 30 addresses per request. */
 export function cloudflare({ zone_id, api_token, base_url }: CdnConfig['cloudflare']): CdnProvider {
   const path = `/client/v4/zones/${encodeURIComponent(zone_id)}/purge_cache`
   return {
@@ -22,7 +22,7 @@ export function cloudflare({ zone_id, api_token, base_url }: CdnConfig['cloudfla
   }
 }
 
-/** The number in `{"errors": [{"code": 10000, …}]}`. */
+/** Returns the number in `{"errors": [{"code": 10000, …}]}`. */
 function firstCode({ text }: OutboundReply): string {
   return /"code"\s*:\s*(\d{1,9})/.exec(text)?.[1] ?? ''
 }

@@ -4,12 +4,12 @@ import type { CdnConfig } from '../config.ts'
 import { addressOf, type CdnProvider, readStatus } from '../provider.ts'
 import type { Purge } from '../purge.ts'
 
-/** As the service asks to be paused, with a status that says otherwise. */
-const passing = /^(Throttl|TooManyInvalidationsInProgress|RequestLimitExceeded)/
+/** Error codes with which the service requests a pause, although their status is final. */
+const temporary = /^(Throttl|TooManyInvalidationsInProgress|RequestLimitExceeded)/
 
 /**
- * Amazon CloudFront, `CreateInvalidation` of API version 2020-05-31: 3,000 paths a request. A caller reference that it
- * knows already makes no second invalidation.
+ * Creates the Amazon CloudFront provider: `CreateInvalidation` of API version 2020-05-31, with 3,000 paths per request.
+ * A repeated caller reference makes no second invalidation.
  */
 export function cloudfront(
   { distribution_id, access_key_id, secret_access_key, base_url }: CdnConfig['cloudfront'],
@@ -40,12 +40,12 @@ export function cloudfront(
     read(reply) {
       const code = /<Code>(\w{1,60})<\/Code>/.exec(reply.text)?.[1] ?? ''
       const outcome = readStatus(reply, code)
-      return !outcome.isAccepted && passing.test(code) ? { ...outcome, isFinal: false } : outcome
+      return !outcome.isAccepted && temporary.test(code) ? { ...outcome, isFinal: false } : outcome
     },
   }
 }
 
-/** Of a distribution paths are invalidated, whatever name they were asked under. */
+/** Returns the distinct paths. A distribution invalidates paths under all of its host names. */
 function pathsOf(purge: Purge): readonly string[] {
   if (purge.operation === 'purge_all') return ['/*']
   return [...new Set(purge.urls.map((url) => new URL(url)).map(({ pathname, search }) => pathname + search))]
@@ -61,7 +61,7 @@ function writeBatch(paths: readonly string[], reference: string): string {
   )
 }
 
-/** A URL has no other characters that mean something in XML: its parser has encoded them. */
+/** Escapes a path. Its parser has already encoded all other special characters of XML. */
 function escapeXml(path: string): string {
   return path.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

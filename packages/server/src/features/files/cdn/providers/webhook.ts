@@ -4,8 +4,9 @@ import type { CdnConfig } from '../config.ts'
 import { type CdnProvider, readStatus } from '../provider.ts'
 
 /**
- * The operator's own service: gets `operation` and `public_urls` as JSON, with the headers of Standard Webhooks and the hex
- * HMAC-SHA256 of the raw body in `X-CDN-Webhook-Signature`. Every attempt has the same `webhook-id`. Any 2xx means taken.
+ * Creates the provider for the operator’s own service. It receives `operation` and `public_urls` as JSON, with the
+ * headers of Standard Webhooks. `X-CDN-Webhook-Signature` holds the hex HMAC-SHA256 of the raw body. Every attempt has
+ * the same `webhook-id`. Any 2xx means accepted.
  */
 export function webhook({ endpoint, signing_secret }: CdnConfig['webhook'], clock: Clock): CdnProvider {
   return {

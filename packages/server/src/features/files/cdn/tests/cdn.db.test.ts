@@ -25,7 +25,7 @@ const accepted = json(200, { success: true, errors: [], messages: [], result: { 
 
 let database: TestDatabase
 let standIn: SmsStandIn
-/** Two nodes before a stand-in for Cloudflare. */
+/** Two nodes that use a stand-in for Cloudflare. */
 let nodes: readonly [TestApp, TestApp]
 
 const cloudflare = (): Record<string, string> => ({
@@ -51,7 +51,7 @@ beforeEach(async () => {
   await database.sql(`delete from basalt.jobs where type = 'cdn_purge'`)
   standIn.answerWith(accepted)
 })
-// What a test has not waited for would be counted by the next one.
+// The next test would count requests that this one has not waited for.
 afterEach(async () => {
   await waitFor('the end of all jobs', async () => {
     const pending = `select 1 from basalt.jobs where type = 'cdn_purge' and state in ('queued', 'running')`
@@ -64,7 +64,7 @@ async function purge(body: unknown, node: TestApp = nodes[0]): Promise<TestRespo
   return await node.request('POST', path, { token: await node.adminToken(), body, headers })
 }
 
-/** An app of its own before the stand-in, for a request or two. */
+/** Runs work on a separate app that uses the stand-in. */
 async function withProvider(
   config: Readonly<Record<string, string>>,
   work: (app: TestApp) => Promise<void>,
@@ -87,20 +87,23 @@ interface Job extends Record<string, unknown> {
   readonly last_error: string | null
 }
 
-/** The only job, once it is no longer waiting or running. */
-async function untilJob(isWanted: (job: Job) => boolean, app: Pick<TestApp, 'sql'> = nodes[0]): Promise<Job> {
+/** Waits for the state of the only job. */
+async function untilJob(
+  isExpected: (job: Job) => boolean,
+  app: Pick<TestApp, 'sql'> = nodes[0],
+): Promise<Job> {
   return await waitFor('the job', async () => {
     const [job] = await app.sql<Job>(
       `select state, attempts, last_error from basalt.jobs where type = 'cdn_purge'`,
     )
-    return job !== undefined && isWanted(job) && job
+    return job !== undefined && isExpected(job) && job
   })
 }
 
 const urlOf = (index: number) => `https://www.example.com/${index}`
 
-describe('CDN purge › request', () => {
-  test('of addresses is answered 202, sent once and audited', async () => {
+describe('POST /api/admin/storage/cdn/purge', () => {
+  test('returns 202 for addresses, sends them once and writes the audit log', async () => {
     await database.sql(`delete from basalt.audit where action like 'cdn.%'`)
     const urls = [
       ' https://www.example.com/a.css ',
@@ -113,8 +116,8 @@ describe('CDN purge › request', () => {
       { operation: 'purge_urls', submitted: 2, provider: 'cloudflare' },
     ])
     await untilJob(({ state }) => state === 'completed')
-    const { method, path: asked, headers, body } = standIn.onlyRequest()
-    expect([method, asked]).toEqual(['POST', '/client/v4/zones/zone%2F1/purge_cache'])
+    const { method, path: requested, headers, body } = standIn.onlyRequest()
+    expect([method, requested]).toEqual(['POST', '/client/v4/zones/zone%2F1/purge_cache'])
     expect(headers.authorization).toBe('Bearer cf-secret-token')
     expect(headers['content-type']).toBe('application/json')
     expect(JSON.parse(body)).toEqual({
@@ -136,7 +139,7 @@ describe('CDN purge › request', () => {
     ])
   })
 
-  test('of everything is answered 202 and sent', async () => {
+  test('returns 202 for purge_all and sends it', async () => {
     const response = await purge({ purge_all: true, urls: [] })
     expect([response.status, response.json]).toEqual([
       202,
@@ -152,7 +155,7 @@ describe('CDN purge › request', () => {
     ['purge_all false', { purge_all: false }],
     ['neither', { urls: [], purge_all: false }],
     ['both', { urls: [urlOf(1)], purge_all: true }],
-  ])('of %s is a 400', async (_name, body) => {
+  ])('rejects %s', async (_name, body) => {
     expectError(
       await purge(body),
       400,
@@ -168,7 +171,7 @@ describe('CDN purge › request', () => {
     ['a password', ['https://a:b@example.com/']],
     ['NUL', ['https://example.com/\0']],
     ['half a character', ['https://example.com/\ud800']],
-  ])('with %s for an address is a 400', async (_name, urls) => {
+  ])('rejects %s as an address', async (_name, urls) => {
     expectError(await purge({ urls }), 400, 'urls must contain absolute public URLs', 'invalid_purge_urls')
   })
 
@@ -179,11 +182,11 @@ describe('CDN purge › request', () => {
     ['a text for true', { purge_all: 'true' }, 'purge_all: must be boolean'],
     ['a list for the body', [], 'body must be object'],
     ['no body', undefined, 'body must be object'],
-  ])('with %s is a 400 that names it', async (_name, body, message) => {
+  ])('rejects %s and names it', async (_name, body, message) => {
     expectError(await purge(body), 400, message, 'invalid_request')
   })
 
-  test('that is no JSON, too large, or not by an administrator is refused', async () => {
+  test('rejects invalid JSON, large bodies and users', async () => {
     expectError(await purge('{'), 400, 'invalid JSON body', 'invalid_json')
     const large = await purge({ urls: [`https://example.com/${'a'.repeat(1_100_000)}`] })
     expectError(large, 413, 'the request body is larger than 1048576 bytes', 'body_too_large')
@@ -197,28 +200,28 @@ describe('CDN purge › request', () => {
   })
 })
 
-describe('CDN purge › everything', () => {
-  test('is purged once a minute from one address, ten at once on two nodes', async () => {
+describe('CDN purge › purge_all', () => {
+  test('is limited to once a minute per address, for ten at once on two nodes', async () => {
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) => purge({ purge_all: true }, nodes[index % 2])),
     )
-    const refused = responses.filter(({ status }) => status !== 202)
-    expect(refused).toHaveLength(9)
-    for (const response of refused) {
+    const rejected = responses.filter(({ status }) => status !== 202)
+    expect(rejected).toHaveLength(9)
+    for (const response of rejected) {
       expectError(response, 429, 'cdn purge_all rate limit exceeded', 'purge_all_limit_exceeded')
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
       expect(Number(response.headers.get('retry-after'))).toBeLessThanOrEqual(60)
     }
     await untilJob(({ state }) => state === 'completed')
     expect(standIn.requests).toHaveLength(1)
-    // Addresses have no such limit, and a refused request does not count.
+    // Addresses have no such limit, and a rejected request does not count.
     expect((await purge({ urls: [urlOf(1)] })).status).toBe(202)
     await database.sql(`update basalt.attempts set window_ends_at = now() where key like 'cdn_purge_all:%'`)
     expect((await purge({ purge_all: false })).status).toBe(400)
     expect((await purge({ purge_all: true })).status).toBe(202)
   })
 
-  test('does not count when it could not be recorded', async () => {
+  test('does not count if it could not be recorded', async () => {
     await database.sql(`
       create function reject() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
       create trigger reject before insert on basalt.audit for each row
@@ -234,7 +237,7 @@ describe('CDN purge › everything', () => {
 })
 
 describe('CDN purge › Cloudflare', () => {
-  test('gets 30 addresses a request', async () => {
+  test('receives 30 addresses per request', async () => {
     const urls = Array.from({ length: 61 }, (_, index) => urlOf(index))
     expect((await purge({ urls })).json).toEqual({
       operation: 'purge_urls',
@@ -250,9 +253,9 @@ describe('CDN purge › Cloudflare', () => {
   test.each([
     ['429', json(429, { success: false })],
     ['503', text(503, 'unavailable')],
-    ['a success that is none', json(200, { success: false })],
-    ['a page of a proxy', text(200, '<html>', 'text/html')],
-  ])('is asked again after %s', async (_name, failure) => {
+    ['a success status without success', json(200, { success: false })],
+    ['a proxy page', text(200, '<html>', 'text/html')],
+  ])('gets retries after %s', async (_name, failure) => {
     let count = 0
     standIn.answerWith((response, request) => {
       count += 1
@@ -266,7 +269,7 @@ describe('CDN purge › Cloudflare', () => {
     expect(standIn.requests).toHaveLength(3)
   })
 
-  test('is asked again when the connection breaks', async () => {
+  test('gets a retry after a broken connection', async () => {
     let count = 0
     standIn.answerWith((response, request) => {
       count += 1
@@ -278,7 +281,7 @@ describe('CDN purge › Cloudflare', () => {
     expect(standIn.requests).toHaveLength(2)
   })
 
-  test('gets four requests, and the job is kept for later', async () => {
+  test('gets four requests before the job is queued again', async () => {
     standIn.answerWith(text(502, 'cf-secret-token'))
     await purge({ urls: [urlOf(1)] })
     expect(await untilJob(({ state, attempts }) => state === 'queued' && attempts === 1)).toEqual({
@@ -287,13 +290,13 @@ describe('CDN purge › Cloudflare', () => {
       last_error: 'cloudflare did not take the purge: HTTP 502',
     })
     expect(standIn.requests).toHaveLength(4)
-    // Another node takes it up as soon as it is due.
+    // Another node claims the job as soon as it is due.
     standIn.answerWith(accepted)
     await database.sql(`update basalt.jobs set run_at = now() where type = 'cdn_purge'`)
     expect(await untilJob(({ state }) => state === 'completed')).toMatchObject({ attempts: 2 })
   })
 
-  test('that refuses is asked once, and the job says why without a secret', async () => {
+  test('gets one request if it refuses, and the job records the reason without a secret', async () => {
     standIn.answerWith(json(403, { errors: [{ code: 9109, message: 'cf-secret-token is invalid' }] }))
     await purge({ urls: [urlOf(1)] })
     expect(await untilJob(({ state }) => state === 'failed')).toEqual({
@@ -307,7 +310,7 @@ describe('CDN purge › Cloudflare', () => {
 })
 
 describe('CDN purge › job', () => {
-  test('of an administrator needs addresses', async () => {
+  test('requires addresses from administrators', async () => {
     const add = async (payload: object) =>
       await nodes[0].request('POST', '/api/admin/jobs', {
         token: await nodes[0].adminToken(),
@@ -338,7 +341,7 @@ describe('CDN purge › job', () => {
   })
 })
 
-test('CDN purge › without a network is answered 202 and audited, and adds no job', async () => {
+test('CDN purge › without a network › returns 202, writes the audit log and adds no job', async () => {
   await withProvider({}, async (app) => {
     expect((await purge({ urls: [urlOf(1)] }, app)).json).toEqual({
       operation: 'purge_urls',
@@ -358,7 +361,7 @@ test('CDN purge › without a network is answered 202 and audited, and adds no j
   })
 })
 
-test('CDN purge › webhook › gets the addresses in one request, signed over its body', async () => {
+test('CDN purge › webhook › receives all addresses in one request, signed over its body', async () => {
   const settings = {
     'storage.cdn.provider': 'webhook',
     'storage.cdn.webhook.endpoint': `${standIn.url}/purge`,
@@ -409,11 +412,11 @@ describe('CDN purge › CloudFront', () => {
     'storage.cdn.cloudfront.base_url': standIn.url,
   })
 
-  /** What the request would be signed with, made again from its own parts. */
-  async function signatureOf({ path: asked, headers, body }: ReceivedRequest): Promise<string | null> {
+  /** Computes the signature of a request from its own parts. */
+  async function signatureOf({ path: requested, headers, body }: ReceivedRequest): Promise<string | null> {
     const signer = new AwsV4Signer({
       method: 'POST',
-      url: `${standIn.url}${asked}`,
+      url: `${standIn.url}${requested}`,
       headers: { 'content-type': String(headers['content-type']) },
       body,
       accessKeyId: 'AKIDEXAMPLE',
@@ -425,13 +428,14 @@ describe('CDN purge › CloudFront', () => {
     return (await signer.sign()).headers.get('authorization')
   }
 
-  test('gets paths, each once, in a signed request with the same reference for every attempt', async () => {
+  test('receives distinct paths in a signed request, with the same reference in every attempt', async () => {
     let count = 0
     standIn.answerWith((response, request) => {
       count += 1
-      const busy = '<ErrorResponse><Error><Code>TooManyInvalidationsInProgress</Code></Error></ErrorResponse>'
+      const throttled =
+        '<ErrorResponse><Error><Code>TooManyInvalidationsInProgress</Code></Error></ErrorResponse>'
       return count === 1
-        ? text(400, busy)(response, request)
+        ? text(400, throttled)(response, request)
         : text(201, '<Invalidation/>')(response, request)
     })
     await withProvider(settings(), async (app) => {
@@ -458,7 +462,7 @@ describe('CDN purge › CloudFront', () => {
     })
   })
 
-  test('gets 3,000 paths a request, and /* for everything', async () => {
+  test('receives 3,000 paths per request, and /* for purge_all', async () => {
     standIn.answerWith(text(201, '<Invalidation/>'))
     await withProvider(settings(), async (app) => {
       await purge({ urls: Array.from({ length: 3001 }, (_, index) => urlOf(index)) }, app)
