@@ -753,16 +753,16 @@ export type CallerReference = {
 
 export type CdnPurge = {
   readonly operation: 'purge_urls' | 'purge_all'
-  /** Number of distinct addresses; 1 for all. */
+  /** Number of distinct addresses; 1 for `purge_all`. */
   readonly submitted: number
   readonly provider: 'nop' | 'cloudflare' | 'cloudfront' | 'webhook'
 }
 
-/** Exactly one of the two. */
+/** Either `urls` or `purge_all`. */
 export type CdnPurgeInput = {
   /** Absolute http or https URLs without a user name. */
   readonly urls?: ReadonlyArray<string> | undefined
-  /** All copies; once a minute from one address. */
+  /** True to purge all copies. Allowed once a minute per address. */
   readonly purge_all?: true | undefined
 }
 
