@@ -129,7 +129,7 @@ describe('oauth server › actions', () => {
 
   test('may be dropped from the access token by a refresh, which adds no others', async () => {
     const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readwrite email:send' })
-    const ask = (token: string, scope: string) =>
+    const refreshWith = (token: string, scope: string) =>
       requestToken(app, {
         grant_type: 'refresh_token',
         refresh_token: token,
@@ -138,16 +138,16 @@ describe('oauth server › actions', () => {
         client_secret: client.clientSecret,
       })
     for (const scope of ['readonly push:send', 'readwrite email:send push:send', 'email:send']) {
-      expect((await ask(refresh_token, scope)).json).toEqual({
+      expect((await refreshWith(refresh_token, scope)).json).toEqual({
         error: 'invalid_scope',
         error_description: 'requested scope exceeds the granted one',
       })
     }
-    const narrow = (await ask(refresh_token, 'readonly')).json
+    const narrow = (await refreshWith(refresh_token, 'readonly')).json
     expect([narrow.scope, await send(narrow.access_token)]).toEqual(['readonly', refused])
     // Within the grace period a replay returns the same successor.
     expect((await refresh(app, client, refresh_token)).json).toEqual(narrow)
-    const wide = (await ask(narrow.refresh_token, 'readonly email:send')).json
+    const wide = (await refreshWith(narrow.refresh_token, 'readonly email:send')).json
     expect([wide.scope, await send(wide.access_token)]).toEqual(['readonly email:send', permitted])
   })
 

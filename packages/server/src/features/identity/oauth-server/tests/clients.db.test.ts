@@ -26,14 +26,14 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const ask = (method: string, path = '', body?: unknown) =>
+const send = (method: string, path = '', body?: unknown) =>
   app.request(method, `/api/admin/oauth/clients${path}`, { token: admin, body })
 const invalid = (message: string) => ({ code: 400, message, error: 'invalid_oauth_client' })
 const unknown = { code: 404, message: 'oauth client not found', error: 'oauth_client_not_found' }
 
 describe('/api/admin/oauth/clients', () => {
   test('registers a client with a secret that is shown once and stored as a hash', async () => {
-    const response = await ask('POST', '', {
+    const response = await send('POST', '', {
       appId,
       name: ' Notes on the go ',
       redirectUris: [callback, callback, 'http://localhost:3000/cb', 'http://127.0.0.1/cb'],
@@ -59,7 +59,7 @@ describe('/api/admin/oauth/clients', () => {
       totalGrants: 0,
       lastTokenIssuedAt: null,
     })
-    expect((await ask('GET', `/${client.clientId}`)).json).toEqual(client)
+    expect((await send('GET', `/${client.clientId}`)).json).toEqual(client)
     const stored = await app.sql(
       'select c::text, a::text as audit from basalt.oauth_clients c, basalt.audit a',
     )
@@ -71,7 +71,7 @@ describe('/api/admin/oauth/clients', () => {
   test('gives a public client no secret', async () => {
     const { clientSecret, clientId } = await createClient(app, { clientType: 'public' })
     expect(clientSecret).toBeUndefined()
-    expect(envelope(await ask('POST', `/${clientId}/rotate-secret`))).toEqual(
+    expect(envelope(await send('POST', `/${clientId}/rotate-secret`))).toEqual(
       invalid('cannot regenerate secret for public client'),
     )
   })
@@ -116,13 +116,13 @@ describe('/api/admin/oauth/clients', () => {
     [uri('https:example.com'), 'invalid redirect URI: https:example.com'],
     [uri('https://example.com/a b'), 'invalid redirect URI: https://example.com/a b'],
   ])('rejects %j: %s', async (body, message) => {
-    expect(envelope(await ask('POST', '', { appId, ...body }))).toEqual(invalid(message))
+    expect(envelope(await send('POST', '', { appId, ...body }))).toEqual(invalid(message))
   })
 
   test('lists clients with counts of their grants', async () => {
     const client = await createClient(app)
     await obtainTokens(app, userToken({ sub: alice }), client)
-    const list = (await ask('GET', '?perPage=1')).json
+    const list = (await send('GET', '?perPage=1')).json
     expect(list).toMatchObject({ page: 1, perPage: 1 })
     expect(list.items).toEqual([
       {
@@ -138,15 +138,15 @@ describe('/api/admin/oauth/clients', () => {
   test('replaces all settings of a client', async () => {
     const { clientId } = await createClient(app)
     const body = { name: 'New', redirectUris: ['https://new.example.com/'], scopes: ['readonly'] }
-    const changed = await ask('PUT', `/${clientId}`, { ...body, clientType: 'public' })
+    const changed = await send('PUT', `/${clientId}`, { ...body, clientType: 'public' })
     expect([changed.status, changed.json]).toEqual([
       200,
       expect.objectContaining({ ...body, clientType: 'confidential' }),
     ])
     for (const name of ['name', 'redirectUris', 'scopes'] as const) {
-      expect((await ask('PUT', `/${clientId}`, { ...body, [name]: undefined })).status).toBe(400)
+      expect((await send('PUT', `/${clientId}`, { ...body, [name]: undefined })).status).toBe(400)
     }
-    expect(envelope(await ask('PUT', '/x', body))).toEqual(unknown)
+    expect(envelope(await send('PUT', '/x', body))).toEqual(unknown)
   })
 
   test('ends grants with a removed scope at once', async () => {
@@ -159,7 +159,7 @@ describe('/api/admin/oauth/clients', () => {
     const body = { name: 'New', redirectUris: [callback], scopes: ['readonly'] }
     const statusOf = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
     expect(await statusOf(wide.access_token)).toBe(200)
-    expect((await ask('PUT', `/${client.clientId}`, body)).status).toBe(200)
+    expect((await send('PUT', `/${client.clientId}`, body)).status).toBe(200)
     expect(await statusOf(wide.access_token)).toBe(401)
     for (const response of [
       await refresh(app, client, wide.refresh_token),
@@ -170,7 +170,7 @@ describe('/api/admin/oauth/clients', () => {
     expect(await statusOf(narrow.access_token)).toBe(200)
     expect((await refresh(app, client, narrow.refresh_token)).status).toBe(200)
     const wider = { ...body, scopes: ['readwrite'] }
-    expect((await ask('PUT', `/${client.clientId}`, wider)).status).toBe(200)
+    expect((await send('PUT', `/${client.clientId}`, wider)).status).toBe(200)
     expect(await statusOf(narrow.access_token)).toBe(200)
   })
 
@@ -204,7 +204,7 @@ describe('/api/admin/oauth/clients', () => {
         client.clientId,
       ])
       const isCode = what === 'a code is redeemed'
-      const asked = isCode
+      const tokenRequest = isCode
         ? redeem(app, client, proof, code)
         : requestToken(app, {
             grant_type: 'client_credentials',
@@ -221,7 +221,7 @@ describe('/api/admin/oauth/clients', () => {
       await expect.poll(waiting).toBe(1)
       await holder.query('commit')
       await holder.end()
-      const { status, json } = await asked
+      const { status, json } = await tokenRequest
       expect([status, json.error]).toEqual([400, isCode ? 'invalid_grant' : 'invalid_scope'])
       const given = await app.sql(
         `select from basalt.oauth_grants g join basalt.oauth_clients c on c.id = g.client_id where c.client_id = $1`,
@@ -233,19 +233,19 @@ describe('/api/admin/oauth/clients', () => {
 
   test('revokes a client once and permanently', async () => {
     const { clientId } = await createClient(app)
-    expect((await ask('DELETE', `/${clientId}`)).status).toBe(204)
-    expect(envelope(await ask('DELETE', `/${clientId}`))).toEqual(unknown)
+    expect((await send('DELETE', `/${clientId}`)).status).toBe(204)
+    expect(envelope(await send('DELETE', `/${clientId}`))).toEqual(unknown)
     const revoked = invalid('oauth client has been revoked')
-    expect(envelope(await ask('PUT', `/${clientId}`, uri(callback)))).toEqual(revoked)
-    expect(envelope(await ask('POST', `/${clientId}/rotate-secret`))).toEqual(revoked)
-    expect((await ask('GET', `/${clientId}`)).json.revokedAt).toMatch(/Z$/)
+    expect(envelope(await send('PUT', `/${clientId}`, uri(callback)))).toEqual(revoked)
+    expect(envelope(await send('POST', `/${clientId}/rotate-secret`))).toEqual(revoked)
+    expect((await send('GET', `/${clientId}`)).json.revokedAt).toMatch(/Z$/)
   })
 
   test('allows the deletion of the app, which deletes its clients', async () => {
     const { clientId, client } = await createClient(app)
     const response = await app.request('DELETE', `/api/admin/apps/${client.appId}`, { token: admin })
     expect(response.status).toBe(204)
-    expect((await ask('GET', `/${clientId}`)).json).toMatchObject({
+    expect((await send('GET', `/${clientId}`)).json).toMatchObject({
       appId: null,
       revokedAt: expect.any(String),
     })
@@ -253,7 +253,7 @@ describe('/api/admin/oauth/clients', () => {
 
   test('revokes a client once for ten concurrent requests', async () => {
     const { clientId } = await createClient(app)
-    const responses = await Promise.all(Array.from({ length: 10 }, () => ask('DELETE', `/${clientId}`)))
+    const responses = await Promise.all(Array.from({ length: 10 }, () => send('DELETE', `/${clientId}`)))
     expect(responses.map(({ status }) => status).toSorted()).toEqual([204, ...Array(9).fill(404)])
   })
 })
@@ -263,7 +263,7 @@ test('oauth server › every route returns 404 without provider mode', async () 
   const token = userToken({ sub: alice })
   const disabled = { code: 404, message: 'oauth provider is not enabled', error: 'oauth_provider_disabled' }
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
-  const asked = [
+  const requests = [
     off.request('GET', '/api/auth/authorize', { token }),
     off.request('POST', '/api/auth/authorize/consent', { token, body: {} }),
     off.request('GET', '/api/auth/grants', { token }),
@@ -284,7 +284,7 @@ test('oauth server › every route returns 404 without provider mode', async () 
     off.request('DELETE', '/api/admin/oauth/clients/x', { token: admin }),
     off.request('POST', '/api/admin/oauth/clients/x/rotate-secret', { token: admin }),
   ]
-  for (const response of await Promise.all(asked)) expect(envelope(response)).toEqual(disabled)
+  for (const response of await Promise.all(requests)) expect(envelope(response)).toEqual(disabled)
   const { access_token } = await obtainTokens(app, token, await createClient(app))
   expect((await off.request('GET', '/api/schema', { token: access_token })).status).toBe(401)
 })

@@ -40,7 +40,7 @@ afterAll(async () => {
   await first[Symbol.asyncDispose]()
 })
 
-const ask = (method: string, path: string, token: string, body?: unknown, node = first) =>
+const send = (method: string, path: string, token: string, body?: unknown, node = first) =>
   node.request(method, path, { token, body })
 const statusOf = async (node: TestApp, token: string) =>
   (await node.request('GET', '/api/collections/note', { token })).status
@@ -53,34 +53,34 @@ const scopeError = (problem: string) => ({
 describe('oauth server › access tokens', () => {
   test("see what their user sees, under the user's policies", async () => {
     const { access_token } = await obtainTokens(first, user, client)
-    expect((await ask('POST', '/api/collections/note', access_token, { body: 'mine' })).status).toBe(201)
-    const own = await ask('GET', '/api/collections/note', user)
+    expect((await send('POST', '/api/collections/note', access_token, { body: 'mine' })).status).toBe(201)
+    const own = await send('GET', '/api/collections/note', user)
     expect(own.json.items.length).toBeGreaterThan(0)
-    expect((await ask('GET', '/api/collections/note', access_token)).json).toEqual(own.json)
-    const { json } = await ask('POST', '/api/collections/caller', access_token, { body: 'x' })
+    expect((await send('GET', '/api/collections/note', access_token)).json).toEqual(own.json)
+    const { json } = await send('POST', '/api/collections/caller', access_token, { body: 'x' })
     expect(json).toMatchObject({ who: alice, aal: 'aal1', email: 'alice@example.com', verified: true })
   })
 
   test('act for no user with client credentials', async () => {
     const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
     const { access_token } = (await requestToken(first, { ...form, client_secret: client.clientSecret })).json
-    expect((await ask('GET', '/api/collections/note', access_token)).json.items).toEqual([])
-    const { json } = await ask('POST', '/api/collections/caller', access_token, { body: 'x' })
+    expect((await send('GET', '/api/collections/note', access_token)).json.items).toEqual([])
+    const { json } = await send('POST', '/api/collections/caller', access_token, { body: 'x' })
     expect(json).toMatchObject({ who: '', aal: 'aal1', email: null, verified: false })
   })
 
   test('are limited to their scope and tables', async () => {
     const reader = await obtainTokens(first, user, client, { scope: 'readonly' })
-    expect(envelope(await ask('POST', '/api/collections/item', reader.access_token, { id: 1 }))).toEqual(
+    expect(envelope(await send('POST', '/api/collections/item', reader.access_token, { id: 1 }))).toEqual(
       scopeError('scope does not permit write operations'),
     )
     const items = await obtainTokens(first, user, client, { allowed_tables: ['item'] })
-    expect((await ask('POST', '/api/collections/item', items.access_token, { id: 2 })).status).toBe(201)
-    expect(envelope(await ask('GET', '/api/collections/note', items.access_token))).toEqual(
+    expect((await send('POST', '/api/collections/item', items.access_token, { id: 2 })).status).toBe(201)
+    expect(envelope(await send('GET', '/api/collections/note', items.access_token))).toEqual(
       scopeError('does not have access to table: note'),
     )
     const refreshed = (await refresh(first, client, items.refresh_token)).json
-    expect((await ask('GET', '/api/collections/note', refreshed.access_token)).status).toBe(403)
+    expect((await send('GET', '/api/collections/note', refreshed.access_token)).status).toBe(403)
   })
 
   test('open streams of their tables, which end with them', async () => {
@@ -154,7 +154,7 @@ describe('oauth server › access tokens', () => {
 describe('oauth server › access ends', () => {
   const admin = async (method: string, path: string) =>
     first.request(method, `/api/admin/${path}`, { token: await first.adminToken() })
-  const grantsOf = async (token: string) => (await ask('GET', '/api/auth/grants', token)).json
+  const grantsOf = async (token: string) => (await send('GET', '/api/auth/grants', token)).json
 
   test.each<[string, (given: { client: TestClient; refresh: string; access: string }) => Promise<unknown>]>([
     ['the access token is revoked', ({ access }) => postForm(first, '/api/auth/revoke', { token: access })],
@@ -168,7 +168,7 @@ describe('oauth server › access ends', () => {
       async ({ client }) => {
         const grants: { id: string; clientId: string }[] = await grantsOf(user)
         const grant = grants.find(({ clientId }) => clientId === client.clientId)
-        await ask('DELETE', `/api/auth/grants/${grant?.id}`, user)
+        await send('DELETE', `/api/auth/grants/${grant?.id}`, user)
       },
     ],
     [
@@ -235,11 +235,11 @@ describe('oauth server › access ends', () => {
     })
     expect(await grantsOf(bobs)).toEqual([])
     const missing = { code: 404, message: 'grant not found', error: 'grant_not_found' }
-    expect(envelope(await ask('DELETE', `/api/auth/grants/${found.id}`, bobs))).toEqual(missing)
-    expect(envelope(await ask('DELETE', '/api/auth/grants/x', user)).error).toBe('invalid_grant_id')
+    expect(envelope(await send('DELETE', `/api/auth/grants/${found.id}`, bobs))).toEqual(missing)
+    expect(envelope(await send('DELETE', '/api/auth/grants/x', user)).error).toBe('invalid_grant_id')
     const ends = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        ask('DELETE', `/api/auth/grants/${found.id}`, user, undefined, index % 2 === 0 ? first : second),
+        send('DELETE', `/api/auth/grants/${found.id}`, user, undefined, index % 2 === 0 ? first : second),
       ),
     )
     expect(ends.map(({ status }) => status).toSorted()).toEqual([204, ...Array(9).fill(404)])
@@ -289,7 +289,7 @@ describe('oauth server › races on two nodes', () => {
     const code = await approveClient(first, user, fresh, proof, wide)
     await using stream = await openEventStream(second.url, `tables=item&token=${before.access_token}`)
     const write = (token: string, node: TestApp, id: number) =>
-      ask('POST', '/api/collections/item', token, { id }, node)
+      send('POST', '/api/collections/item', token, { id }, node)
     expect((await write(before.access_token, second, 101)).status).toBe(201)
     const narrow = await obtainTokens(first, user, fresh, { scope: 'readonly', allowed_tables: ['note'] })
     for (const node of [first, second]) {
@@ -301,16 +301,16 @@ describe('oauth server › races on two nodes', () => {
     const late = (await redeem(first, fresh, proof, code)).json
     expect(late.error).toBe('invalid_grant')
     for (const { access_token } of [before, widened, narrow, refreshed]) {
-      expect((await ask('GET', '/api/collections/note', access_token)).status).toBe(200)
-      expect(envelope(await ask('POST', '/api/collections/note', access_token, { body: 'x' }))).toEqual(
+      expect((await send('GET', '/api/collections/note', access_token)).status).toBe(200)
+      expect(envelope(await send('POST', '/api/collections/note', access_token, { body: 'x' }))).toEqual(
         scopeError('scope does not permit write operations'),
       )
-      expect(envelope(await ask('GET', '/api/collections/item', access_token))).toEqual(
+      expect(envelope(await send('GET', '/api/collections/item', access_token))).toEqual(
         scopeError('does not have access to table: item'),
       )
     }
     // Nothing is left of the grant, since an empty list of collections would mean all.
-    expect((await ask('GET', '/api/collections/item', elsewhere.access_token)).status).toBe(401)
+    expect((await send('GET', '/api/collections/item', elsewhere.access_token)).status).toBe(401)
     expect((await refresh(first, fresh, elsewhere.refresh_token)).json.error).toBe('invalid_grant')
     await stream.ended()
     expect((await stream.named('close')).data.reason).toBe('session_ended')
@@ -343,7 +343,7 @@ describe('oauth server › races on two nodes', () => {
     await holder.end()
     const { scope, access_token } = (await redeemed).json
     expect(scope).toBe('readonly')
-    expect((await ask('POST', '/api/collections/item', access_token, { id: 106 })).status).toBe(403)
+    expect((await send('POST', '/api/collections/item', access_token, { id: 106 })).status).toBe(403)
   })
 
   test('leave one consent and twenty codes after twenty approvals', async () => {

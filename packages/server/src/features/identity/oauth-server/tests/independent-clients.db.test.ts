@@ -15,10 +15,10 @@ afterAll(() => app[Symbol.asyncDispose]())
 
 /** Approves as the application's own page does for a signed-in user. */
 async function approve(address: URL): Promise<URL> {
-  const asked = Object.fromEntries(address.searchParams)
+  const parameters = Object.fromEntries(address.searchParams)
   const response = await app.request('POST', '/api/auth/authorize/consent', {
     token: user,
-    body: { decision: 'approve', ...asked },
+    body: { decision: 'approve', ...parameters },
     headers: { accept: 'application/json' },
   })
   return new URL(response.json.redirect_to)

@@ -126,9 +126,9 @@ describe('oauth server › page', () => {
       appId: await appOf(user.id),
       scopes: ['readonly', 'email:send', 'sms:send'],
     })
-    const asked = { state, scope: 'sms:send email:send readonly' }
+    const change = { state, scope: 'sms:send email:send readonly' }
     const browser = await new Browser().open(
-      String(new URLSearchParams(authorizationRequest(acting, proof, asked))),
+      String(new URLSearchParams(authorizationRequest(acting, proof, change))),
     )
     await browser.submit('password', { email: user.email, password: goodPassword })
     expect(browser.html).toContain(
@@ -287,12 +287,12 @@ describe('oauth server › page', () => {
       state,
       iss: accounts.app.url,
     })
-    for (const [asked, error, error_description] of [
+    for (const [search, error, error_description] of [
       [query({ response_type: 'token' }), 'unsupported_response_type', 'response_type must be code'],
       [query({ response_type: '' }), 'invalid_request', 'response_type must be code'],
       [`${query()}&scope=readonly`, 'invalid_request', 'scope must not be repeated'],
     ] as const) {
-      const led = await new Browser().open(asked)
+      const led = await new Browser().open(search)
       expect([led.status, led.location.origin + led.location.pathname]).toEqual([303, callback])
       const answer = { error, error_description, state, iss: accounts.app.url }
       expect(Object.fromEntries(led.location.searchParams)).toEqual(answer)

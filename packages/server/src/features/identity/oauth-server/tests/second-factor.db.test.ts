@@ -33,16 +33,16 @@ test('oauth server › a session that has not passed the enrolled factor cannot 
     message: 'MFA verification is required for this action',
     error: 'insufficient_aal',
   }
-  const asked = authorizationRequest(client, proof)
+  const parameters = authorizationRequest(client, proof)
   // The session from before the enrolment.
   const consent = await app.request('POST', '/api/auth/authorize/consent', {
     token: user.token,
-    body: { decision: 'approve', ...asked },
+    body: { decision: 'approve', ...parameters },
   })
   expect(envelope(consent)).toEqual(insufficient)
   const code = await approveClient(app, token, client, proof)
   expect((await redeem(app, client, proof, code)).status).toBe(200)
-  const again = await app.request('GET', `/api/auth/authorize?${new URLSearchParams(asked)}`, {
+  const again = await app.request('GET', `/api/auth/authorize?${new URLSearchParams(parameters)}`, {
     token: user.token,
   })
   expect(envelope(again)).toEqual(insufficient)

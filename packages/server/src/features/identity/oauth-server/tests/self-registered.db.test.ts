@@ -45,8 +45,8 @@ beforeEach(() => {
 })
 
 const json = { accept: 'application/json' }
-const authorize = (asked: Record<string, string>, on = app) =>
-  on.request('GET', `/api/auth/authorize?${new URLSearchParams(asked)}`, { token: user, headers: json })
+const authorize = (parameters: Record<string, string>, on = app) =>
+  on.request('GET', `/api/auth/authorize?${new URLSearchParams(parameters)}`, { token: user, headers: json })
 const clientOf = async (clientId: string) =>
   (await app.request('GET', `/api/admin/oauth/clients/${encodeURIComponent(clientId)}`, { token: admin }))
     .json

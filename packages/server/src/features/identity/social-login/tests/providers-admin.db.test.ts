@@ -28,14 +28,14 @@ afterAll(async () => {
 })
 
 const path = '/api/admin/auth/providers'
-async function ask(method: string, suffix = '', body?: object) {
+async function send(method: string, suffix = '', body?: object) {
   const token = await accounts.app.adminToken()
   return await accounts.app.request(method, `${path}${suffix}`, { token, body })
 }
 
 describe('/api/admin/auth/providers', () => {
   test('lists sixteen built-in providers and the OpenID providers', async () => {
-    const { providers } = (await ask('GET')).json
+    const { providers } = (await send('GET')).json
     expect(providers).toHaveLength(17)
     expect(providers[0]).toEqual({
       name: 'google',
@@ -55,7 +55,7 @@ describe('/api/admin/auth/providers', () => {
   test('applies an update on every node, and resets to the configuration', async () => {
     await using second = await accounts.secondNode()
     const change = { enabled: true, client_id: 'of discord', client_secret: 'a secret of discord' }
-    const changed = await ask('PUT', '/discord', change)
+    const changed = await send('PUT', '/discord', change)
     expect(changed.json).toMatchObject({ name: 'discord', enabled: true, client_id_configured: true })
     const startAt = async (url: string) =>
       await fetch(`${url}/api/auth/oauth/discord`, { redirect: 'manual' })
@@ -69,12 +69,12 @@ describe('/api/admin/auth/providers', () => {
       "select detail::text from basalt.audit where action = 'social_providers.update'",
     )
     expect(audit?.detail).not.toContain('a secret of discord')
-    expect((await ask('DELETE', '/discord')).status).toBe(204)
+    expect((await send('DELETE', '/discord')).status).toBe(204)
     expect((await startAt(accounts.app.url)).status).toBe(404)
   })
 
   test.each(['a\0', 'a\ud800'])('rejects a client id that cannot be stored: %j', async (client_id) => {
-    expect(envelope(await ask('PUT', '/discord', { client_id }))).toEqual({
+    expect(envelope(await send('PUT', '/discord', { client_id }))).toEqual({
       code: 400,
       message: 'client_id: expected Unicode text without NUL',
       error: 'invalid_request',
@@ -82,22 +82,22 @@ describe('/api/admin/auth/providers', () => {
   })
 
   test('prevents the start of a node without the key of a stored secret', async () => {
-    await ask('PUT', '/discord', { client_secret: 'a secret of discord' })
+    await send('PUT', '/discord', { client_secret: 'a secret of discord' })
     // The secret was encrypted with an earlier key.
     await accounts.app.sql(`
       update basalt.settings set value = jsonb_set(value, '{discord,sealed_secret}', '"otherkey.AAAA"')
       where key = 'social_providers'`)
     const starting = accounts.secondNode()
     await expect(starting).rejects.toThrow('sign-in providers 1')
-    await ask('DELETE', '/discord')
+    await send('DELETE', '/discord')
   })
 
   test('keeps two concurrent updates of different providers', async () => {
     await Promise.all([
-      ask('PUT', '/zoom', { client_id: 'of zoom' }),
-      ask('PUT', '/figma', { client_id: 'of figma' }),
+      send('PUT', '/zoom', { client_id: 'of zoom' }),
+      send('PUT', '/figma', { client_id: 'of figma' }),
     ])
-    const { providers } = (await ask('GET')).json
+    const { providers } = (await send('GET')).json
     const configured = providers.filter(
       (each: { client_id_configured: boolean }) => each.client_id_configured,
     )
@@ -105,23 +105,23 @@ describe('/api/admin/auth/providers', () => {
   })
 
   test('names the problem in a test of the provider', async () => {
-    const missing = (await ask('POST', '/google/test')).json
+    const missing = (await send('POST', '/google/test')).json
     expect(missing).toEqual({
       success: false,
       message: 'client_id is not set',
       callback_url: `${accounts.app.url}/api/auth/oauth/google/callback`,
     })
-    await ask('PUT', '/github', { client_id: 'a', client_secret: 'b' })
+    await send('PUT', '/github', { client_id: 'a', client_secret: 'b' })
     const token = 'POST github.com/login/oauth/access_token'
     standIn.answers[token] = { error: 'incorrect_client_credentials', error_description: 'wrong' }
-    expect((await ask('POST', '/github/test')).json).toMatchObject({ success: false })
+    expect((await send('POST', '/github/test')).json).toMatchObject({ success: false })
     standIn.answers[token] = { status: 400, text: '<html></html>' }
-    expect((await ask('POST', '/github/test')).json.message).toMatch(/^a response is not JSON: /)
+    expect((await send('POST', '/github/test')).json.message).toMatch(/^a response is not JSON: /)
     standIn.answers[token] = { error: 'bad_verification_code' }
-    const fine = (await ask('POST', '/github/test')).json
+    const fine = (await send('POST', '/github/test')).json
     expect(fine.success).toBe(true)
     delete standIn.answers[token]
-    expect((await ask('POST', '/github/test')).json.success).toBe(false)
+    expect((await send('POST', '/github/test')).json.success).toBe(false)
   })
 
   test('returns 404 for an unknown provider and an unknown user', async () => {
@@ -130,7 +130,7 @@ describe('/api/admin/auth/providers', () => {
       ['DELETE', '/unknown'],
       ['POST', '/unknown/test'],
     ] as const) {
-      const response = await ask(method, suffix, method === 'DELETE' ? undefined : {})
+      const response = await send(method, suffix, method === 'DELETE' ? undefined : {})
       expect([response.status, response.json.error]).toEqual([404, 'unknown_provider'])
     }
     const token = await accounts.app.adminToken()

@@ -672,7 +672,7 @@ describe('support › mail', () => {
 })
 
 describe('support › disabled', () => {
-  test('support returns 503 from every route to permitted callers', async () => {
+  test('returns 404 from every route to permitted callers', async () => {
     await using bare = await createTestApp({
       config: { 'support.webhook_secret': secret },
       database: app.database,

@@ -192,7 +192,7 @@ describe('GET /api/admin/configuration', () => {
       isSecret: false,
       isDefault: false,
       env: 'BASALT_API_EXPORT_MAX_ROWS',
-      description: 'Rows that an export has at most.',
+      description: 'Maximum number of rows of an export.',
     })
     expect(find('metrics.token')).toMatchObject({ value: null, isSecret: true, isDefault: false })
     expect(find('push.enabled')).toMatchObject({ isDefault: true })
