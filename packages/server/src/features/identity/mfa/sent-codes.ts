@@ -47,7 +47,7 @@ const channels = {
     lifetimeSeconds: () => 600,
     tries: () => 5,
     digits: () => 6,
-    /** Maximum number of codes that a user may be sent, including the code of the enrolment. */
+    /** Returns the limit of codes that a user may be sent, including the code of the enrolment. */
     limit: () => ({ name: 'mfa.email', attempts: 3, windowSeconds: 600 }),
     limited: mfaErrors.tooManyEmailChallenges,
   },

@@ -145,8 +145,8 @@ export class ProviderRegistry {
       await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
     })
     notifications.announce(topic)
-    // Of several changes at once, the last one read is not always the last one committed. The watch reads the
-    // current one.
+    // The last read of several changes at once is not always the last committed one. The watch reads the current
+    // one.
     await this.#watch.poll()
   }
 

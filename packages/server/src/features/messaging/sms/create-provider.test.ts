@@ -63,7 +63,7 @@ async function failure(name: VendorName, attempt?: Attempt): Promise<Error> {
 async function expectTemporary(name: VendorName, reason: string | RegExp, attempt?: Attempt): Promise<void> {
   const error = await failure(name, attempt)
   expect(error).not.toBeInstanceOf(SmsRefused)
-  const introduction = `${name} did not take the message: `
+  const introduction = `${name} did not accept the message: `
   expect(error.message.slice(0, introduction.length)).toBe(introduction)
   const shown = error.message.slice(introduction.length)
   if (typeof reason === 'string') expect(shown).toBe(reason)

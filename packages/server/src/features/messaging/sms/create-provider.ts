@@ -46,13 +46,13 @@ export function createSmsProvider({
     async send(message, { id } = {}) {
       const request = await prepare(name, vendor, message, id)
       const reply = await post(request, timeoutMs).catch((error: unknown) => {
-        throw new Error(`${name} did not take the message: ${messageOf(error)}`)
+        throw new Error(`${name} did not accept the message: ${messageOf(error)}`)
       })
       const outcome = vendor.read(reply)
       if (outcome.isAccepted) return { messageId: outcome.messageId }
       const reason = redact(outcome.reason, [...vendor.secrets, ...secretsOf(message, request)])
       if (outcome.isFinal) throw new SmsRefused(`${name} refused the message: ${reason}`)
-      throw new Error(`${name} did not take the message: ${reason}`)
+      throw new Error(`${name} did not accept the message: ${reason}`)
     },
   }
 }

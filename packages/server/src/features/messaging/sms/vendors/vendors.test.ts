@@ -47,17 +47,17 @@ async function send(
   return standIn.onlyRequest()
 }
 
-/** The message of the error that a reply leads to, and whether it is final. */
+/** Returns the error message for a reply, and whether it is final. */
 async function failure(provider: SmsProviderName, answer: Answer) {
   const error: unknown = await send(provider, answer).then(
     () => undefined,
     (reason: unknown) => reason,
   )
-  if (!(error instanceof Error)) throw new Error('the message was taken')
+  if (!(error instanceof Error)) throw new Error('the message was accepted')
   return { isFinal: error instanceof SmsRefused, message: error.message }
 }
 
-/** What every request of fetch carries. */
+/** Headers of every request of fetch. */
 const ordinary = [
   ...['host', 'connection', 'content-length', 'user-agent', 'accept-encoding', 'accept-language'],
   'sec-fetch-mode',
@@ -79,16 +79,16 @@ function form({ body }: ReceivedRequest): [string, string][] {
 
 const formType = 'application/x-www-form-urlencoded'
 
-test('every request names its sender', async () => {
+test('text messages by vendors › every request names its sender', async () => {
   const { headers } = await send('twilio', json(201, { sid: 'SM1' }))
   expect(headers['user-agent']).toBe('Basalt')
 })
 
-describe('twilio', () => {
-  const taken = json(201, { sid: 'SM0123', status: 'queued', error_code: null })
+describe('text messages by twilio', () => {
+  const accepted = json(201, { sid: 'SM0123', status: 'queued', error_code: null })
 
   test('gets a form with basic authentication', async () => {
-    const request = await send('twilio', taken)
+    const request = await send('twilio', accepted)
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/2010-04-01/Accounts/AC0f%2F1/Messages.json')
     expect(ownHeaders(request)).toEqual({
@@ -102,7 +102,7 @@ describe('twilio', () => {
     ])
   })
 
-  test('refuses with a code and a message', async () => {
+  test('reports a refusal with a code and a message', async () => {
     const answer = json(400, {
       code: 21211,
       message: "The 'To' number +14155550132 is not a valid phone number.",
@@ -125,7 +125,7 @@ describe('twilio', () => {
   })
 })
 
-describe('plivo', () => {
+describe('text messages by plivo', () => {
   test('gets JSON with basic authentication', async () => {
     const answer = json(202, { message: 'message(s) queued', message_uuid: ['db3c'], api_id: 'db34' })
     const request = await send('plivo', answer)
@@ -142,7 +142,7 @@ describe('plivo', () => {
     })
   })
 
-  test('refuses with an error', async () => {
+  test('reports a refusal with an error', async () => {
     const answer = json(400, { api_id: 'db34', error: '14155550132 is not a valid phone number' })
     expect(await failure('plivo', answer)).toEqual({
       isFinal: true,
@@ -151,7 +151,7 @@ describe('plivo', () => {
   })
 })
 
-describe('telnyx', () => {
+describe('text messages by telnyx', () => {
   test('gets JSON with a bearer key and an idempotency key', async () => {
     const request = await send('telnyx', json(200, { data: { id: '4031', record_type: 'message' } }))
     expect(request.method).toBe('POST')
@@ -175,7 +175,7 @@ describe('telnyx', () => {
     expect(standIn.onlyRequest().headers['idempotency-key']).toBeUndefined()
   })
 
-  test('refuses with a list of errors', async () => {
+  test('reports a refusal with a list of errors', async () => {
     const answer = json(422, {
       errors: [{ code: '40310', title: "Invalid 'to' address", detail: 'The to address is invalid.' }],
     })
@@ -186,11 +186,11 @@ describe('telnyx', () => {
   })
 })
 
-describe('msg91', () => {
-  const taken = json(200, { type: 'success', message: '3763646e3330323230' })
+describe('text messages by msg91', () => {
+  const accepted = json(200, { type: 'success', message: '3763646e3330323230' })
 
   test('gets a template with the message and the code in it', async () => {
-    const request = await send('msg91', taken)
+    const request = await send('msg91', accepted)
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/api/v5/flow')
     expect(ownHeaders(request)).toEqual({
@@ -211,11 +211,11 @@ describe('msg91', () => {
     ['a number too long for a code', 'Order 123456789', {}],
     ['a short and a fitting number', '2 days: 1234', { OTP: '1234' }],
   ])('finds the code in a message with %s', async (_, body, expected) => {
-    const request = await send('msg91', taken, body)
+    const request = await send('msg91', accepted, body)
     expect(JSON.parse(request.body).recipients).toEqual([{ mobiles: '14155550132', VAR1: body, ...expected }])
   })
 
-  test('refuses with status 200 and type error', async () => {
+  test('reports a refusal with status 200 and type error', async () => {
     const answer = json(200, { type: 'error', message: 'Template ID missing or invalid', code: '203' })
     expect(await failure('msg91', answer)).toEqual({
       isFinal: true,
@@ -223,7 +223,7 @@ describe('msg91', () => {
     })
   })
 
-  test('refuses with a status of its own', async () => {
+  test('reports a refusal with a status of its own', async () => {
     const answer = json(401, { status: 'fail', message: 'Unauthorized 91/auth+key=&"x' })
     expect(await failure('msg91', answer)).toEqual({
       isFinal: true,
@@ -232,8 +232,8 @@ describe('msg91', () => {
   })
 })
 
-describe('sns', () => {
-  const taken = text(
+describe('text messages by sns', () => {
+  const accepted = text(
     200,
     `<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult>
       <MessageId>567910cd-659e-55d4-8ccb-5aaf14679dc0</MessageId></PublishResult></PublishResponse>`,
@@ -247,7 +247,7 @@ describe('sns', () => {
   }
 
   test('gets a signed form of the action Publish', async () => {
-    const request = await send('sns', taken, 'Your code is: 482913 & más')
+    const request = await send('sns', accepted, 'Your code is: 482913 & más')
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/')
     expect(form(request)).toEqual([
@@ -273,8 +273,8 @@ describe('sns', () => {
     [400, 'Throttling', false],
     [429, 'Throttled', false],
     [500, 'InternalError', false],
-  ])('answers %i %s', async (status, code, isFinal) => {
-    const verb = isFinal ? 'refused' : 'did not take'
+  ])('reports whether %i %s is final', async (status, code, isFinal) => {
+    const verb = isFinal ? 'refused' : 'did not accept'
     expect(await failure('sns', refusal(status, code))).toEqual({
       isFinal,
       message: `sns ${verb} the message: HTTP ${status}: ${code} Rate or value`,
@@ -282,7 +282,7 @@ describe('sns', () => {
   })
 })
 
-/** Signature Version 4 as the documentation of AWS describes it, step by step. */
+/** Computes Signature Version 4 as the AWS documentation describes it, step by step. */
 function signatureV4({ body, headers }: ReceivedRequest, date: string): string {
   const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest()
   const hash = (data: string) => createHash('sha256').update(data).digest('hex')
@@ -304,8 +304,8 @@ function signatureV4({ body, headers }: ReceivedRequest, date: string): string {
   return `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/${scope}, SignedHeaders=host;x-amz-date, Signature=${signature}`
 }
 
-describe('vonage', () => {
-  const taken = json(200, { 'message-count': '1', messages: [{ status: '0', 'message-id': '0C01' }] })
+describe('text messages by vonage', () => {
+  const accepted = json(200, { 'message-count': '1', messages: [{ status: '0', 'message-id': '0C01' }] })
 
   function answer(...statuses: (string | undefined)[]) {
     const messages = statuses.map((status) => ({ status, 'error-text': `text of ${status}` }))
@@ -313,7 +313,7 @@ describe('vonage', () => {
   }
 
   test('gets a form with key and secret', async () => {
-    const request = await send('vonage', taken)
+    const request = await send('vonage', accepted)
     expect(request.method).toBe('POST')
     expect(request.path).toBe('/sms/json')
     expect(ownHeaders(request)).toEqual({ 'content-type': formType })
@@ -330,7 +330,7 @@ describe('vonage', () => {
   test.each(['Ihr Code ist gültig', 'コード: 482913', 'back`tick'])(
     'announces the alphabet of %s',
     async (body) => {
-      expect(form(await send('vonage', taken, body))).toContainEqual(['type', 'unicode'])
+      expect(form(await send('vonage', accepted, body))).toContainEqual(['type', 'unicode'])
     },
   )
 
@@ -345,22 +345,22 @@ describe('vonage', () => {
     ['9', true],
     ['15', true],
     ['33', true],
-  ])('answers 200 with status %s', async (status, isFinal) => {
-    const verb = isFinal ? 'refused' : 'did not take'
+  ])('reports whether 200 with status %s is final', async (status, isFinal) => {
+    const verb = isFinal ? 'refused' : 'did not accept'
     expect(await failure('vonage', answer(status))).toEqual({
       isFinal,
       message: `vonage ${verb} the message: HTTP 200: status ${status} text of ${status}`,
     })
   })
 
-  test('may write the status as a number', async () => {
+  test('may send the status as a number', async () => {
     await send('vonage', json(200, { messages: [{ status: 0 }] }))
     expect(await failure('vonage', json(200, { messages: [{ status: 1 }] }))).toMatchObject({
       isFinal: false,
     })
   })
 
-  test('has sent nothing whole while a part failed', async () => {
+  test('counts as failed when one part failed', async () => {
     expect(await failure('vonage', answer('0', '6'))).toMatchObject({ isFinal: true })
     expect(await failure('vonage', answer('0', '1'))).toMatchObject({ isFinal: false })
   })
@@ -369,15 +369,15 @@ describe('vonage', () => {
     ['no parts', answer()],
     ['a part without status', answer(undefined)],
     ['parts that are no list', json(200, { messages: { status: '0' } })],
-  ])('is not believed with %s', async (_, reply) => {
+  ])('is a temporary failure with %s', async (_, reply) => {
     expect(await failure('vonage', reply)).toEqual({
       isFinal: false,
-      message: "vonage did not take the message: HTTP 200 with a reply that is not the provider's",
+      message: "vonage did not accept the message: HTTP 200 with a reply that is not the provider's",
     })
   })
 })
 
-describe('webhook', () => {
+describe('text messages by webhook', () => {
   test('gets signed JSON', async () => {
     const request = await send('webhook', json(200, { message_id: 'm1' }))
     expect(request.method).toBe('POST')
@@ -408,11 +408,11 @@ describe('webhook', () => {
     expect(JSON.parse(body).body).toBe('Código “½” \u{1f511} \ud800')
   })
 
-  test('takes a message with any success', async () => {
+  test('accepts a message with any success', async () => {
     for (const status of [200, 201, 202, 204]) await send('webhook', text(status, 'thanks'))
   })
 
-  test('refuses', async () => {
+  test('reports a refusal', async () => {
     expect(await failure('webhook', json(403, { error: 'wh/sec+ret=&"x' }))).toEqual({
       isFinal: true,
       message: 'webhook refused the message: HTTP 403',
@@ -420,7 +420,7 @@ describe('webhook', () => {
   })
 })
 
-describe('without another address, messages go to', () => {
+describe('text messages without a configured address', () => {
   test.each([
     ['twilio', twilio, 'https://api.twilio.com/2010-04-01/Accounts/AC0f%2F1/Messages.json'],
     ['plivo', plivo, 'https://api.plivo.com/v1/Account/MA0f%2F1/Message/'],
@@ -429,17 +429,17 @@ describe('without another address, messages go to', () => {
     ['sns', sns, 'https://sns.eu-central-1.amazonaws.com/'],
     ['vonage', vonage, 'https://rest.nexmo.com/sms/json'],
     ['webhook', webhook, 'http://127.0.0.1:9/hook?tenant=1'],
-  ] as const)('%s', async (name, create, url) => {
+  ] as const)('are sent by %s to its documented address', async (name, create, url) => {
     expect(await create(smsConfig(name), clock).request(message, id)).toMatchObject({ url })
   })
 
-  test('the address of the region in China', async () => {
+  test('are sent to the address of the region in China', async () => {
     const config = { ...smsConfig('sns'), aws_region: 'cn-north-1' }
     const { url } = await sns(config, clock).request(message, id)
     expect(url).toBe('https://sns.cn-north-1.amazonaws.com.cn/')
   })
 
-  test('a path below the configured address', async () => {
+  test('are sent to a path below the configured address', async () => {
     const { url } = await telnyx(smsConfig('telnyx', 'http://stand-in.test/telnyx/')).request(message, id)
     expect(url).toBe('http://stand-in.test/telnyx/v2/messages')
   })

@@ -479,8 +479,8 @@ describe('support › mail', () => {
       await asAdmin('GET', `/${ticket}`),
     ]
     for (const { json } of tickets) expect(json.messages.at(-1).attachments).toEqual(attachments)
-    const statusOf = async (place: number) =>
-      (await asAdmin('GET', `/${ticket}/messages/${id}/attachments/${place}`)).status
+    const statusOf = async (position: number) =>
+      (await asAdmin('GET', `/${ticket}/messages/${id}/attachments/${position}`)).status
     expect([await statusOf(0), await statusOf(1)]).toEqual([404, 200])
     await app.sql('delete from basalt.support_tickets where id = $1', [ticket])
     expect(await app.sql('select from basalt.support_attachments where message_id = $1', [id])).toEqual([])
