@@ -157,14 +157,14 @@ function readScope(text: string): Scope {
   return scope
 }
 
-export function readActions(given: readonly string[]): readonly Action[] {
-  const unknown = given.find((action) => !isAction(action))
+export function readActions(names: readonly string[]): readonly Action[] {
+  const unknown = names.find((action) => !isAction(action))
   if (unknown !== undefined) {
     throw apiKeyErrors.invalidApiKey(
       `actions: ${JSON.stringify(unknown.slice(0, 100))} is not one of ${actions.join(', ')}`,
     )
   }
-  return orderActions(given)
+  return orderActions(names)
 }
 
 /** Parses the expiry of a key. The database decides whether it is in the future. */

@@ -90,12 +90,12 @@ export async function enrollSentCode(
   context: MfaContext,
   identity: UserIdentity,
   method: SentMethod,
-  givenPhone?: string,
+  newPhone?: string,
 ): Promise<void> {
   const channel = requireEnabled(context, method)
   const user = await requireEnroller(context, identity)
   await requirePassedFactor(context.accounts.database, identity)
-  const phone = method === 'sms' ? requirePhone(context, givenPhone) : undefined
+  const phone = method === 'sms' ? requirePhone(context, newPhone) : undefined
   if (method === 'email' && user.email === null) throw mfaErrors.emailForMfaMissing()
   const factor = await findFactor(context.accounts.database, user.id, method)
   if (factor?.confirmed_at != null) throw channel.enrolled()

@@ -62,7 +62,7 @@ export class Popups {
     ]
     this.#waiting.set(key, { idHash, events, timers })
     events.onClose(() => {
-      this.#forget(key)
+      this.#remove(key)
       // A row that stays behind expires.
       void database
         .count(sql`delete from basalt.social_popups where id_hash = ${idHash}`)
@@ -114,11 +114,11 @@ export class Popups {
 
   #finish(key: string, outcome: object): void {
     const waiting = this.#waiting.get(key)
-    this.#forget(key)
+    this.#remove(key)
     waiting?.events.end(formatEvent({ name: 'oauth', data: JSON.stringify(outcome) }))
   }
 
-  #forget(key: string): void {
+  #remove(key: string): void {
     for (const timer of this.#waiting.get(key)?.timers ?? []) clearTimeout(timer)
     this.#waiting.delete(key)
   }

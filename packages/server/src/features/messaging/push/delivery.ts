@@ -50,7 +50,7 @@ const columns = sql`d.id, d.send_id, d.device_id as device_token_id, d.job_id, s
   s.data, s.options, d.status, d.attempts, d.error_code, d.error_message, d.provider_message_id, s.send_at, d.sent_at,
   d.created_at, d.updated_at`
 
-const joined = sql`basalt.push_deliveries d
+const deliveries = sql`basalt.push_deliveries d
   join basalt.push_sends s on s.id = d.send_id
   join basalt.push_devices device on device.id = d.device_id`
 
@@ -65,18 +65,18 @@ export function listDeliveries(database: Queryable, filter: DeliveryFilter): Pro
   ]
   const where = conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
   return database.many<PushDelivery>(sql`
-    select ${columns} from ${joined} ${where}
+    select ${columns} from ${deliveries} ${where}
     order by d.created_at desc, d.id desc limit ${filter.limit} offset ${filter.offset}`)
 }
 
 export function findDelivery(database: Queryable, id: string): Promise<PushDelivery | undefined> {
-  return database.maybeOne<PushDelivery>(sql`select ${columns} from ${joined} where d.id = ${id}`)
+  return database.maybeOne<PushDelivery>(sql`select ${columns} from ${deliveries} where d.id = ${id}`)
 }
 
 /** Lists all deliveries of a message, the oldest device first. */
 export function listDeliveriesOf(database: Queryable, sendId: string): Promise<PushDelivery[]> {
   return database.many<PushDelivery>(sql`
-    select ${columns} from ${joined} where d.send_id = ${sendId} order by device.created_at, device.id`)
+    select ${columns} from ${deliveries} where d.send_id = ${sendId} order by device.created_at, device.id`)
 }
 
 export interface NewDelivery {

@@ -65,9 +65,9 @@ async function expectTemporary(name: VendorName, reason: string | RegExp, attemp
   expect(error).not.toBeInstanceOf(SmsRefused)
   const introduction = `${name} did not accept the message: `
   expect(error.message.slice(0, introduction.length)).toBe(introduction)
-  const shown = error.message.slice(introduction.length)
-  if (typeof reason === 'string') expect(shown).toBe(reason)
-  else expect(shown).toMatch(reason)
+  const actual = error.message.slice(introduction.length)
+  if (typeof reason === 'string') expect(actual).toBe(reason)
+  else expect(actual).toMatch(reason)
 }
 
 describe.each(names)('text messages by %s', (name) => {
@@ -185,7 +185,7 @@ describe('text messages › error message', () => {
   const { log, lines } = recordingLog()
 
   /** Returns all parts of an error that could reach a log. */
-  async function shown(name: VendorName, config: Parameters<typeof createSmsProvider>[0]['config']) {
+  async function logged(name: VendorName, config: Parameters<typeof createSmsProvider>[0]['config']) {
     const sms = createSmsProvider({ config, isDevelopment: false, log, clock: systemClock })
     const error: unknown = await sms.send(message, { id: 'm-1' }).then(
       () => undefined,
@@ -234,7 +234,7 @@ describe('text messages › error message', () => {
       for (const status of [200, 400, 500]) {
         standIn.answerWith(echo(status, part))
         if (name === 'webhook' && status === 200) continue
-        const text = await shown(name, config)
+        const text = await logged(name, config)
         for (const value of forbidden) expect(text).not.toContain(value)
       }
     }
@@ -242,8 +242,8 @@ describe('text messages › error message', () => {
 
   test('is one line of limited length', async () => {
     standIn.answerWith(json(400, { code: 1, message: `a\r\nb\u2028c\u0000d${'e'.repeat(1000)}` }))
-    const { message: shown } = await failure('twilio')
-    expect(shown).toBe(`twilio refused the message: HTTP 400: 1 a b c d${'e'.repeat(200 - 19)}`)
+    const { message } = await failure('twilio')
+    expect(message).toBe(`twilio refused the message: HTTP 400: 1 a b c d${'e'.repeat(200 - 19)}`)
   })
 
   test.each([
@@ -256,7 +256,7 @@ describe('text messages › error message', () => {
     ['sns', 'aws_region', 'not a region'],
   ] as const)('does not contain the value, by %s with an unusable %s', async (name, key, value) => {
     const config = { ...smsConfig(name), [key]: value }
-    const text = await shown(name, config)
+    const text = await logged(name, config)
     expect(text).not.toContain(value)
     expect(text).not.toContain('password')
     expect(text).toMatch(/check (the address and the|its) keys in the configuration/)

@@ -221,12 +221,12 @@ describe('/api/admin/api-keys', () => {
     expect(rotated.json.apiKey).toMatchObject({ id: apiKey.id, keyPrefix: rotated.json.key.slice(0, 19) })
     for (const each of [key, rotated.json.key])
       expect((await get('/api/collections/note', each)).status).toBe(200)
-    const [kept] = await app.sql(
+    const [stored] = await app.sql(
       `select round(extract(epoch from expires_at - now()))::int between 500 and 600 as is_in_time
       from basalt.api_key_secrets where key_id = $1 and expires_at is not null`,
       [apiKey.id],
     )
-    expect(kept).toEqual({ is_in_time: true })
+    expect(stored).toEqual({ is_in_time: true })
     await app.sql(
       'update basalt.api_key_secrets set expires_at = now() where key_id = $1 and expires_at > now()',
       [apiKey.id],

@@ -12,8 +12,8 @@ import { type ClientRow, findClient } from './queries.ts'
  * request.
  */
 export async function findKnownClient(database: Queryable, clientId: string): Promise<ClientRow | undefined> {
-  const mayBe = isToken(clientIdPrefix, clientId) || isDocumentAddress(clientId)
-  return mayBe ? await findClient(database, clientId) : undefined
+  const isPossible = isToken(clientIdPrefix, clientId) || isDocumentAddress(clientId)
+  return isPossible ? await findClient(database, clientId) : undefined
 }
 
 /**

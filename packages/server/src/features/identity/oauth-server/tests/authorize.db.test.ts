@@ -276,10 +276,10 @@ describe('POST /api/auth/authorize/consent', () => {
   })
 
   test('rejects a user who is deleted in the meantime', async () => {
-    const [gone] = await app.sql<{ id: string }>('insert into basalt.users default values returning id')
-    const token = userToken({ sub: gone?.id ?? '' })
+    const [deleted] = await app.sql<{ id: string }>('insert into basalt.users default values returning id')
+    const token = userToken({ sub: deleted?.id ?? '' })
     await app.sql('alter table basalt.users disable trigger users_deleted')
-    await app.sql('delete from basalt.users where id = $1', [gone?.id])
+    await app.sql('delete from basalt.users where id = $1', [deleted?.id])
     await app.sql('alter table basalt.users enable trigger users_deleted')
     const response = await consent({ decision: 'approve', ...authorizationRequest(client, proof) }, token)
     expect(envelope(response)).toMatchObject({ code: 401, error: 'invalid_token' })

@@ -223,11 +223,11 @@ describe('/api/admin/oauth/clients', () => {
       await holder.end()
       const { status, json } = await tokenRequest
       expect([status, json.error]).toEqual([400, isCode ? 'invalid_grant' : 'invalid_scope'])
-      const given = await app.sql(
+      const grants = await app.sql(
         `select from basalt.oauth_grants g join basalt.oauth_clients c on c.id = g.client_id where c.client_id = $1`,
         [client.clientId],
       )
-      expect(given).toEqual([])
+      expect(grants).toEqual([])
     },
   )
 

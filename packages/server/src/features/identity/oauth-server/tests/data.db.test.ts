@@ -156,7 +156,7 @@ describe('oauth server › access ends', () => {
     first.request(method, `/api/admin/${path}`, { token: await first.adminToken() })
   const grantsOf = async (token: string) => (await send('GET', '/api/auth/grants', token)).json
 
-  test.each<[string, (given: { client: TestClient; refresh: string; access: string }) => Promise<unknown>]>([
+  test.each<[string, (tokens: { client: TestClient; refresh: string; access: string }) => Promise<unknown>]>([
     ['the access token is revoked', ({ access }) => postForm(first, '/api/auth/revoke', { token: access })],
     [
       'the refresh token is revoked',

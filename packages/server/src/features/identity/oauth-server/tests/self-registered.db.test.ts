@@ -562,7 +562,7 @@ test('oauth server › removes clients without a consent for a month, except tho
   const register = async () =>
     (await app.request('POST', '/api/auth/clients', { body: { redirect_uris: [callback] } })).json
   const [unused, used, revoked] = [await register(), await register(), await register()]
-  const kept = await createClient(app)
+  const registered = await createClient(app)
   await obtainTokens(app, user, { clientId: used.client_id, clientSecret: used.client_secret })
   await app.sql('update basalt.oauth_clients set revoked_at = now() where client_id = $1', [
     revoked.client_id,
@@ -573,5 +573,5 @@ test('oauth server › removes clients without a consent for a month, except tho
   const left = await app.sql<{ client_id: string }>('select client_id from basalt.oauth_clients')
   const ids = left.map(({ client_id }) => client_id)
   expect(ids).not.toContain(unused.client_id)
-  for (const id of [used.client_id, revoked.client_id, kept.clientId]) expect(ids).toContain(id)
+  for (const id of [used.client_id, revoked.client_id, registered.clientId]) expect(ids).toContain(id)
 })

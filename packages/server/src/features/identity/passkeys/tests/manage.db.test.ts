@@ -119,10 +119,10 @@ describe('deletion of one passkey', () => {
     expect(await list(user.token)).toMatchObject([{ credential_id: user.secondId }])
     expect(envelope(await remove(user.strong, user.credentialId))).toEqual(notFound)
     const [passkey] = user.authenticator.passkeys
-    const gone = await signInByEmail(accounts, user.user.email, user.authenticator, {
+    const response = await signInByEmail(accounts, user.user.email, user.authenticator, {
       passkey: passkey ?? expect.fail(),
     })
-    expect(gone.status).toBe(401)
+    expect(response.status).toBe(401)
     expect((await signInByEmail(accounts, user.user.email, user.second)).status).toBe(200)
   })
 

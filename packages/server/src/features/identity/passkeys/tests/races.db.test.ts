@@ -194,8 +194,11 @@ test('passkey races › sign-ins, enrolments and a removal of all factors by an 
     const options = (await nodes.first.post('mfa/webauthn/enroll', undefined, session.token)).json
     const attestation_response = newAuthenticator().create(options)
     const pending = await pendingToken(nodes.first, user.user.email)
-    const due = (await nodes.first.post('mfa/webauthn/challenge', undefined, pending)).json
-    const second = { challenge_id: due.challenge_id, assertion_response: user.authenticator.get(due.options) }
+    const challenge = (await nodes.first.post('mfa/webauthn/challenge', undefined, pending)).json
+    const second = {
+      challenge_id: challenge.challenge_id,
+      assertion_response: user.authenticator.get(challenge.options),
+    }
     const challenges = await Promise.all(
       Array.from({ length: 4 }, async () => (await nodes.first.post('webauthn/login/discover/begin')).json),
     )

@@ -361,8 +361,8 @@ describe('social login › unlink', () => {
     const changed = await accounts.post('change-password', { newPassword: goodPassword }, token)
     expect(changed.status).toBe(200)
     expect((await unlink(token, { provider: 'peer' })).status).toBe(204)
-    const gone = await unlink(token, { provider: 'peer' })
-    expect([gone.status, gone.json.message]).toEqual([404, 'OAuth identity link not found'])
+    const missing = await unlink(token, { provider: 'peer' })
+    expect([missing.status, missing.json.message]).toEqual([404, 'OAuth identity link not found'])
   })
 
   test('keeps one of two providers that are unlinked at once', async () => {

@@ -411,8 +411,8 @@ describe.each(Object.keys(cases) as (keyof typeof cases)[])('social login › %s
     }
     const token = await accounts.app.adminToken()
     const path = `/api/admin/users/${body.user.id}/provider-tokens`
-    const [kept] = (await accounts.app.request('GET', path, { token })).json
-    expect(kept).toMatchObject({ provider: name, accessToken: 'an access token' })
+    const [stored] = (await accounts.app.request('GET', path, { token })).json
+    expect(stored).toMatchObject({ provider: name, accessToken: 'an access token' })
     const [row] = await accounts.app.sql(
       'select subject, email, name, tokens from basalt.social_identities where user_id = $1',
       [body.user.id],

@@ -102,7 +102,7 @@ describe('social login › renewal of provider tokens', () => {
       client_id: 'client',
       client_secret: 'secret',
     })
-    const kept = {
+    const renewed = {
       provider: 'discord',
       subject: expect.any(String),
       accessToken: 'second',
@@ -111,7 +111,7 @@ describe('social login › renewal of provider tokens', () => {
       renewal: 'active',
       renewalFailedAt: null,
     }
-    expect(await tokensOf(id)).toEqual([kept])
+    expect(await tokensOf(id)).toEqual([renewed])
     const [row] = await app.sql('select tokens from basalt.social_identities where user_id = $1', [id])
     expect(row?.tokens).not.toContain('second')
     // The tokens no longer expire soon, except by a longer window.
@@ -120,7 +120,7 @@ describe('social login › renewal of provider tokens', () => {
     answerRefresh({ ...later, access_token: 'third', refresh_token: 'r2' })
     await app.sql(`update basalt.social_identities set tokens_expire_at = now() + interval '20 min'`)
     await renew({ window_seconds: 3600 })
-    expect(await tokensOf(id)).toEqual([{ ...kept, accessToken: 'third', refreshToken: 'r2' }])
+    expect(await tokensOf(id)).toEqual([{ ...renewed, accessToken: 'third', refreshToken: 'r2' }])
   })
 
   test.each([

@@ -195,8 +195,8 @@ describe('push › send', () => {
     const user = '77777777-7777-4777-8777-777777777777'
     await app.sql('insert into basalt.users (id) values ($1)', [user])
     const devices = [await register(user), await register(user)]
-    const gone = await register(user)
-    await as(user, 'DELETE', `/devices/${gone.id}`)
+    const revoked = await register(user)
+    await as(user, 'DELETE', `/devices/${revoked.id}`)
     const data = { order: '7' }
     const options = { badge: 3, sound: 'bell', ttl_seconds: 60, priority: 'normal', collapse_key: 'orders' }
     fcm.received.length = 0

@@ -217,12 +217,12 @@ describe('billing › events', () => {
     ['of a checkout of an unknown app', () => checkout(0, subscription, randomUUID())],
     ['without an object', () => ({ ...checkout(0), data: null })],
   ])('%s are recorded and change nothing', async (_case, create) => {
-    const given = create()
-    const response = await report(given)
+    const event = create()
+    const response = await report(event)
     expect([response.status, response.json]).toEqual([200, { ok: true }])
     expect(await state()).toEqual(['default', null])
-    const rows = await app.sql('select type from basalt.billing_events where id = $1', [given.id])
-    expect(rows).toEqual([{ type: given.type }])
+    const rows = await app.sql('select type from basalt.billing_events where id = $1', [event.id])
+    expect(rows).toEqual([{ type: event.type }])
   })
 
   test.each([

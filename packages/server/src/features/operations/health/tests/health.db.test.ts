@@ -18,14 +18,14 @@ test('GET /health › responds correctly while requests use every connection of 
   const signIns = Array.from({ length: 40 }, (_, index) =>
     app.request('POST', '/api/auth/login', { body: { email: `${index}@example.com`, password: 'x' } }),
   )
-  const busy = async () => {
+  const lockWaits = async () => {
     const [row] = await app.sql<{ waiting: number }>(
       `select count(*) filter (where wait_event_type = 'Lock')::int as waiting
        from pg_stat_activity where datname = current_database()`,
     )
     return row
   }
-  await waitFor('the pool to be taken', async () => ((await busy())?.waiting ?? 0) >= 2)
+  await waitFor('the pool to be in use', async () => ((await lockWaits())?.waiting ?? 0) >= 2)
   const answers = await Promise.all(Array.from({ length: 20 }, () => app.request('GET', '/health')))
   expect(answers.map(({ json }) => json)).toEqual(Array(20).fill({ status: 'ok', database: 'ok' }))
   await client.end()

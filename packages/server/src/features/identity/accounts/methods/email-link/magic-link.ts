@@ -58,11 +58,11 @@ export const confirmMagicLinkOperation = operation({
  */
 export async function requestMagicLink(
   context: AccountContext,
-  givenEmail: string | undefined,
+  email: string | undefined,
   address: string,
 ): Promise<void> {
   requireEnabled(context)
-  await requestMailTo(context, 'magic_link', givenEmail, address)
+  await requestMailTo(context, 'magic_link', email, address)
 }
 
 /**

@@ -49,8 +49,8 @@ export async function logIn(
   address: string,
 ): Promise<Authentication | PendingAuthentication> {
   const { throttle } = context
-  const { email: givenEmail = '', password = '' } = credentials
-  const email = normalizeEmail(givenEmail)
+  const { email: text = '', password = '' } = credentials
+  const email = normalizeEmail(text)
   if (email === undefined || password === '') throw accountErrors.invalidCredentials()
   const limits = accountLimits(context)
   const known = await throttle.check(limits.knownAddress, knownAddressKey(email, address))

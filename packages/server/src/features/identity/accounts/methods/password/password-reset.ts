@@ -50,14 +50,14 @@ export const confirmPasswordResetOperation = operation({
 export async function requestMailTo(
   context: AccountContext,
   purpose: 'password_reset' | 'magic_link',
-  givenEmail: string | undefined,
+  text: string | undefined,
   address: string,
 ): Promise<void> {
   const { throttle, jobs } = context
   const limits = accountLimits(context)
-  requireText(givenEmail?.trim(), 'email')
+  requireText(text?.trim(), 'email')
   await requireAttempt(throttle, limits.mailFromAddress, address)
-  const email = tryEmail(givenEmail)
+  const email = tryEmail(text)
   if (email === undefined) return
   const verdict = await throttle.attempt(limits.mailTo, mailKey(purpose, email))
   if (verdict.isAllowed) await requestMail(jobs, { purpose, email })
