@@ -5,10 +5,10 @@ import { deleteOldTombstones } from './domains/domain.ts'
 
 export const cleanupJobName = 'site_cleanup'
 
-/** Blobs that one statement removes. */
+/** Maximum number of blobs that one statement removes. */
 const batchSize = 500
 
-/** Removes what no site needs any more. */
+/** Defines the daily job that removes unused deploys, blobs and tombstones. */
 export function defineCleanup(database: SystemDatabase, queue: JobQueue, keptDeploys: number): void {
   queue.define(
     housekeeping(cleanupJobName, async () => {
@@ -19,7 +19,7 @@ export function defineCleanup(database: SystemDatabase, queue: JobQueue, keptDep
   )
 }
 
-/** Uploads that were abandoned and failed ones after a day; superseded ones when enough later ones are left. */
+/** Deletes abandoned uploads and failed deploys after a day, and superseded deploys beyond the number to keep. */
 async function deleteOldDeploys(database: SystemDatabase, keptDeploys: number): Promise<void> {
   await database.count(sql`
     delete from basalt.site_deploys d
@@ -33,7 +33,7 @@ async function deleteOldDeploys(database: SystemDatabase, keptDeploys: number): 
       )`)
 }
 
-/** Those of which no file is left. What an upload is using at the moment is looked at the next time. */
+/** Deletes blobs without files. Blobs locked by an upload are checked again at the next run. */
 async function deleteUnusedBlobs(database: SystemDatabase): Promise<void> {
   let after: Buffer = Buffer.alloc(0)
   for (;;) {
@@ -46,7 +46,7 @@ async function deleteUnusedBlobs(database: SystemDatabase): Promise<void> {
       with free as (
         select sha256 from basalt.site_blobs where sha256 = any (${hashes}::bytea[]) for update skip locked
       ),
-      forgotten as (
+      dequeued as (
         delete from basalt.site_released_blobs r using free where r.sha256 = free.sha256
       )
       delete from basalt.site_blobs b using free

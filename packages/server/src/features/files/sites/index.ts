@@ -32,13 +32,13 @@ export interface SitesDeps {
   readonly queue: JobQueue
   readonly notifications: Notifications
   readonly publicBaseUrl: () => string
-  /** Of the system unless given. */
+  /** TXT resolver. Default: the name servers of the system. */
   readonly resolveTxt?: ResolveTxt | undefined
   /** Undefined without a content delivery network. */
   readonly purge: PurgeChanged | undefined
 }
 
-/** Static sites: their deploys, which of them is live, and serving those. */
+/** Creates the feature that manages and serves static sites, and the rewriter of their URLs. */
 export function sites(deps: SitesDeps) {
   const { config, server, database, queue, notifications, resolveTxt = createTxtResolver() } = deps
   const baseDomain = config.base_domain || (isReachedAtLoopback(server) ? 'localhost' : '')

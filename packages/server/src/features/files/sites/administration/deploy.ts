@@ -51,7 +51,7 @@ export async function findDeploy(
     select ${deployColumns} from basalt.site_deploys d where d.id = ${id}::uuid and d.site_id = ${siteId}::uuid`)
 }
 
-/** Begins a deploy, unless the site does not exist or is being deleted. */
+/** Creates a deploy, unless the site does not exist or is being deleted. */
 export async function insertDeploy(database: Queryable, siteId: string): Promise<DeployRow | undefined> {
   return await database.maybeOne<DeployRow>(sql`
     insert into basalt.site_deploys as d (site_id)
@@ -59,7 +59,7 @@ export async function insertDeploy(database: Queryable, siteId: string): Promise
     returning ${deployColumns}`)
 }
 
-/** Makes a deploy of a locked site live; undefined when it cannot be promoted. */
+/** Makes a deploy of a locked site live. Returns undefined if it cannot be promoted. */
 export async function promoteDeploy(
   transaction: Queryable,
   siteId: string,
@@ -74,15 +74,15 @@ export async function promoteDeploy(
     returning ${deployColumns}`)
 }
 
-/** Supersedes the live deploy of a locked site, before another one becomes live. */
+/** Supersedes the live deploy of a locked site, before another deploy becomes live. */
 export async function supersedeLive(transaction: Queryable, siteId: string): Promise<void> {
   await transaction.count(sql`
     update basalt.site_deploys set status = 'superseded', updated_at = now()
     where site_id = ${siteId}::uuid and status = 'live'`)
 }
 
-/** Finds the deploy that was live before the live one, if it is left. */
-export async function findEarlier(transaction: Queryable, siteId: string): Promise<string | undefined> {
+/** Returns the id of the previous live deploy, if it still exists. */
+export async function findPreviousLive(transaction: Queryable, siteId: string): Promise<string | undefined> {
   const row = await transaction.maybeOne<{ id: string }>(sql`
     select e.id from basalt.site_deploys d
     join basalt.site_deploys e on e.site_id = d.site_id and e.promotion < d.promotion and e.status = 'superseded'
@@ -91,21 +91,24 @@ export async function findEarlier(transaction: Queryable, siteId: string): Promi
   return row?.id
 }
 
-/** Removes the live deploy of a locked site from the history, so that the next rollback goes further back. */
-export async function leaveLive(transaction: Queryable, siteId: string): Promise<void> {
+/**
+ * Supersedes the live deploy of a locked site and removes it from the history, so that the next rollback goes further
+ * back.
+ */
+export async function removeFromHistory(transaction: Queryable, siteId: string): Promise<void> {
   await transaction.count(sql`
     update basalt.site_deploys set status = 'superseded', promotion = null, updated_at = now()
     where site_id = ${siteId}::uuid and status = 'live'`)
 }
 
-/** Makes a superseded deploy live again; it keeps its position in the history. */
+/** Makes a superseded deploy live again. It keeps its position in the history. */
 export async function restoreDeploy(transaction: Queryable, id: string): Promise<DeployRow> {
   return await transaction.one<DeployRow>(sql`
     update basalt.site_deploys d set status = 'live', updated_at = now() where d.id = ${id}::uuid
     returning ${deployColumns}`)
 }
 
-/** Fails a deploy while its files are uploaded; undefined in other states. */
+/** Fails an `uploading` deploy. Returns undefined in other states. */
 export async function failDeploy(
   database: Queryable,
   siteId: string,

@@ -3,7 +3,8 @@ import { siteErrors } from '../errors.ts'
 const maxBytes = 1024
 
 /**
- * The path of a file within a site: without empty and `.` segments, in the composed form of Unicode, in which browsers ask.
+ * Returns the path of a file within a site: without empty and `.` segments, in the composed form of Unicode (NFC),
+ * which browsers request.
  *
  * @throws AppError file_name_required, file_name_not_relative, file_name_outside, invalid_file_name
  */

@@ -6,7 +6,7 @@ import { ruleFiles } from '../rules/site-rules.ts'
 import { isHashedName } from '../serving/file-name.ts'
 import type { SiteRow } from './site.ts'
 
-/** Has the copies removed that a change of what is live makes old. */
+/** Function that purges the CDN copies of files that a change of the live deploy makes stale. */
 export type PurgeSite = (
   transaction: Queryable,
   site: SiteRow,
@@ -14,18 +14,18 @@ export type PurgeSite = (
   after: string | null,
 ) => Promise<void>
 
-/** Addresses that are named one by one, a hundred requests to Cloudflare; beyond them everything is purged. */
+/** Maximum number of addresses in a purge: a hundred requests to Cloudflare. Above it, everything is purged. */
 const addressLimit = 3000
 
 export function createSitePurge(purge: PurgeChanged, addressOf: SiteAddress): PurgeSite {
   return async (transaction, { slug, hostname }, before, after) => {
     if (before === null) return
-    const differing = await listDiffering(transaction, before, after)
-    // Rules are about any path.
-    const isAll = after === null || differing.some((path) => ruleFiles.includes(path))
+    const changed = await listChangedPaths(transaction, before, after)
+    // Rules can affect any path.
+    const isAll = after === null || changed.some((path) => ruleFiles.includes(path))
     const paths = isAll
-      ? await listDiffering(transaction, before, null)
-      : differing.filter((path) => !isHashedName(path))
+      ? await listChangedPaths(transaction, before, null)
+      : changed.filter((path) => !isHashedName(path))
     const origins = [addressOf(slug), hostname === null ? undefined : addressOf(slug, hostname)]
     const urls = origins.flatMap((origin) =>
       origin === undefined ? [] : paths.flatMap((path) => pathsOf(path).map((each) => origin + each)),
@@ -35,8 +35,8 @@ export function createSitePurge(purge: PurgeChanged, addressOf: SiteAddress): Pu
   }
 }
 
-/** The files that two deploys do not have in common; all of the first one when there is no second one. */
-async function listDiffering(
+/** Lists the paths of files that differ between two deploys, or all files of the first without a second. */
+async function listChangedPaths(
   transaction: Queryable,
   before: string,
   after: string | null,
@@ -52,7 +52,9 @@ async function listDiffering(
   return rows.map(({ path }) => path)
 }
 
-/** Every address that a file answers: `docs/index.html` is `/docs/`, and `/docs` leads there. */
+/**
+ * Returns every address of a file. For example, `docs/index.html` is served at `/docs/`, and `/docs` redirects there.
+ */
 export function pathsOf(path: string): string[] {
   const address = `/${path.split('/').map(encodeURIComponent).join('/')}`
   const bare = address.replace(/\.html$/, '')

@@ -10,20 +10,20 @@ export const Site = component(
   Type.Object({
     id: Type.String({ format: 'uuid' }),
     name: Type.String(),
-    slug: Type.String({ description: 'The host name of the site begins with it.' }),
-    spaMode: Type.Boolean({ description: 'A navigation to a missing path is answered with index.html.' }),
+    slug: Type.String({ description: 'First label of the site host.' }),
+    spaMode: Type.Boolean({ description: 'True to return `index.html` for navigations to missing paths.' }),
     customDomainId: Type.Optional(Type.String({ format: 'uuid' })),
     createdAt: timestamp,
     updatedAt: timestamp,
     liveDeployId: Type.Optional(Type.String({ format: 'uuid' })),
     url: Type.Optional(
-      Type.String({ description: 'Address for visitors; absent while `sites.base_domain` names no domain.' }),
+      Type.String({ description: 'Address for visitors. Missing while `sites.base_domain` is empty.' }),
     ),
   }),
 )
 export type Site = Answered<typeof Site>
 
-/** Row of a site. The host name is null unless its custom domain is verified. */
+/** Site row. The hostname is null unless the custom domain is verified. */
 export type SiteRow = RowOf<Omit<Site, 'url'>> & { readonly hostname: string | null }
 
 /** Returns a site with its address. */
@@ -58,7 +58,7 @@ export interface NewSite {
   readonly customDomainId: string | undefined
 }
 
-/** Inserts a site, unless the slug is taken. */
+/** Inserts a site, unless its slug exists. */
 export async function insertSite(database: Queryable, site: NewSite): Promise<SiteRow | undefined> {
   return await database.maybeOne<SiteRow>(sql`
     insert into basalt.sites as s (name, slug, spa_mode, custom_domain_id)
@@ -67,11 +67,11 @@ export async function insertSite(database: Queryable, site: NewSite): Promise<Si
     returning ${columns}`)
 }
 
-/** Changes of a site; undefined leaves a value alone. */
+/** Changes of a site. Undefined keeps a value. */
 export interface SiteChange {
   readonly name: string | undefined
   readonly spaMode: boolean | undefined
-  /** Null removes the domain. */
+  /** Null detaches the domain. */
   readonly customDomainId: string | null | undefined
 }
 
@@ -91,14 +91,14 @@ export async function updateSite(
     returning ${columns}`)
 }
 
-/** Locks a domain, so that it is neither attached nor deleted meanwhile; false when there is none. */
+/** Locks a domain, so that no other transaction attaches or deletes it. Returns false if it does not exist. */
 export async function lockDomain(transaction: Queryable, id: string): Promise<boolean> {
   const count = await transaction.count(sql`
     select from basalt.site_domains where id = ${id}::uuid and status <> 'tombstoned' for update`)
   return count > 0
 }
 
-/** Returns whether another site has a domain. Call it when the domain is locked. */
+/** Returns whether another site has a domain. Requires a lock on the domain. */
 export async function isAttached(transaction: Queryable, id: string, siteId?: string): Promise<boolean> {
   const others = sql`
     select from basalt.sites
@@ -106,14 +106,14 @@ export async function isAttached(transaction: Queryable, id: string, siteId?: st
   return (await transaction.count(others)) > 0
 }
 
-/** Deletes a site with its deploys and files; the job `site_cleanup` removes their content. */
+/** Deletes a site with its deploys and files. The job `site_cleanup` removes their content. */
 export async function deleteSite(database: Queryable, id: string): Promise<{ slug: string } | undefined> {
   return await database.maybeOne<{ slug: string }>(
     sql`delete from basalt.sites where id = ${id}::uuid returning slug`,
   )
 }
 
-/** Locks a site for a change of its live deploy; false when there is none. */
+/** Locks a site for a change of its live deploy. Returns false if it does not exist. */
 export async function lockSite(transaction: Queryable, id: string): Promise<boolean> {
   return (await transaction.count(sql`select from basalt.sites where id = ${id}::uuid for update`)) === 1
 }

@@ -5,12 +5,12 @@ import { readFilePath } from './file-path.ts'
 export interface UploadedFile {
   readonly path: string
   readonly bytes: Buffer
-  /** As the part says; may be empty. */
+  /** Content type of the part; may be empty. */
   readonly contentType: string
 }
 
 /**
- * One file of `multipart/form-data` (RFC 7578), read whole: its size is limited.
+ * Reads the file of a `multipart/form-data` body (RFC 7578). It is held in memory, because its size is limited.
  *
  * @throws AppError invalid_multipart_form, file_missing and those of a name
  */

@@ -14,7 +14,7 @@ export const Domain = component(
   'Domain',
   Type.Object({
     id: Type.String({ format: 'uuid' }),
-    hostname: Type.String({ description: 'In ASCII.' }),
+    hostname: Type.String({ description: 'Name in ASCII.' }),
     environment: Type.String(),
     redirectMode: Type.Optional(choice(redirectModes)),
     status: choice([
@@ -30,7 +30,7 @@ export const Domain = component(
       { description: 'DNS record that proves the ownership of the domain.' },
     ),
     siteId: Type.Optional(Type.String({ format: 'uuid' })),
-    lastError: Type.Optional(Type.String({ description: 'Result of the last check, unless it succeeded.' })),
+    lastError: Type.Optional(Type.String({ description: 'Reason why the last check failed.' })),
     verifiedAt: Type.Optional(timestamp),
     checkedAt: Type.Optional(timestamp),
     createdAt: timestamp,
@@ -50,7 +50,7 @@ const columns = sql`
   ${siteId} as "siteId", d.last_error as "lastError", d.verified_at as "verifiedAt", d.checked_at as "checkedAt",
   d.created_at as "createdAt", d.updated_at as "updatedAt"`
 
-/** Checks in a row that must fail before a domain is no longer served. */
+/** Number of failed checks in a row before a verified domain is no longer served. */
 const toleratedChecks = 3
 
 export async function listDomains(database: Queryable, limit: number, offset: number): Promise<DomainRow[]> {
@@ -79,7 +79,7 @@ export interface NewDomain {
   readonly token: string
 }
 
-/** Registers a domain, unless another one has the hostname. */
+/** Registers a domain, unless another domain has the hostname. */
 export async function insertDomain(database: Queryable, domain: NewDomain): Promise<DomainRow | undefined> {
   return await database.maybeOne<DomainRow>(sql`
     insert into basalt.site_domains as d (hostname, environment, redirect_mode, verification_token)
@@ -88,7 +88,7 @@ export async function insertDomain(database: Queryable, domain: NewDomain): Prom
     returning ${columns}`)
 }
 
-/** Deletes a domain, and returns its hostname; undefined when there is none. */
+/** Turns a domain into a tombstone and returns its hostname. Returns undefined if the domain does not exist. */
 export async function tombstoneDomain(transaction: Queryable, id: string): Promise<string | undefined> {
   const row = await transaction.maybeOne<{ hostname: string }>(sql`
     update basalt.site_domains set status = 'tombstoned', updated_at = now()
@@ -104,9 +104,9 @@ export async function detachSites(transaction: Queryable, domainId: string): Pro
 }
 
 /**
- * Records the outcome of a check; undefined when the domain was deleted meanwhile.
+ * Records the outcome of a check. Returns undefined if the domain was deleted in the meantime.
  *
- * @param isCounted whether a failure counts towards the end of a verified domain
+ * @param isCounted whether a failure counts towards the limit of failed checks
  */
 export async function recordCheck(
   database: Queryable,
@@ -135,7 +135,7 @@ export async function recordCheck(
     returning ${columns}`)
 }
 
-/** Lists the domains of the daily check, in the order of their ids. */
+/** Lists the domains for the daily check, ordered by id. */
 export async function listVerified(database: Queryable, after: string, limit: number): Promise<DomainRow[]> {
   return await database.many<DomainRow>(sql`
     select ${columns} from basalt.site_domains d
@@ -143,7 +143,7 @@ export async function listVerified(database: Queryable, after: string, limit: nu
     order by d.id limit ${limit}::int`)
 }
 
-/** Deletes old tombstones: after a month few visitors still have the old address. */
+/** Deletes tombstones after a month, when few visitors still use the old address. */
 export async function deleteOldTombstones(database: Queryable): Promise<void> {
   await database.count(sql`
     delete from basalt.site_domains where status = 'tombstoned' and updated_at < now() - interval '30 days'`)

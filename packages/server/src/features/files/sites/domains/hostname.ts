@@ -1,19 +1,19 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 
-/** A DNS label (RFC 1035 §2.3.1), which may begin with a digit (RFC 1123 §2.1). */
+/** DNS label (RFC 1035 §2.3.1), which may begin with a digit (RFC 1123 §2.1). */
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * The name in ASCII and lower case, as browsers send it (RFC 5890), without a dot at its end.
+ * Returns the name in ASCII and lower case, as browsers send it (RFC 5890), without a trailing dot.
  *
- * @returns undefined when it is no name of a host that can be on the Internet
+ * @returns undefined if it cannot be a host on the Internet
  */
 export function readHostname(text: string): string | undefined {
-  const given = text.trim().replace(/\.$/, '')
-  // A URL parser would take part of these for something else.
-  if (/[\s\p{Cc}/\\?#@:%[\]*_]/u.test(given) || !given.isWellFormed()) return undefined
-  const name = domainToASCII(given).toLowerCase()
+  const trimmed = text.trim().replace(/\.$/, '')
+  // A URL parser would interpret these characters.
+  if (/[\s\p{Cc}/\\?#@:%[\]*_]/u.test(trimmed) || !trimmed.isWellFormed()) return undefined
+  const name = domainToASCII(trimmed).toLowerCase()
   const labels = name.split('.')
   const isName = labels.length > 1 && name.length <= 253 && labels.every((each) => label.test(each))
   const isReserved = isIP(name) !== 0 || /^\d+$/.test(labels.at(-1) ?? '') || labels.at(-1) === 'localhost'

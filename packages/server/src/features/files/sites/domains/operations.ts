@@ -62,7 +62,7 @@ const create = operation({
       { missing: siteErrors.hostnameRequired },
       checkedByHandler(
         { format: 'idn-hostname' },
-        Type.String({ minLength: 1, description: 'Such as `shop.example.com`.' }),
+        Type.String({ minLength: 1, description: 'Domain name, such as `shop.example.com`.' }),
       ),
     ),
     environment: Type.Optional(
@@ -71,7 +71,7 @@ const create = operation({
         Type.String({
           pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$',
           default: 'production',
-          description: 'Label of your choice.',
+          description: 'Any label.',
         }),
       ),
     ),
@@ -80,7 +80,7 @@ const create = operation({
         { invalid: siteErrors.invalidRedirectMode },
         choice(domains.redirectModes, {
           description:
-            'Redirect from the address below the parent domain to this one. Both serve the site unless given.',
+            'Status of the redirect from the slug host to this domain: 308 or 307. By default, both hosts serve the site.',
         }),
       ),
     ),
@@ -122,7 +122,7 @@ const remove = operation({
   method: 'DELETE',
   path: item,
   summary: 'Delete a custom domain',
-  description: 'Its site keeps its other address. For a month requests to the domain get status 421.',
+  description: 'The site stays reachable at its slug host. Requests to the domain return 421 for a month.',
   params,
   success: noContent,
   async handle({ database, live }: DomainDeps, { params: { id }, origin }) {
@@ -137,7 +137,7 @@ const remove = operation({
   },
 })
 
-/** Each check asks name servers that others run. */
+/** Limit on checks, because each check queries name servers of other operators. */
 const verifyLimit: AttemptLimit = { name: 'site_domain_verify', attempts: 10, windowSeconds: 3600 }
 
 const verify = operation({
@@ -145,8 +145,8 @@ const verify = operation({
   id: 'domains.verify',
   method: 'POST',
   path: `${item}/verify`,
-  summary: 'Look for the record that verifies a domain',
-  description: 'Ten times an hour for each domain.',
+  summary: 'Check the DNS record of a domain',
+  description: 'Limited to ten checks an hour for each domain.',
   params,
   success: ok(Domain),
   async handle({ database, live, throttle, resolveTxt }: DomainDeps, { params: { id }, origin }) {
@@ -172,12 +172,12 @@ const checkTls = operation({
   id: 'sites.checkTls',
   method: 'GET',
   path: '/api/sites/tls-check',
-  summary: 'Tell whether a certificate may be obtained for a host',
+  summary: 'Check whether a host may get a certificate',
   description:
-    'For the on-demand TLS of a proxy before the server: 200 for the hosts of sites, 404 for all others.',
+    'For the on-demand TLS of a proxy in front of the server. Returns 200 for hosts of sites and 404 for all others.',
   query: Type.Object({ domain: Type.String() }),
   success: ok(Type.Object({ domain: Type.String() })),
-  /** Answers from memory: a proxy asks for each host that a client names. */
+  /** Responds from memory, because a proxy sends a request for each host that a client names. */
   handle({ hosts }: DomainDeps, { query: { domain } }, reply) {
     if (!hosts.hasSite(domain)) throw siteErrors.domainNotFound()
     reply.header('cache-control', 'no-store')
@@ -185,7 +185,7 @@ const checkTls = operation({
   },
 })
 
-/** Administration of custom domains, and the question of a proxy about them. */
+/** Operations on custom domains, and the TLS check for a proxy. */
 export const domainOperations = [list, create, get, remove, verify, checkTls]
 
 /** @throws AppError domain_not_found */

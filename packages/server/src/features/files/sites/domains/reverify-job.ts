@@ -6,7 +6,7 @@ import { type ResolveTxt, verify } from './verification.ts'
 const batchSize = 20
 const nilUuid = '00000000-0000-0000-0000-000000000000'
 
-/** Looks daily whether the records of verified domains are still there: a domain that changes hands loses them. */
+/** Defines the daily check of verified domains, which notices a change of owner. */
 export function defineReverification(
   database: SystemDatabase,
   queue: JobQueue,

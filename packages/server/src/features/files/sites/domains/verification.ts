@@ -1,10 +1,10 @@
 import { Resolver } from 'node:dns/promises'
 import { codeOf } from '../../../../lib/errors.ts'
 
-/** The texts of a name's TXT records, each in the parts it is stored in. @throws with a code of node:dns */
+/** Function that returns the TXT records of a name, each as its stored parts. @throws with a code of node:dns */
 export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
 
-/** Asks the name servers of the system. */
+/** Creates a resolver that queries the name servers of the system. */
 export function createTxtResolver(): ResolveTxt {
   const resolver = new Resolver({ timeout: 3000, tries: 2 })
   return (name) => resolver.resolveTxt(name)
@@ -12,12 +12,12 @@ export function createTxtResolver(): ResolveTxt {
 
 export type VerificationOutcome =
   | { readonly kind: 'found' }
-  /** The name servers say that it is not there. */
+  /** The name servers report no such record. */
   | { readonly kind: 'absent'; readonly reason: string }
-  /** The name servers gave no answer: this changes no state. */
+  /** The name servers failed. This changes no state. */
   | { readonly kind: 'unavailable'; readonly reason: string }
 
-/** Looks for the record that proves the ownership of a domain. */
+/** Queries the record that proves the ownership of a domain. */
 export async function verify(
   resolve: ResolveTxt,
   { name, value }: { readonly name: string; readonly value: string },

@@ -3,7 +3,7 @@ import { findLineProblem, type RuleFault, type RuleLine, readRuleLines } from '.
 
 export const headersFile = '_headers'
 
-/** A path of `_headers` and the lines below it. */
+/** Path of `_headers` with the header lines below it. */
 export interface HeaderRule {
   readonly pattern: PathPattern
   readonly headers: Map<string, string>
@@ -13,21 +13,21 @@ const maxRules = 100
 const maxHeaders = 50
 
 /**
- * Headers that a site does not choose: those of the connection (RFC 9110 §7.6.1) and of the message itself, and cookies, which
- * other sites of the same parent domain would get.
+ * Headers that a site cannot set. They are those of the connection (RFC 9110 §7.6.1), those of the message itself, and
+ * cookies, which would reach other sites of the same parent domain.
  */
-const refused = new Set([
+const reserved = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'host'],
   ...['content-length', 'content-encoding', 'content-range', 'accept-ranges', 'etag', 'vary', 'age', 'date'],
   ...['location', 'set-cookie', 'set-cookie2', 'x-request-id', 'www-authenticate', 'basic-auth'],
 ])
 
-/** Reads the format that static hosts have in common: a path on a line of its own, and indented lines `Name: value` below it. */
+/** Parses the common format of static hosts: a path on a line of its own, followed by indented lines `Name: value`. */
 export function parseHeaders(text: string): { rules: HeaderRule[]; faults: RuleFault[] } {
   const rules: HeaderRule[] = []
   const faults: RuleFault[] = []
-  /** Undefined: no path yet, or one that is wrong. */
+  /** Undefined before the first path, or after an invalid one. */
   let current: HeaderRule | undefined
   let hasPath = false
   for (const line of readRuleLines(text)) {
@@ -52,12 +52,12 @@ function parsePath({ text }: RuleLine, count: number): HeaderRule | string {
   return typeof pattern === 'string' ? pattern : { pattern, headers: new Map() }
 }
 
-/** Adds it unless something is wrong. The same name again adds to the list (RFC 9110 §5.3). */
+/** Adds a header unless it is invalid. A repeated name extends the list (RFC 9110 §5.3). */
 function addHeader({ text }: RuleLine, headers = new Map<string, string>()): string | undefined {
-  const [, given = '', value = ''] = /^\s+([^:\s]+):\s*(\S.*)$/.exec(text) ?? []
-  const name = given.toLowerCase()
+  const [, original = '', value = ''] = /^\s+([^:\s]+):\s*(\S.*)$/.exec(text) ?? []
+  const name = original.toLowerCase()
   if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) return 'expected a header as "Name: value"'
-  if (refused.has(name)) return `the header ${given} cannot be set`
+  if (reserved.has(name)) return `the header ${original} cannot be set`
   if (/[^\t\x20-\x7e]/.test(value)) return 'the value of a header must be ASCII'
   if (headers.size === maxHeaders) return `a path has at most ${maxHeaders} headers`
   const before = headers.get(name)
@@ -65,7 +65,7 @@ function addHeader({ text }: RuleLine, headers = new Map<string, string>()): str
   return undefined
 }
 
-/** What a path is answered with; of several rules the later one counts for a header. */
+/** Returns the headers for a path. If several rules set a header, the last one applies. */
 export function headersFor(rules: readonly HeaderRule[], path: string): Readonly<Record<string, string>> {
   const found = rules.filter(({ pattern }) => matchPattern(pattern, path) !== undefined)
   return Object.fromEntries(found.flatMap(({ headers }) => [...headers]))

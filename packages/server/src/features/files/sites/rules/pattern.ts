@@ -1,16 +1,20 @@
-/** What paths a rule is for: fixed segments and placeholders, then perhaps a splat, which stands for the rest. */
+/** Pattern of a rule path: fixed segments and placeholders, and an optional splat that matches the rest. */
 export interface PathPattern {
   readonly segments: readonly PatternSegment[]
-  /** `*` with what stands around it in its segment; undefined: the path ends here. */
+  /** Text around `*` in its segment. Undefined: the path ends here. */
   readonly splat: { readonly before: string; readonly after: string } | undefined
 }
 
 export type PatternSegment = { readonly text: string } | { readonly placeholder: string }
 
-/** Texts that placeholders and the splat stand for; the rest of the path is `splat`. */
+/** Values of placeholders and the splat. The rest of the path is `splat`. */
 export type PathValues = ReadonlyMap<string, string>
 
-/** @returns what is wrong, as a text, when it is no pattern */
+/**
+ * Parses a path pattern.
+ *
+ * @returns the problem as a text if it is no pattern
+ */
 export function parsePattern(text: string): PathPattern | string {
   if (!text.startsWith('/')) return 'the path must begin with a slash'
   if (/[?#]/.test(text)) return 'the path must have no query and no fragment'
@@ -27,14 +31,14 @@ export function parsePattern(text: string): PathPattern | string {
     const placeholder = /^:([a-z_]\w*)$/i.exec(part)?.[1]
     const fixed = decode(part)
     if (fixed === undefined) return 'the path is not percent-encoded UTF-8'
-    const isTaken = segments.some((each) => 'placeholder' in each && each.placeholder === placeholder)
-    if (placeholder === 'splat' || isTaken) return `:${placeholder} stands for two things`
+    const isDuplicate = segments.some((each) => 'placeholder' in each && each.placeholder === placeholder)
+    if (placeholder === 'splat' || isDuplicate) return `:${placeholder} stands for two things`
     segments.push(placeholder === undefined ? { text: fixed } : { placeholder })
   }
   return { segments, splat: undefined }
 }
 
-/** A path of the site, without the slash it begins with. One slash at the end makes no difference. */
+/** Matches a path of the site, given without its leading slash. A trailing slash makes no difference. */
 export function matchPattern({ segments, splat }: PathPattern, path: string): PathValues | undefined {
   const parts = splitPath(path)
   if (parts.length < segments.length) return undefined
@@ -52,18 +56,18 @@ export function matchPattern({ segments, splat }: PathPattern, path: string): Pa
   return isMatch ? values.set('splat', rest.slice(before.length, rest.length - after.length)) : undefined
 }
 
-/** The one path of a pattern without placeholders and splat, as {@link normalizePath} writes it. */
+/** Returns the only path of a pattern without placeholders and splat, in the form of {@link normalizePath}. */
 export function onlyPathOf({ segments, splat }: PathPattern): string | undefined {
   const texts = segments.map((segment) => ('text' in segment ? segment.text : undefined))
   return splat === undefined && texts.every((text) => text !== undefined) ? texts.join('/') : undefined
 }
 
-/** Without a slash at its end. */
+/** Returns the path without a trailing slash. */
 export function normalizePath(path: string): string {
   return splitPath(path).join('/')
 }
 
-/** The names that a template may use. */
+/** Returns the names that a template may use. */
 export function namesOf({ segments, splat }: PathPattern): ReadonlySet<string> {
   const names = segments.flatMap((segment) => ('placeholder' in segment ? [segment.placeholder] : []))
   return new Set(splat === undefined ? names : [...names, 'splat'])

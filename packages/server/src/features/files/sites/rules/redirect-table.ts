@@ -13,7 +13,7 @@ interface RuleEntry {
 
 const noValues: PathValues = new Map()
 
-/** Rules in their order; those for one path are found without looking at the others. */
+/** Redirect rules in order. A map finds rules for one exact path without a scan. */
 export class RedirectTable {
   readonly #exact = new Map<string, RuleEntry>()
   readonly #patterns: RuleEntry[] = []
@@ -26,7 +26,7 @@ export class RedirectTable {
     }
   }
 
-  /** The rules that fit, the first one first. */
+  /** Yields the matching rules in order. */
   *matches(path: string): Generator<RedirectMatch> {
     let exact = this.#exact.get(normalizePath(path))
     for (const { rule, position } of this.#patterns) {

@@ -6,20 +6,20 @@ export const redirectsFile = '_redirects'
 const redirectStatuses = [301, 302, 303, 307, 308] as const
 export type RedirectStatus = (typeof redirectStatuses)[number]
 
-/** A line of `_redirects`. */
+/** Rule of a line in `_redirects`. */
 export interface RedirectRule {
   readonly pattern: PathPattern
-  /** A path, or an http or https URL, with `:name` for what the pattern has found. */
+  /** Path, or http or https URL, with `:name` for values of the pattern. */
   readonly target: string
-  /** 200 and 404 answer with the file of the target. */
+  /** Statuses 200 and 404 return the file of the target. */
   readonly status: RedirectStatus | 200 | 404
-  /** Whether it applies even where the site has a file. */
+  /** True if the rule also applies to paths with a file. */
   readonly isForced: boolean
 }
 
 const maxRules = 1000
 
-/** Reads the format that static hosts have in common: `from to [status][!]`, a rule a line, the first that fits counts. */
+/** Parses the common format of static hosts: `from to [status][!]`, one rule per line. The first match applies. */
 export function parseRedirects(text: string): { rules: RedirectRule[]; faults: RuleFault[] } {
   const rules: RedirectRule[] = []
   const faults: RuleFault[] = []
@@ -63,7 +63,7 @@ function findTargetProblem(
   status: RedirectRule['status'],
 ): string | undefined {
   const isPath = /^\/(?![/\\])/.test(target)
-  // A placeholder in it would be a port that is none: the host is fixed.
+  // A placeholder in the host would turn into an invalid port, so the host is fixed.
   const origin = /^https?:\/\/[^/?#\\]+/i.exec(target)?.[0] ?? ''
   if (!isPath && (URL.parse(origin) === null || origin.includes('@'))) {
     return 'the target must be a path that begins with one slash, or an http or https URL'
@@ -81,10 +81,10 @@ function findTargetProblem(
   return unknown === undefined ? undefined : `${unknown[0]} is not in the path of the rule`
 }
 
-/** Placeholders of a target. */
+/** Placeholder pattern of targets. */
 const names = /:([a-z_]\w*)/gi
 
-/** The address that a redirect leads to. */
+/** Returns the location of a redirect. */
 export function locationOf({ target }: RedirectRule, values: PathValues): string {
   const [origin = ''] = /^(https?:\/\/[^/?#]+)?/i.exec(target) ?? []
   const rest = target
@@ -94,11 +94,11 @@ export function locationOf({ target }: RedirectRule, values: PathValues): string
     )
     // A header is ASCII.
     .replace(/[^\x21-\x7e]+/g, encodeURIComponent)
-  // A splat that stands for nothing may leave two slashes, after which comes a host (RFC 3986 §4.2).
+  // An empty splat may leave two leading slashes, after which a host would follow (RFC 3986 §4.2).
   return origin === '' ? rest.replace(/^[/\\]{2,}/, '/') : new URL(origin).origin + rest
 }
 
-/** The path within the site whose file a rewrite answers with. */
+/** Returns the path of the file that a rewrite serves. */
 export function fileOf({ target }: RedirectRule, values: PathValues): string {
   return target
     .slice(1)

@@ -1,11 +1,11 @@
-/** A line that is no rule. */
+/** Line that is not a valid rule. */
 export interface RuleFault {
   readonly file: string
   readonly line: number
   readonly problem: string
 }
 
-/** A line with something on it. */
+/** Line with content. */
 export interface RuleLine {
   readonly number: number
   readonly text: string
@@ -14,7 +14,10 @@ export interface RuleLine {
 export const maxRuleFileBytes = 256 * 1024
 const maxLineLength = 2000
 
-/** Lines without comments, which begin with `#` at the start or after a space, and without those that are empty. */
+/**
+ * Returns the lines without comments and empty lines. A comment begins with `#` at the start of a line or after a
+ * space.
+ */
 export function readRuleLines(text: string): RuleLine[] {
   return text
     .replace(/^\ufeff/, '')
@@ -23,7 +26,7 @@ export function readRuleLines(text: string): RuleLine[] {
     .filter((line) => line.text !== '')
 }
 
-/** What is wrong with any line, whatever it says. */
+/** Returns the problem that makes a line invalid in every rule file, if any. */
 export function findLineProblem({ text }: RuleLine): string | undefined {
   if (text.length > maxLineLength) return `a line has at most ${maxLineLength} characters`
   return /[^\t\P{Cc}]/u.test(text) || !text.isWellFormed()

@@ -3,24 +3,24 @@ import { RedirectTable } from './redirect-table.ts'
 import { parseRedirects, redirectsFile } from './redirects.ts'
 import { maxRuleFileBytes, type RuleFault } from './rule-file.ts'
 
-/** Files that say how a site is served; they are not served themselves. */
+/** Names of the files with rules for serving. They are not served themselves. */
 export const ruleFiles: readonly string[] = [redirectsFile, headersFile]
 
 export interface SiteRules {
-  /** Before the files of the site. */
+  /** Rules that apply before the files of the site. */
   readonly forced: RedirectTable
-  /** Where the site has no file. */
+  /** Rules that apply to paths without a file. */
   readonly redirects: RedirectTable
   readonly headers: readonly HeaderRule[]
 }
 
-/** What a deploy says in one of its rule files. */
+/** Rule file of a deploy. */
 export interface RuleFile {
   readonly path: string
   readonly bytes: Buffer
 }
 
-/** The rules of a deploy without its faults, which its promotion refuses. */
+/** Parses the valid rules of a deploy and lists its faults. A promotion rejects a deploy with faults. */
 export function parseRules(files: readonly RuleFile[]): { rules: SiteRules; faults: RuleFault[] } {
   const large = files.filter(({ bytes }) => bytes.length > maxRuleFileBytes)
   const textOf = (name: string) => {

@@ -2,10 +2,10 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { ReadCache } from '../../../../lib/read-cache.ts'
 import { type Blob, readBlob } from './serving-queries.ts'
 
-/** Bytes of files that a node keeps in memory; others are read from the database each time. */
+/** Maximum bytes of files that a node holds in memory. Other files are read from the database each time. */
 const memoryBytes = 64 * 1024 * 1024
 
-/** Content of files by its hash. */
+/** Cache of file content by hash. */
 export type BlobCache = ReadCache<string, Blob>
 
 export function createBlobCache(database: Queryable): BlobCache {

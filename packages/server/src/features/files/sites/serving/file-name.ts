@@ -1,6 +1,6 @@
 /**
- * The path of a request within a site: `''` for the root. Undefined for what no file can be named, such as `..`, encoded
- * slashes, NUL, empty segments and what is not percent-encoded UTF-8.
+ * Returns the path of a request within a site, `''` for the root. Returns undefined for paths that no file can have:
+ * `..`, encoded slashes, NUL, empty segments and invalid percent-encoded UTF-8.
  */
 export function readRequestPath(target: string): string | undefined {
   const [path = ''] = target.split('?', 1)
@@ -14,8 +14,8 @@ export function readRequestPath(target: string): string | undefined {
 }
 
 /**
- * The same for a path that only the script of a page reads: `/p/@scope%2Fname`. No file is named so, as an encoded slash is
- * part of a name there.
+ * Returns the same for a path that only the script of a page reads, such as `/p/@scope%2Fname`. No file has such a
+ * path, because an encoded slash is part of a segment.
  */
 export function readPagePath(target: string): string | undefined {
   const [path = ''] = target.split('?', 1)
@@ -33,8 +33,9 @@ function decodeSegment(text: string): string | undefined {
 }
 
 /**
- * Whether a bundler has put a hash of the content into the name, so that the file never changes: hexadecimal digits, or eight
- * characters of base64url or base32 with a capital letter. In doubt it has not: a stale file is worse than a question.
+ * Returns whether the name contains a content hash of a bundler, so that the file never changes. A hash consists of
+ * hexadecimal digits, or of eight characters of base64url or base32 with a capital letter. Returns false in doubt,
+ * because a stale file is worse than a revalidation.
  */
 export function isHashedName(path: string): boolean {
   const hash = /[.-]([\w-]{8,64})\.[a-z0-9]+(\.map)?$/.exec(path)?.[1]

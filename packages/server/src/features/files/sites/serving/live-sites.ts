@@ -5,36 +5,36 @@ import { readRuleFiles } from '../rules/rule-queries.ts'
 import { parseRules, ruleFiles, type SiteRules } from '../rules/site-rules.ts'
 import type { SiteFiles, StoredFile } from './find-file.ts'
 import {
-  findOtherFile,
+  findFileInOtherDeploys,
   type LiveSite,
   listFiles,
   listLiveSites,
-  listServedDomains,
-  type ServedDomain,
+  listDomainRoutes,
+  type DomainRoute,
   siteVersion,
 } from './serving-queries.ts'
 
-/** Announced when which deploy of which site is live may have changed. */
+/** Topic of notifications that a live deploy, site or domain may have changed. */
 const topic = 'sites'
 
-/** Files of live deploys whose paths a node keeps in memory, some 300 bytes each. */
+/** Maximum number of files of live deploys whose paths a node holds in memory. Each takes about 300 bytes. */
 const fileLimit = 400_000
 
-/** A live deploy takes no more files, so it never changes. */
+/** Live deploy. It accepts no more files, so it never changes. */
 interface LiveDeploy {
   readonly files: ReadonlyMap<string, StoredFile>
   readonly rules: SiteRules
 }
 
-/** Which deploy of which site is live, and the files of it; on other nodes within a second of its promotion. */
+/** Live deploys of all sites with their files. Other nodes notice a promotion within a second. */
 export class LiveSites {
   readonly #database: Queryable
   readonly #notifications: Pick<Notifications, 'watch' | 'announce'>
   readonly #watch: WatchHandle
   readonly #deploys: ReadCache<string, LiveDeploy>
   #sites: ReadonlyMap<string, LiveSite> = new Map()
-  #domains: ReadonlyMap<string, ServedDomain> = new Map()
-  #domainsOfSites: ReadonlyMap<string, ServedDomain> = new Map()
+  #domains: ReadonlyMap<string, DomainRoute> = new Map()
+  #domainsOfSites: ReadonlyMap<string, DomainRoute> = new Map()
 
   constructor(database: Queryable, notifications: Pick<Notifications, 'watch' | 'announce'>) {
     this.#database = database
@@ -49,7 +49,7 @@ export class LiveSites {
       version: siteVersion,
       onChange: async () => {
         const sites = await listLiveSites(database)
-        const domains = await listServedDomains(database)
+        const domains = await listDomainRoutes(database)
         this.#sites = new Map(sites.map((site) => [site.slug, site]))
         this.#domains = new Map(domains.map((domain) => [domain.hostname, domain]))
         const active = [...this.#domains.values()].filter(({ isActive }) => isActive)
@@ -60,29 +60,29 @@ export class LiveSites {
     })
   }
 
-  /** After the commit of a change: in force on this node when it resolves, and soon on the others. Never fails. */
+  /** Applies a committed change on this node before it resolves, and notifies the other nodes. Never fails. */
   async refresh(): Promise<void> {
     this.#notifications.announce(topic)
-    // What cannot be read now, the loop reads again: the change was made, and its answer has to say so.
+    // The polling loop retries failed reads. The change was made, so the response must report success.
     await this.#watch.poll().catch(() => undefined)
   }
 
-  /** Whether something is live. */
+  /** Returns whether the site has a live deploy. */
   has(slug: string): boolean {
     return this.#sites.has(slug)
   }
 
-  /** Undefined for a name that is not a custom domain, or was never verified. */
-  findDomain(hostname: string): ServedDomain | undefined {
+  /** Returns the route of a custom domain. Undefined for other names and domains that were never verified. */
+  findDomain(hostname: string): DomainRoute | undefined {
     return this.#domains.get(hostname)
   }
 
-  /** The one that is verified, of a site. */
-  domainOf(slug: string): ServedDomain | undefined {
+  /** Returns the verified domain of a site. */
+  domainOf(slug: string): DomainRoute | undefined {
     return this.#domainsOfSites.get(slug)
   }
 
-  /** Undefined when nothing is live. */
+  /** Returns the files of a site. Undefined if it has no live deploy. */
   async find(slug: string): Promise<SiteFiles | undefined> {
     const site = this.#sites.get(slug)
     const deploy = site === undefined ? undefined : await this.#deploys.get(site.deploy_id)
@@ -92,7 +92,7 @@ export class LiveSites {
       isSpa: site.spa_mode,
       rules,
       find: (path) => files.get(path),
-      findOther: (path) => findOtherFile(this.#database, site.id, path),
+      findInOtherDeploys: (path) => findFileInOtherDeploys(this.#database, site.id, path),
     }
   }
 }

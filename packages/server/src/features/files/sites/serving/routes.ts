@@ -5,10 +5,13 @@ import { siteErrors } from '../errors.ts'
 import { type ServeDeps, serveSite } from './serve.ts'
 import type { SiteHosts } from './site-hosts.ts'
 
-/** Where requests for sites are routed, whatever path they ask for: the API's paths are files like any other there. */
+/**
+ * Path to which requests for sites are routed, whatever path they request. On these hosts, API paths are ordinary file
+ * paths.
+ */
 const servingPath = '/_sites'
 
-/** Chosen before routing, by the host alone: nothing of the API answers on the host of a site. */
+/** Creates a rewriter that runs before routing and decides by the host alone. Site hosts never reach the API. */
 export function siteRewriter(hosts: SiteHosts) {
   return ({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string =>
     hosts.find(headers.host) === undefined ? url : servingPath
@@ -28,7 +31,7 @@ export function servingRoutes(
       if (target === undefined) return reply.callNotFound()
       if (target.kind === 'inactive') throw siteErrors.hostnameInactive()
       if (target.kind === 'site') return await serveSite(deps, target.slug, request, reply)
-      // `*` is none (RFC 9112 §3.2.4).
+      // `*` is not a path (RFC 9112 §3.2.4).
       const path = request.originalUrl.startsWith('/') ? request.originalUrl : '/'
       const location = `${addressOf(target.slug, target.hostname)}${path}`
       return reply.code(target.status).headers({ location, 'cache-control': 'no-cache' }).send()

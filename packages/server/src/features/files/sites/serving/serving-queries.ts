@@ -3,7 +3,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import type { Coding } from '../../../../http/responses/content-coding.ts'
 import type { StoredFile } from './find-file.ts'
 
-/** A site with a live deploy. */
+/** Site with a live deploy. */
 export interface LiveSite extends Record<string, unknown> {
   readonly id: string
   readonly slug: string
@@ -19,19 +19,19 @@ export async function listLiveSites(database: Queryable): Promise<LiveSite[]> {
     from basalt.sites s join basalt.site_deploys d on d.site_id = s.id and d.status = 'live'`)
 }
 
-/** A custom domain whose requests are not the API's. */
-export interface ServedDomain extends Record<string, unknown> {
+/** Route of a custom domain whose requests do not reach the API. */
+export interface DomainRoute extends Record<string, unknown> {
   readonly hostname: string
-  /** Null when no site has it. */
+  /** Null if the domain has no site. */
   readonly slug: string | null
   readonly redirectMode: 'permanent' | 'temporary' | null
-  /** Whether its owner is proved; else it was deleted, or has lapsed. */
+  /** True if the ownership is verified. Else the domain was deleted or has lapsed. */
   readonly isActive: boolean
 }
 
-/** A domain that was deleted and registered again comes last as the verified one. */
-export async function listServedDomains(database: Queryable): Promise<ServedDomain[]> {
-  return await database.many<ServedDomain>(sql`
+/** Lists the routes of custom domains. If a deleted domain was registered again, the verified one comes last. */
+export async function listDomainRoutes(database: Queryable): Promise<DomainRoute[]> {
+  return await database.many<DomainRoute>(sql`
     select d.hostname, s.slug, d.redirect_mode as "redirectMode", d.status = 'verified' as "isActive"
     from basalt.site_domains d left join basalt.sites s on s.custom_domain_id = d.id
     where d.status in ('verified', 'verification_lapsed', 'tombstoned')
@@ -48,10 +48,10 @@ export async function listFiles(database: Queryable, deployId: string): Promise<
 }
 
 /**
- * Of the live deploy, which this node may not have noticed yet though the page that asks came from one that has; else of
- * the latest superseded one.
+ * Finds a file of the live deploy, else of the latest superseded deploy. This node may not have noticed the live deploy
+ * yet, while the requesting page came from a node that has.
  */
-export async function findOtherFile(
+export async function findFileInOtherDeploys(
   database: Queryable,
   siteId: string,
   path: string,
@@ -62,7 +62,7 @@ export async function findOtherFile(
     order by d.status = 'live' desc, d.updated_at desc, d.id limit 1`)
 }
 
-/** Bytes of a file, in every coding that is stored. */
+/** Bytes of a file, in every stored coding. */
 export interface Blob extends Record<string, unknown> {
   readonly bytes: Buffer
   readonly br: Buffer | null

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { ServedDomain } from './serving-queries.ts'
+import type { DomainRoute } from './serving-queries.ts'
 import { createSiteHosts } from './site-hosts.ts'
 
 function createHosts(baseDomain: string) {
-  const domains: ServedDomain[] = [
+  const domains: DomainRoute[] = [
     { hostname: 'shop.example.com', slug: 'shop', redirectMode: null, isActive: true },
     { hostname: 'new.example.com', slug: 'moved', redirectMode: 'permanent', isActive: true },
     { hostname: 'soon.example.com', slug: 'later', redirectMode: 'temporary', isActive: true },

@@ -1,21 +1,21 @@
 import { readHost, slugOfName } from './host.ts'
 import type { LiveSites } from './live-sites.ts'
 
-/** What a host that is not the API's stands for. */
+/** Target of requests to a host that is not the API's. */
 export type HostTarget =
-  /** Without a slug when the domain has no site. */
+  /** Slug of the site. Undefined if the domain has no site. */
   | { readonly kind: 'site'; readonly slug: string | undefined }
-  /** Its site has a domain of its own, to which it leads. */
+  /** The site has its own domain, to which the response redirects. */
   | { readonly kind: 'moved'; readonly slug: string; readonly hostname: string; readonly status: 307 | 308 }
-  /** A custom domain that was deleted or has lapsed. */
+  /** Custom domain that was deleted or has lapsed. */
   | { readonly kind: 'inactive' }
 
 export interface SiteHosts {
-  /** By the `Host` header; undefined for every host that is the API's. */
+  /** Finds the target of a `Host` header. Undefined for every API host. */
   find(host: string | undefined): HostTarget | undefined
-  /** Whether visitors reach a site under this name. */
+  /** Returns whether the name is the host of a site that visitors can reach. */
   hasSite(name: string): boolean
-  /** Whether no custom domain may have the name. */
+  /** Returns whether the name is reserved, so that no custom domain may use it. */
   isOwn(hostname: string): boolean
 }
 

@@ -46,7 +46,7 @@ const create = operation({
   id: 'sites.createDeploy',
   method: 'POST',
   path: collection,
-  summary: 'Begin a deploy',
+  summary: 'Create a deploy',
   params: siteParams,
   success: created(Deploy),
   async handle({ database }: SiteDeps, { params: { siteId }, origin }) {
@@ -83,12 +83,12 @@ const promote = operation({
   async handle(deps: SiteDeps, { params: { siteId, deployId }, origin }) {
     return await changeLive(deps, siteId, 'sites.promote', origin, async (transaction) => {
       const deploy = await deploys.findDeploy(transaction, siteId, deployId)
-      // Superseded below, a live deploy could be promoted over itself.
+      // Without this check, the next statement would supersede the live deploy, which could then be promoted again.
       if (deploy?.status === 'live') throw siteErrors.invalidDeployTransition('promote', 'live')
       await deploys.supersedeLive(transaction, siteId)
       const row = await deploys.promoteDeploy(transaction, siteId, deployId)
-      if (row === undefined) return await refuse(transaction, 'promote', siteId, deployId)
-      // It takes no more files: what its rule files say stays.
+      if (row === undefined) return await rejectTransition(transaction, 'promote', siteId, deployId)
+      // The deploy accepts no more files, so its rule files no longer change.
       requireRules(await readRuleFiles(transaction, deployId))
       return row
     })
@@ -117,7 +117,7 @@ const fail = operation({
     const { errorMessage = '' } = body ?? {}
     return await database.transaction(async (transaction) => {
       const row = await deploys.failDeploy(transaction, siteId, deployId, errorMessage)
-      if (row === undefined) return await refuse(transaction, 'fail', siteId, deployId)
+      if (row === undefined) return await rejectTransition(transaction, 'fail', siteId, deployId)
       await audit(transaction, 'sites.fail_deploy', row, origin, { errorMessage })
       return withoutNulls<Deploy>(row)
     })
@@ -130,20 +130,20 @@ const rollback = operation({
   method: 'POST',
   path: `${collection}/rollback`,
   summary: 'Make the previous live deploy live again',
-  description: 'Repeated calls go further back. The deploy that was live can be promoted again.',
+  description: 'Repeated calls go further back. The replaced deploy can be promoted again.',
   params: siteParams,
   success: ok(Deploy),
   async handle(deps: SiteDeps, { params: { siteId }, origin }) {
     return await changeLive(deps, siteId, 'sites.rollback', origin, async (transaction) => {
-      const earlier = await deploys.findEarlier(transaction, siteId)
-      if (earlier === undefined) throw siteErrors.noEarlierDeploy()
-      await deploys.leaveLive(transaction, siteId)
-      return await deploys.restoreDeploy(transaction, earlier)
+      const previous = await deploys.findPreviousLive(transaction, siteId)
+      if (previous === undefined) throw siteErrors.noEarlierDeploy()
+      await deploys.removeFromHistory(transaction, siteId)
+      return await deploys.restoreDeploy(transaction, previous)
     })
   },
 })
 
-/** Administration of deploys. */
+/** Operations on deploys. */
 export const deployOperations = [list, create, rollback, get, promote, fail]
 
 /** @throws AppError deploy_not_found */
@@ -185,13 +185,13 @@ async function audit(
 }
 
 /** Rejects a transition. @throws AppError deploy_not_found, deploy_empty, invalid_deploy_transition */
-async function refuse(database: Queryable, action: string, siteId: string, id: string): Promise<never> {
+async function rejectTransition(database: Queryable, action: string, siteId: string, id: string): Promise<never> {
   const { status, fileCount } = await getDeploy(database, siteId, id)
   const isEmpty = action === 'promote' && fileCount === 0 && status === 'uploading'
   throw isEmpty ? siteErrors.deployEmpty() : siteErrors.invalidDeployTransition(action, status)
 }
 
-/** Maximum number of faults that a response names. */
+/** Maximum number of faults in a response. */
 const faultLimit = 50
 
 /** @throws AppError invalid_site_rules */

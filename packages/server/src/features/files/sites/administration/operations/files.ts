@@ -26,32 +26,32 @@ const common = { guard: 'admin', permission: 'owner', tag: 'sites', method: 'POS
 
 const ManifestFile = Type.Object({
   path: Type.String(),
-  sha256: checkedByHandler({ pattern: '^[0-9A-Fa-f]{64}$' }, Type.String({ description: 'In hexadecimal.' })),
+  sha256: checkedByHandler({ pattern: '^[0-9A-Fa-f]{64}$' }, Type.String({ description: 'SHA-256 of the content, in hexadecimal.' })),
   size: checkedByHandler({ minimum: 0 }, Type.Integer()),
 })
 
-const addKnown = operation({
+const addManifest = operation({
   ...common,
   id: 'sites.addFiles',
   path: `${deployPath}/manifest`,
-  summary: 'Add the files of a deploy whose content is known',
-  description: 'Returns the hashes of the files that have to be uploaded.',
+  summary: 'Add files with known content to a deploy',
+  description: 'Adds the files whose content is stored. Returns the hashes of the others, which must be uploaded.',
   body: Type.Object({ files: Type.Array(ManifestFile, { maxItems: 50_000 }) }),
   bodyLimit: 16 * 1024 * 1024,
   success: ok(Type.Object({ missing: Type.Array(Type.String()) })),
   async handle({ database }: FileDeps, { params: { siteId, deployId }, body: { files } }) {
     await requireUploading(database, siteId, deployId)
-    // The last one of a path counts, as with uploads.
-    const wanted = new Map(files.map((file, index) => [readPath(file, index), file.sha256.toLowerCase()]))
+    // The last entry of a path counts, as with uploads.
+    const hashOfPath = new Map(files.map((file, index) => [readPath(file, index), file.sha256.toLowerCase()]))
     const hashes = [...new Set(files.map(({ sha256 }) => sha256.toLowerCase()))]
     return await database.transaction(async (transaction) => {
       if (!(await queries.lockUploading(transaction, siteId, deployId))) throw siteErrors.deployClosed()
-      const stored = await queries.findStored(
+      const stored = await queries.findBlobs(
         transaction,
         hashes.map((hash) => Buffer.from(hash, 'hex')),
       )
       const known = new Map(stored.map((blob) => [blob.sha256.toString('hex'), blob]))
-      const found = [...wanted].flatMap(([path, hash]) => {
+      const found = [...hashOfPath].flatMap(([path, hash]) => {
         const blob = known.get(hash)
         return blob === undefined ? [] : [{ path, ...blob, contentType: contentTypeOf(path) }]
       })
@@ -61,42 +61,42 @@ const addKnown = operation({
   },
 })
 
-/** Bytes of a form beside the content of its file: boundaries, headers and the name. */
+/** Form bytes besides the file content: boundaries, headers and the name. */
 const formBytes = 16 * 1024
 
 const upload = operation({
   ...common,
   id: 'sites.uploadFile',
   path: `${deployPath}/files`,
-  summary: 'Upload a file of a deploy',
+  summary: 'Upload a file to a deploy',
   description:
-    'Parts: `file`, and `name`, the path within the site, unless the file name of the part is that.',
+    'Parts: `file`, and `name` with the path within the site. `name` may be missing if the file name of the part is the path.',
   documentedBody: multipartBody(Type.Object({ name: Type.Optional(Type.String()), file: binary })),
   bodyLimit: ({ maxFileSize }: FileDeps) => maxFileSize + formBytes,
   success: created(Deploy),
   async handle({ database, maxFileSize }: FileDeps, { params: { siteId, deployId }, body, http }) {
     await requireUploading(database, siteId, deployId)
     const form = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-    const { path, bytes, contentType: given } = await readUploadForm(form, http.headers['content-type'] ?? '')
+    const { path, bytes, contentType: uploadType } = await readUploadForm(form, http.headers['content-type'] ?? '')
     if (bytes.length > maxFileSize) throw siteErrors.siteFileTooLarge(maxFileSize)
-    const contentType = contentTypeOf(path, given)
+    const contentType = contentTypeOf(path, uploadType)
     const sha256 = createHash('sha256').update(bytes).digest()
     const isStored = await queries.hasBlob(database, sha256)
     const compressed = isStored ? { brotli: null, gzip: null } : await compress(bytes, contentType)
     const storing = database.transaction(async (transaction) => {
-      // Before the lock, so that only its row is waited for by the other uploads.
+      // Inserts before the lock, so that other uploads wait only for the deploy row.
       await queries.insertBlob(transaction, sha256, bytes, compressed)
       if (!(await queries.lockUploading(transaction, siteId, deployId))) throw siteErrors.deployClosed()
       const file = { path, sha256, size: bytes.length, contentType }
       return withoutNulls<Deploy>(await queries.putFiles(transaction, deployId, [file]))
     })
-    return await storing.catch((error) => abandon(database, siteId, deployId, error))
+    return await storing.catch((error) => failUpload(database, siteId, deployId, error))
   },
 })
 
-/** Adds the routes of the files of deploys. */
+/** Adds the file routes of deploys. */
 export function fileRoutes(app: HttpServer, deps: FileDeps): void {
-  addOperations(app, deps, [addKnown])
+  addOperations(app, deps, [addManifest])
   void app.register(async (scope: HttpServer) => {
     acceptRaw(scope)
     scope.setErrorHandler((error, _request, reply) => {
@@ -107,14 +107,17 @@ export function fileRoutes(app: HttpServer, deps: FileDeps): void {
   })
 }
 
-/** Rejects files that cannot be stored before they are read; a lock decides again after the work. */
+/** Rejects uploads to closed deploys before the work. The lock checks again afterwards. */
 async function requireUploading(database: SystemDatabase, siteId: string, id: string): Promise<void> {
   const { status } = await getDeploy(database, siteId, id)
   if (status !== 'uploading') throw siteErrors.deployClosed()
 }
 
-/** Fails the deploy. Passing errors, such as a database that restarts, leave it open: the client sends the file again. */
-async function abandon(database: SystemDatabase, siteId: string, id: string, error: unknown): Promise<never> {
+/**
+ * Fails the deploy. After transient errors, such as a database restart, it stays open and the client can repeat the
+ * upload.
+ */
+async function failUpload(database: SystemDatabase, siteId: string, id: string, error: unknown): Promise<never> {
   const status = translateDatabaseFailure(error)?.status ?? 500
   if (error instanceof AppError || [409, 503, 504].includes(status)) throw error
   const failure = siteErrors.deployUploadFailed()

@@ -42,7 +42,7 @@ const slug = refusedWith(
   { missing: siteErrors.siteSlugRequired },
   checkedByHandler(
     { pattern: '^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$' },
-    Type.String({ minLength: 1, description: 'A DNS label.' }),
+    Type.String({ minLength: 1, description: 'DNS label.' }),
   ),
 )
 
@@ -113,7 +113,7 @@ const update = operation({
     name: Type.Optional(name),
     spaMode: Type.Optional(Type.Boolean()),
     customDomainId: Type.Optional(domainId),
-    clearCustomDomain: Type.Optional(Type.Boolean({ description: 'Not together with `customDomainId`.' })),
+    clearCustomDomain: Type.Optional(Type.Boolean({ description: 'True to detach the custom domain. Not allowed with `customDomainId`.' })),
   }),
   success: ok(sites.Site),
   async handle({ database, addressOf, live }: SiteDeps, { params: { siteId: id }, body, origin }) {
@@ -160,7 +160,7 @@ const remove = operation({
   },
 })
 
-/** Administration of sites. */
+/** Operations on sites. */
 export const siteOperations = [list, create, get, update, remove]
 
 /** @throws AppError site_not_found */
@@ -189,6 +189,6 @@ function readSlug(text: string): string {
 /** @throws AppError domain_not_found, domain_attached */
 async function requireFreeDomain(transaction: Queryable, id: string, siteId?: string): Promise<void> {
   if (!(await sites.lockDomain(transaction, id))) throw siteErrors.domainNotFound()
-  // A statement of its own sees what was attached while the lock was waited for.
+  // A separate statement sees domains attached while this transaction waited for the lock.
   if (await sites.isAttached(transaction, id, siteId)) throw siteErrors.domainAttached()
 }
