@@ -5,12 +5,12 @@ import { readRuleFiles } from '../rules/rule-queries.ts'
 import { parseRules, ruleFiles, type SiteRules } from '../rules/site-rules.ts'
 import type { SiteFiles, StoredFile } from './find-file.ts'
 import {
+  type DomainRoute,
   findFileInOtherDeploys,
   type LiveSite,
+  listDomainRoutes,
   listFiles,
   listLiveSites,
-  listDomainRoutes,
-  type DomainRoute,
   siteVersion,
 } from './serving-queries.ts'
 

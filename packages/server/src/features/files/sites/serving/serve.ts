@@ -28,7 +28,8 @@ export async function serveSite(
   const site = path === undefined || slug === undefined ? undefined : await sites.find(slug)
   if (path === undefined || site === undefined) return sendMissing(reply)
   const siteRequest = { path, isNavigation: isNavigation(request) }
-  const result = filePath === undefined ? (findAppPage(site, siteRequest) ?? missing) : await findFile(site, siteRequest)
+  const result =
+    filePath === undefined ? (findAppPage(site, siteRequest) ?? missing) : await findFile(site, siteRequest)
   if (result.kind === 'missing') return sendMissing(reply)
   if (result.kind === 'redirect') return redirect(request, reply, result)
   return await sendFile(blobs, result, headersFor(site.rules.headers, path), request, reply)

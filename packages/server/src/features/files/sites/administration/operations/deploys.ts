@@ -185,7 +185,12 @@ async function audit(
 }
 
 /** Rejects a transition. @throws AppError deploy_not_found, deploy_empty, invalid_deploy_transition */
-async function rejectTransition(database: Queryable, action: string, siteId: string, id: string): Promise<never> {
+async function rejectTransition(
+  database: Queryable,
+  action: string,
+  siteId: string,
+  id: string,
+): Promise<never> {
   const { status, fileCount } = await getDeploy(database, siteId, id)
   const isEmpty = action === 'promote' && fileCount === 0 && status === 'uploading'
   throw isEmpty ? siteErrors.deployEmpty() : siteErrors.invalidDeployTransition(action, status)

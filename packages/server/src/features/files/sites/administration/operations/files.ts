@@ -26,7 +26,10 @@ const common = { guard: 'admin', permission: 'owner', tag: 'sites', method: 'POS
 
 const ManifestFile = Type.Object({
   path: Type.String(),
-  sha256: checkedByHandler({ pattern: '^[0-9A-Fa-f]{64}$' }, Type.String({ description: 'SHA-256 of the content, in hexadecimal.' })),
+  sha256: checkedByHandler(
+    { pattern: '^[0-9A-Fa-f]{64}$' },
+    Type.String({ description: 'SHA-256 of the content, in hexadecimal.' }),
+  ),
   size: checkedByHandler({ minimum: 0 }, Type.Integer()),
 })
 
@@ -35,7 +38,8 @@ const addManifest = operation({
   id: 'sites.addFiles',
   path: `${deployPath}/manifest`,
   summary: 'Add files with known content to a deploy',
-  description: 'Adds the files whose content is stored. Returns the hashes of the others, which must be uploaded.',
+  description:
+    'Adds the files whose content is stored. Returns the hashes of the others, which must be uploaded.',
   body: Type.Object({ files: Type.Array(ManifestFile, { maxItems: 50_000 }) }),
   bodyLimit: 16 * 1024 * 1024,
   success: ok(Type.Object({ missing: Type.Array(Type.String()) })),
@@ -77,7 +81,11 @@ const upload = operation({
   async handle({ database, maxFileSize }: FileDeps, { params: { siteId, deployId }, body, http }) {
     await requireUploading(database, siteId, deployId)
     const form = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-    const { path, bytes, contentType: uploadType } = await readUploadForm(form, http.headers['content-type'] ?? '')
+    const {
+      path,
+      bytes,
+      contentType: uploadType,
+    } = await readUploadForm(form, http.headers['content-type'] ?? '')
     if (bytes.length > maxFileSize) throw siteErrors.siteFileTooLarge(maxFileSize)
     const contentType = contentTypeOf(path, uploadType)
     const sha256 = createHash('sha256').update(bytes).digest()
@@ -117,7 +125,12 @@ async function requireUploading(database: SystemDatabase, siteId: string, id: st
  * Fails the deploy. After transient errors, such as a database restart, it stays open and the client can repeat the
  * upload.
  */
-async function failUpload(database: SystemDatabase, siteId: string, id: string, error: unknown): Promise<never> {
+async function failUpload(
+  database: SystemDatabase,
+  siteId: string,
+  id: string,
+  error: unknown,
+): Promise<never> {
   const status = translateDatabaseFailure(error)?.status ?? 500
   if (error instanceof AppError || [409, 503, 504].includes(status)) throw error
   const failure = siteErrors.deployUploadFailed()

@@ -113,7 +113,9 @@ const update = operation({
     name: Type.Optional(name),
     spaMode: Type.Optional(Type.Boolean()),
     customDomainId: Type.Optional(domainId),
-    clearCustomDomain: Type.Optional(Type.Boolean({ description: 'True to detach the custom domain. Not allowed with `customDomainId`.' })),
+    clearCustomDomain: Type.Optional(
+      Type.Boolean({ description: 'True to detach the custom domain. Not allowed with `customDomainId`.' }),
+    ),
   }),
   success: ok(sites.Site),
   async handle({ database, addressOf, live }: SiteDeps, { params: { siteId: id }, body, origin }) {
