@@ -933,7 +933,7 @@ export type DeployPage = {
 
 export type Domain = {
   readonly id: string
-  /** In ASCII. */
+  /** Name in ASCII. */
   readonly hostname: string
   readonly environment: string
   readonly redirectMode?: 'permanent' | 'temporary' | undefined
@@ -945,7 +945,7 @@ export type Domain = {
     readonly value: string
   }
   readonly siteId?: string | undefined
-  /** Result of the last check, unless it succeeded. */
+  /** Reason why the last check failed. */
   readonly lastError?: string | undefined
   readonly verifiedAt?: string | undefined
   readonly checkedAt?: string | undefined
@@ -962,11 +962,11 @@ export type DomainPage = {
 }
 
 export type DomainsCreateInput = {
-  /** Such as `shop.example.com`. */
+  /** Domain name, such as `shop.example.com`. */
   readonly hostname: string
-  /** Label of your choice. */
+  /** Any label. */
   readonly environment?: string | undefined
-  /** Redirect from the address below the parent domain to this one. Both serve the site unless given. */
+  /** Status of the redirect from the slug host to this domain: 308 or 307. By default, both hosts serve the site. */
   readonly redirectMode?: 'permanent' | 'temporary' | undefined
 }
 
@@ -2812,15 +2812,15 @@ export type SignedAddress = {
 export type Site = {
   readonly id: string
   readonly name: string
-  /** The host name of the site begins with it. */
+  /** First label of the site host. */
   readonly slug: string
-  /** A navigation to a missing path is answered with index.html. */
+  /** True to return `index.html` for navigations to missing paths. */
   readonly spaMode: boolean
   readonly customDomainId?: string | undefined
   readonly createdAt: string
   readonly updatedAt: string
   readonly liveDeployId?: string | undefined
-  /** Address for visitors; absent while `sites.base_domain` names no domain. */
+  /** Address for visitors. Missing while `sites.base_domain` is empty. */
   readonly url?: string | undefined
 }
 
@@ -2834,7 +2834,7 @@ export type SitePage = {
 export type SitesAddFilesInput = {
   readonly files: ReadonlyArray<{
     readonly path: string
-    /** In hexadecimal. */
+    /** SHA-256 of the content, in hexadecimal. */
     readonly sha256: string
     readonly size: number
   }>
@@ -2850,7 +2850,7 @@ export type SitesCheckTlsResult = {
 
 export type SitesCreateInput = {
   readonly name: string
-  /** A DNS label. */
+  /** DNS label. */
   readonly slug: string
   readonly spaMode?: boolean | undefined
   readonly customDomainId?: string | undefined
@@ -2864,7 +2864,7 @@ export type SitesUpdateInput = {
   readonly name?: string | undefined
   readonly spaMode?: boolean | undefined
   readonly customDomainId?: string | undefined
-  /** Not together with `customDomainId`. */
+  /** True to detach the custom domain. Not allowed with `customDomainId`. */
   readonly clearCustomDomain?: boolean | undefined
 }
 
