@@ -51,7 +51,7 @@ export async function findBucket(database: Queryable, name: string): Promise<Buc
   )
 }
 
-/** Inserts a bucket, unless the name is taken. */
+/** Inserts a bucket unless the name is already in use. */
 export async function insertBucket(
   database: Queryable,
   name: string,

@@ -27,7 +27,7 @@ export interface DownloadDeps {
   readonly objects: Pick<ObjectService, 'getReadable'>
   readonly images: ImageService
   readonly addresses: Pick<AddressService, 'openDownload'>
-  /** Of objects that everybody may read. */
+  /** `Cache-Control` value of objects that everybody may read. */
   readonly publicCacheControl: string
 }
 
@@ -44,7 +44,7 @@ export type DownloadRequest = FastifyRequest & {
   readonly query: Static<typeof query>
 }
 
-/** How often an object may be replaced while one request reads it. */
+/** Maximum number of replacements of an object while one request reads it. */
 const maxReplacements = 10
 
 /** Names the caller: a user, or the address. */
@@ -80,14 +80,14 @@ export function addDownloads(app: HttpServer, deps: DownloadDeps): void {
 }
 
 function createDownload({ store, objects, images, addresses, publicCacheControl }: DownloadDeps) {
-  async function open({ identity, query }: DownloadRequest, place: Place) {
+  async function open({ identity, query }: DownloadRequest, location: Place) {
     const signature = signatureOf(query)
     if (signature !== undefined) {
-      return { object: await addresses.openDownload(place, signature), isPublic: false }
+      return { object: await addresses.openDownload(location, signature), isPublic: false }
     }
     const actor = actorOf(identity)
-    requireBucket(actor, place.bucket)
-    return await objects.getReadable(actor, place.bucket, place.name)
+    requireBucket(actor, location.bucket)
+    return await objects.getReadable(actor, location.bucket, location.name)
   }
 
   /** @returns undefined when the bytes of an image were replaced since the object was read */
@@ -102,15 +102,15 @@ function createDownload({ store, objects, images, addresses, publicCacheControl 
   }
 
   return async function download(request: DownloadRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const place = placeOf(request.params, request)
+    const location = placeOf(request.params, request)
     const { query } = request
     const client = { caller: callerOf(request), signal: untilDisconnected(reply) }
-    // A shared cache asks the server about a service worker.
+    // A shared cache must send requests for a service worker to the server.
     const vary = [reply.getHeader('vary'), 'Service-Worker', isNegotiated(query) ? 'Accept' : undefined]
     const missing = new Set<string>()
-    // Bytes that were replaced or evicted between the look at the row and the opening of the file: there are others by now.
+    // Bytes may be replaced or evicted between the read of the row and the opening of the file. Other bytes exist by then.
     while (missing.size < maxReplacements) {
-      const found = await open(request, place)
+      const found = await open(request, location)
       const chosen = await chooseBytes(found, request, client)
       if (chosen !== undefined) {
         reply.header('vary', vary.filter((each) => each !== undefined).join(', '))

@@ -6,7 +6,7 @@ import { storageErrors } from '../errors.ts'
 import type { StoredObject } from '../objects/object-queries.ts'
 import { translateStoreFailure } from '../objects/staging.ts'
 
-/** What a page made of an object may do: show it, and nothing else. */
+/** Content security policy of a page made of an object: the page may show it, and do nothing else. */
 const sandbox =
   "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; sandbox"
 
@@ -18,10 +18,10 @@ export interface Served {
 }
 
 /**
- * Answers an object: conditions (RFC 9110 §13), one range (§14), and what keeps a browser from running it. A strong tag names
- * one version of the bytes, so that a range never joins two.
+ * Responds with an object: conditions (RFC 9110 §13), one range (§14), and headers that keep a browser from running it. A
+ * strong tag names one version of the bytes, so that a range never joins two.
  *
- * @returns false when the bytes were replaced since the object was read: nothing is answered
+ * @returns false when the bytes were replaced since the object was read: nothing is sent
  * @throws AppError worker_refused, precondition_failed, range_not_satisfiable, storage_unavailable
  */
 export async function serveObject(
@@ -30,7 +30,7 @@ export async function serveObject(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
-  // Sent by browsers that register one (Service Workers, "Service-Worker" header): the policy of the answer does not stop it.
+  // Sent by browsers that register one (Service Workers, "Service-Worker" header): the response's policy does not stop it.
   if (request.headers['service-worker'] !== undefined) throw storageErrors.workerRefused()
   const tag = `"${object.etag}"`
   // Whole seconds: the header has no more.
@@ -76,7 +76,7 @@ export async function serveObject(
   return true
 }
 
-/** Type, name, and what a browser may do with it. */
+/** Sets the headers for the type, the name and the permitted use in a browser. */
 function describe(
   reply: FastifyReply,
   { contentType, name }: StoredObject,

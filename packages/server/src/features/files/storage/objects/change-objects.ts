@@ -16,15 +16,15 @@ export interface ChangerDeps {
   readonly writesOnce: WritesOnce
 }
 
-/** The object was replaced, moved or deleted since it was looked at. */
+/** Error for an object that was replaced, moved or deleted since it was read. */
 class Outdated extends Error {}
 
-/** Then it is looked at again. */
+/** Maximum number of attempts. Each reads the outdated object again. */
 const attempts = 3
 
 /** Deletes and moves objects, whose bytes stay as they are. */
 export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps) {
-  /** @param read what it throws undoes a write with a key; without one it is thrown where nothing was written */
+  /** @param read its errors undo a write with a key. Without a key, it throws only when nothing was written */
   async function write<Result>(
     { scope }: Pick<Actor, 'scope'>,
     steps: readonly Step[],
@@ -110,7 +110,7 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
   }
 }
 
-/** Whether an object is the one that a deletion is about. */
+/** Returns true if an object is the one that a deletion is about. */
 function isExpected(
   { etag, updatedAt }: StoredObject,
   { ifMatch, unmodifiedSince }: WriteCondition,
@@ -121,7 +121,7 @@ function isExpected(
   )
 }
 
-/** Whether an object has the place and the content that it had. */
+/** Returns true if an object still has its earlier bucket, name and content. */
 function isSame(now: StoredObject, before: StoredObject): boolean {
   return now.bucket === before.bucket && now.name === before.name && now.key === before.key
 }

@@ -27,24 +27,24 @@ export interface Committed {
   readonly isNew: boolean
 }
 
-/** What plans of apps say about storing. */
+/** Storage limits from the plans of apps. */
 export interface StoragePlans {
-  /** As `StorageLimits.ofPlans` says. */
+  /** Limits in the format of `StorageLimits.ofPlans`. */
   readonly limits: string
   readonly exceeded: () => AppError
 }
 
-/** What surrounds a commit of bytes. */
+/** Options of a commit of bytes. */
 export interface CommitOptions {
   readonly condition?: WriteCondition | undefined
   /** Ends, in the same transaction, the resumable upload whose bytes these are. */
   readonly completes?: Step | undefined
   readonly key?: IdempotencyKey | undefined
-  /** Called when the same request had been answered before, so that these bytes belong to no object. */
+  /** Callback for a request that already has a response, so that these bytes belong to no object. */
   readonly unused?: () => Promise<void>
 }
 
-/** Between the look at an object and the write another one may have been made; then the write looks again. */
+/** Maximum number of attempts. The write reads again if another object was created between its read and its write. */
 const attempts = 3
 
 /** Makes objects of bytes, held to the limits of the user and of the app. */
@@ -57,8 +57,8 @@ export function createObjectCommitter({
   writesOnce,
 }: CommitterDeps) {
   /**
-   * Administrators are not held to limits: they could not make room. Programs that act for no user have those of their app
-   * alone.
+   * Returns the limits of an actor. Administrators have none, because they could not free any space. Programs that act for no
+   * user have those of their app alone.
    */
   function limitsOf({ userId, scope }: Actor): queries.StorageLimits {
     return {
@@ -67,7 +67,7 @@ export function createObjectCommitter({
     }
   }
 
-  /** What the database says of a statement that is held to limits, as the API says it. */
+  /** Translates the database error of a statement under limits into an API error. */
   function refusalOf(error: unknown): unknown {
     return isBeyondPlan(error) ? plans.exceeded() : translateFailure(error)
   }
@@ -84,7 +84,7 @@ export function createObjectCommitter({
         if (condition.ifNoneMatch !== undefined || condition.unmodifiedSince !== undefined) {
           throw storageErrors.preconditionFailed()
         }
-        // It is there, and stays out of the caller's reach.
+        // The object exists, and stays out of the caller's reach.
         throw storageErrors.insufficientStoragePermissions()
       }
     }
@@ -95,7 +95,7 @@ export function createObjectCommitter({
     refusalOf,
 
     /**
-     * Gives staged bytes to an object, new or not: the one place where an upload, of whatever kind, becomes one. The row, its
+     * Gives staged bytes to an object, new or not. Every kind of upload becomes an object here, and nowhere else. The row, its
      * bytes' state and its user's usage change together or not at all.
      *
      * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, usage_limit_exceeded, precondition_failed,
@@ -112,7 +112,7 @@ export function createObjectCommitter({
         key?.replaying()
       }
       const steps = [
-        // First: what it has reserved makes room, and rows are locked in the order in which a termination does it.
+        // This step is first: the upload's reservation is freed for the object. It also locks rows in the order of a termination.
         ...(completes === undefined ? [] : [completes]),
         queries.asCaller(queries.setLimits(limitsOf(actor))),
         queries.asCaller(queries.putObject(content, actor, condition)),

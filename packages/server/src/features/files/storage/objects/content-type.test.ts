@@ -51,7 +51,7 @@ describe('storage › content type', () => {
     [['text/plain'], 'text/plain; charset=utf-8', true],
     [['text/plain'], 'text/html', false],
     [[], 'text/html', false],
-  ])('a bucket for %j and %s: %s', (allowed, type, isAllowed) => {
+  ])('compares the allowed types %j of a bucket with %s: %s', (allowed, type, isAllowed) => {
     expect(allowsType(allowed, type)).toBe(isAllowed)
   })
 })

@@ -7,7 +7,7 @@ interface Signature {
   readonly type: string
   readonly offset: number
   readonly bytes: Buffer
-  /** What the file begins with, where the bytes are further on. */
+  /** Beginning of the file, if the signature's bytes are further on. */
   readonly first?: Buffer
 }
 
@@ -17,13 +17,13 @@ const at = (offset: number, type: string, bytes: string): Signature => ({
   bytes: Buffer.from(bytes, 'latin1'),
 })
 
-/** A file of the container RIFF, which says at its ninth byte what is in it. */
+/** Returns the signature of a file in the container RIFF. The container names its content from the ninth byte on. */
 const riff = (type: string, bytes: string): Signature => ({
   ...at(8, type, bytes),
   first: Buffer.from('RIFF'),
 })
 
-/** What files of a type begin with (WHATWG, MIME Sniffing §6, and the formats' own specifications). */
+/** Beginnings of the files of a type (WHATWG, MIME Sniffing §6, and the formats' own specifications). */
 const signatures: readonly Signature[] = [
   at(0, 'image/png', '\x89PNG\r\n\x1a\n'),
   at(0, 'image/jpeg', '\xff\xd8\xff'),
@@ -74,8 +74,8 @@ const mediaType =
   /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})\s*(?:;\s*charset=("?)([\w.:-]{1,40})\2\s*)?(?:;|$)/i
 
 /**
- * The type of a file. What its bytes say counts; what the client says where they say nothing; the extension of its name where
- * neither does. A client that calls a file an image that is none does not make it one.
+ * Returns the type of a file. Its bytes decide. If they say nothing, the client's type counts. If the client sent none, the
+ * extension of the name counts. A file does not become an image because the client calls it one.
  */
 export function contentTypeOf(head: Buffer, declared: string | undefined, name = ''): string {
   const { essence, full } = readMediaType(declared, name)
@@ -84,15 +84,15 @@ export function contentTypeOf(head: Buffer, declared: string | undefined, name =
   return signatures.some(({ type }) => type === essence) ? fallback : full
 }
 
-/** What the client says, as it is stored when the bytes say nothing else. */
+/** Returns the client's type, as it is stored when the bytes say nothing else. */
 export function declaredTypeOf(declared: string | undefined, name: string): string {
   return readMediaType(declared, name).full
 }
 
-/** What clients call bytes unless they are told, such as `curl --data-binary`; a form is no file. */
+/** Default type that clients such as `curl --data-binary` send with bytes. A form is no file. */
 const formType = /^application\/x-www-form-urlencoded\s*(;|$)/i
 
-/** The type as it is stored: in small letters, with its charset. */
+/** Returns the type as it is stored: in small letters, with its charset. */
 function readMediaType(declared = '', name = ''): { readonly essence: string; readonly full: string } {
   const text = declared.trim()
   const given = text === '' || formType.test(text) ? (typeOfExtension(name) ?? fallback) : text
@@ -109,7 +109,7 @@ function findSignature(head: Buffer): string | undefined {
   return signatures.find(({ offset, bytes, first }) => has(offset, bytes) && (!first || has(0, first)))?.type
 }
 
-/** Whether a list such as `image/*`, `text/plain` has the type. */
+/** Returns true if a list such as `image/*`, `text/plain` has the type. */
 export function allowsType(allowed: readonly string[], type: string): boolean {
   const [essence = ''] = type.split(';')
   return allowed.some((each) =>

@@ -18,12 +18,12 @@ export interface CopierDeps {
   readonly writesOnce: WritesOnce
 }
 
-/** An object that was replaced since it was looked at is looked at again. */
+/** Maximum number of attempts. An object that was replaced since it was read is read again. */
 const attempts = 3
 
 export type Copier = ReturnType<typeof createCopier>
 
-/** Objects under another name, in the same bucket or another one, whose limits they have to fit. */
+/** Creates the service that moves and copies objects, within a bucket or to another one. They must fit its limits. */
 export function createCopier({ database, store, objects, uploader, writesOnce }: CopierDeps) {
   async function move(actor: Actor, from: Place, to: Place, key: IdempotencyKey | undefined) {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
@@ -45,7 +45,7 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
     const bytes = await store.read(object.key).catch((error) => {
       throw translateStoreFailure(error)
     })
-    // Replaced since it was looked at.
+    // The object was replaced since it was read.
     if (bytes === undefined) throw storageErrors.fileNotFound()
     try {
       const { timeoutSeconds } = uploader
@@ -60,13 +60,13 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
   }
 
   return {
-    /** Never replaces an object. @throws AppError file_not_found, object_exists, file_too_large, … */
+    /** Moves an object and never replaces another one. @throws AppError file_not_found, object_exists, file_too_large, … */
     async move(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<StorageObject> {
       const key = keyFor(once, to)
       return await writesOnce.unlessMade(key, () => move(actor, from, to, key))
     },
 
-    /** With bytes of its own. @throws AppError file_not_found, object_exists, storage_quota_exceeded, … */
+    /** Copies an object with its bytes. @throws AppError file_not_found, object_exists, storage_quota_exceeded, … */
     async copy(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<StorageObject> {
       const key = keyFor(once, to)
       const { object } = await writesOnce.unlessMade(key, () => copy(actor, from, to, key))
@@ -75,7 +75,7 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
   }
 }
 
-/** The key of a request to this place. */
+/** Returns the key of a request with this destination. */
 function keyFor(key: IdempotencyKey | undefined, { bucket, name }: Place): IdempotencyKey | undefined {
   return key && withBody(key, JSON.stringify([bucket, name]))
 }

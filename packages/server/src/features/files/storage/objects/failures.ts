@@ -13,7 +13,7 @@ const denied = '42501'
 const duplicate = '23505'
 const missingReference = '23503'
 
-/** What the database says of a statement on objects, as the API says it. For `catch`. */
+/** Translates the database error of a statement on objects into an API error, for use in `catch`. */
 export function translateFailure(error: unknown): unknown {
   if (error instanceof StatementFailed) {
     // All values of a request are parameters, of which PostgreSQL says so.
@@ -42,29 +42,29 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 export function isDenied(error: unknown): boolean {
-  // A policy that uses what callers may not is at fault itself.
+  // A policy is itself at fault if it uses something forbidden to callers.
   const isOfPolicy = error instanceof StatementFailed && originOf(error.error) === 'definition'
   return stateOf(error) === denied && !isOfPolicy
 }
 
-/** Whether what a row refers to was deleted meanwhile. */
+/** Returns true if the target of a row's reference was deleted meanwhile. */
 export function isMissingReference(error: unknown): boolean {
   return stateOf(error) === missingReference
 }
 
-/** Whether the plan of the object's app has no room for it. */
+/** Returns true if the object exceeds the plan of its app. */
 export function isBeyondPlan(error: unknown): boolean {
   return stateOf(error) === planExceeded
 }
 
-/** Whether a trial got to its end, where it rolls itself back. */
+/** Returns true if a trial got to its end, where it rolls itself back. */
 export function isPassedTrial(error: unknown): boolean {
   return stateOf(error) === trialPassed
 }
 
 function stateOf(error: unknown): string | undefined {
   if (error instanceof StatementFailed) return error.error.code
-  // Of a step of the server itself the failure is the cause.
+  // An error from a step of the server itself has the failure as its cause.
   const cause = error instanceof Error ? codeOf(error.cause) : undefined
   return cause?.startsWith('BS') === true ? cause : codeOf(error)
 }

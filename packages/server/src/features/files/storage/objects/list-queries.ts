@@ -15,19 +15,19 @@ export interface ListWindow {
   readonly isCounted: boolean
 }
 
-/** Answer of {@link listObjects}; of entries there may be one more than the page has. */
+/** Result of {@link listObjects}, which may have one entry more than the page. */
 export interface ListAnswer<Row> {
   readonly items: Row[]
   readonly prefixes: string[]
-  /** At most one beyond the limit; null where they are not counted. */
+  /** Number of entries, at most one beyond the limit; null if they are not counted. */
   readonly total: number | null
 }
 
 export const maxItems = 500
 
 /**
- * Entries that are counted at most: 10,000 objects, or 1,000 objects and folders, as each folder costs a descent of the
- * index. A page by offset counts one entry beyond itself, so that a client that compares the two reads all pages.
+ * Returns the maximum number of entries to count: 10,000 objects, or 1,000 objects and folders, as each folder costs a descent
+ * of the index. A page by offset counts one entry beyond itself, so that a client that compares the two reads all pages.
  */
 export function countLimitOf({ delimiter, offset, limit }: ListWindow): number {
   return Math.max(delimiter === '' ? 10_000 : 1000, offset + limit + 1)
@@ -39,8 +39,8 @@ export function listObjects(window: ListWindow): Sql {
 }
 
 /**
- * Reads the page where it begins in an index of names. The constant limits tell the planner of a prepared statement that
- * little is read: it reckons with a tenth of all rows where a limit is a parameter, and then rather sorts them.
+ * Reads the page where it begins in an index of names. The limits are constants so that the planner of a prepared statement
+ * expects to read little. For a limit that is a parameter, it assumes a tenth of all rows and prefers to sort them.
  */
 function listNames(window: ListWindow): Sql {
   const { bucket, prefix, limit, offset, isCounted } = window
@@ -149,7 +149,7 @@ function afterAll(prefix: string): string {
   return endOfPrefix(prefix) || prefix + String.fromCodePoint(maxPoint).repeat(256)
 }
 
-/** The first text after all that begin with the prefix, in the order of code points; empty where there is none. */
+/** Returns the first text after all that begin with the prefix, in the order of code points; empty if none exists. */
 function endOfPrefix(prefix: string): string {
   const points = [...prefix].map((character) => character.codePointAt(0) ?? 0)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

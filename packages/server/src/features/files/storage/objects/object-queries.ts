@@ -7,11 +7,11 @@ import type { ObjectRow } from '../object.ts'
 /** An object with what only the server sees of it. */
 export type StoredObject = ObjectRow & {
   readonly key: string
-  /** Without quotes. */
+  /** Entity tag without quotes. */
   readonly etag: string
 }
 
-/** A statement of the caller. Values are texts, for every parameter is cast where it stands. */
+/** Builds a statement of the caller. Values are texts, because the statement casts every parameter. */
 export function asCaller(fragment: Sql): Step {
   const { text, values } = render(fragment)
   return {
@@ -24,7 +24,7 @@ export function asLogin(fragment: Sql): Step {
   return { ...asCaller(fragment), asLogin: true }
 }
 
-/** The first column of the first row. */
+/** Returns the first column of the first row. */
 export function firstValue(answer: Answer | undefined): string | null {
   return answer?.rows[0]?.[0] ?? null
 }
@@ -35,7 +35,7 @@ const visible = sql`
 
 export const visibleJson = sql`json_build_object(${visible})`
 export const visibleColumns = sql`o.id, o.bucket, o.name, o.size, o.content_type, o.user_id, o.created_at, o.updated_at`
-/** With the columns that callers cannot read: for the login role. */
+/** JSON with the columns that callers cannot read, for the login role. */
 export const storedJson = sql`json_build_object(${visible}, 'key', o.key, 'etag', o.etag)`
 
 export function readObject<Row extends ObjectRow>(json: Row): Row {
@@ -43,7 +43,7 @@ export function readObject<Row extends ObjectRow>(json: Row): Row {
   return { ...json, createdAt: instant(json.createdAt), updatedAt: instant(json.updatedAt) }
 }
 
-/** Whether a bucket is public, and its object of the name, as the server sees them: without policies. */
+/** Reads if a bucket is public, and its object of the name, as the server sees them: without policies. */
 export function lookUpObject(bucket: string, name: string): Sql {
   return sql`
     select json_build_object('isPublic', b.is_public, 'object', case when o.id is not null then ${storedJson} end)::text as found
@@ -51,12 +51,12 @@ export function lookUpObject(bucket: string, name: string): Sql {
     where b.name = ${bucket}`
 }
 
-/** Whether policies show the object to the caller. */
+/** Finds the object if policies show it to the caller. */
 export function seeObject(bucket: string, name: string): Sql {
   return sql`select o.id from basalt.objects o where o.bucket = ${bucket} and o.name = ${name}`
 }
 
-/** Without policies, for {@link readStored}. */
+/** Finds the object of a key without policies, for {@link readStored}. */
 export function findByKey(key: string): Sql {
   return sql`select basalt.stored_object(${key})`
 }
@@ -72,11 +72,11 @@ export function readStored(text: string | null): FoundObject | undefined {
   return { isPublic, object: readObject(object) }
 }
 
-/** What the caller may store, for the triggers of the statements that follow. */
+/** Storage limits of the caller, for the triggers of the statements that follow. */
 export interface StorageLimits {
-  /** Of a user who has none of its own, in bytes; empty: none applies. */
+  /** Quota of a user who has none of its own, in bytes; empty if none applies. */
   readonly quota: string
-  /** Of apps, as JSON: bytes by the name of their plan; empty: none applies. */
+  /** Limits of apps as JSON: bytes by the name of their plan; empty if none applies. */
   readonly ofPlans: string
 }
 
@@ -96,19 +96,19 @@ export interface Content {
   readonly contentType: string
 }
 
-/** What `If-Match` and `If-None-Match` say of a write. */
+/** Conditions of a write, such as `If-Match` and `If-None-Match`. */
 export interface WriteCondition {
-  /** Tags without quotes, of which the object must have one; `*`: it must be there. */
+  /** Tags without quotes, of which the object must have one; `*` if the object must exist. */
   readonly ifMatch?: readonly string[] | '*' | undefined
-  /** It must not be there. */
+  /** True if the object must not exist. */
   readonly isNew?: boolean | undefined
   /** Tags without quotes, of which the object has none. */
   readonly ifNoneMatch?: readonly string[] | undefined
-  /** In seconds since 1970: it must not have changed since. */
+  /** Time of the latest permitted change of the object, in seconds since 1970. */
   readonly unmodifiedSince?: number | undefined
 }
 
-/** Whether the object has not changed since: dates of HTTP have whole seconds. */
+/** Holds if the object has not changed since a time. HTTP dates have whole seconds. */
 function isUnmodified(since: number | undefined): Sql {
   return since === undefined
     ? sql`true`
@@ -140,7 +140,7 @@ export function putObject(
     where ${ifMatch === undefined ? sql`true` : sql`false`} and not exists (select from replaced)`
 }
 
-/** A key without bytes, for a trial. */
+/** Stages a key without bytes, for a trial. */
 export function stageTrial(key: string): Sql {
   return sql`select basalt.stage_trial(${key})`
 }
@@ -166,7 +166,7 @@ export interface Place {
   readonly name: string
 }
 
-/** The content that was looked at: another one may not fit the other bucket. */
+/** Moves an object only with the content that was read: another content may not fit the other bucket. */
 export function moveObject({ bucket, name, etag }: StoredObject, to: Place): Sql {
   return sql`
     update basalt.objects o

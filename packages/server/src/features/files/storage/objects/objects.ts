@@ -6,7 +6,7 @@ export type ObjectsDeps = ObjectReaderDeps & Omit<CommitterDeps & ChangerDeps, '
 
 export type ObjectService = ReturnType<typeof createObjectService>
 
-/** Objects as rows, under the policies of the operator. Their bytes are elsewhere. */
+/** Creates the service for objects as rows, under the policies of the operator. Their bytes are elsewhere. */
 export function createObjectService(deps: ObjectsDeps) {
   const reader = createObjectReader(deps)
   return {

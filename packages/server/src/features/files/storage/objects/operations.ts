@@ -150,9 +150,9 @@ export function addActions(app: HttpServer, deps: ObjectDeps): void {
         expiresIn,
         destination() {
           if (name === undefined) throw storageErrors.invalidDestination('name is required')
-          const place = { bucket: target, name: readObjectName(name) }
+          const location = { bucket: target, name: readObjectName(name) }
           requireBucket(actor, target)
-          return place
+          return location
         },
         key: () => keyOf(request, reply),
       })

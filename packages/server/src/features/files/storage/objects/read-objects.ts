@@ -18,14 +18,14 @@ export interface ObjectReaderDeps {
 
 export type ObjectReader = ReturnType<typeof createObjectReader>
 
-/** What callers see of objects. */
+/** Creates the reader of objects, as callers see them. */
 export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps) {
   async function read({ scope }: Pick<Actor, 'scope'>, step: Step): Promise<Answer | undefined> {
     const [answer] = await database.run(scope, [step], { isRead: true })
     return answer
   }
 
-  /** Without policies, by the server itself: what the caller may see of it is decided next. */
+  /** Finds an object as the server itself, without policies. The next step decides how much of it the caller may see. */
   async function lookUp(bucket: string, name: string) {
     const found = await system.maybeOne<{ found: string }>(sql.prepared(queries.lookUpObject(bucket, name)))
     if (found === undefined) throw storageErrors.bucketNotFound()
@@ -36,7 +36,7 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
     return { isPublic, object: object === null ? undefined : queries.readObject(object) }
   }
 
-  /** Whether policies show the object. A request without a token may have no right to ask. */
+  /** Returns true if policies show the object. A request without a token may have no right to query objects. */
   async function isVisible(actor: Actor, bucket: string, name: string): Promise<boolean> {
     if (actor.scope.kind === 'unrestricted') return true
     try {
@@ -57,7 +57,7 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
     return { id, bucket, name, size, contentType, userId: owner, createdAt, updatedAt, url }
   }
 
-  /** The object, which is readable: in a public bucket, or by a policy. */
+  /** Returns an object that is readable: in a public bucket, or by a policy. */
   async function getReadable(
     actor: Actor,
     bucket: string,
@@ -65,7 +65,7 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
   ): Promise<{ readonly isPublic: boolean; readonly object: StoredObject }> {
     const { isPublic, object } = await lookUp(bucket, name)
     const isReadable = isPublic || (object !== undefined && (await isVisible(actor, bucket, name)))
-    // Whether there is such a file is for those to know who may read it.
+    // Only callers who may read a file learn that it exists.
     if (!isReadable && actor.scope.kind === 'anonymous') throw storageErrors.missingAuthToken()
     if (!isReadable || object === undefined) throw storageErrors.fileNotFound()
     return { isPublic, object }

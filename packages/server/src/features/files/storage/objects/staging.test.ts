@@ -5,13 +5,16 @@ import { translateStoreFailure } from './staging.ts'
 test.each([
   ['full', 507, 'storage is full', undefined],
   ['unavailable', 503, 'storage is unavailable', { 'retry-after': '5' }],
-] as const)('storage › a store that is %s is answered %i', (reason, status, message, headers) => {
-  const failure = translateStoreFailure(new StoreFailed(reason, new Error('ENOSPC: no space left')))
-  expect(failure).toMatchObject({ status, message })
-  expect((failure as { extras: { headers?: object } }).extras.headers).toEqual(headers)
-})
+] as const)(
+  'storage › translates the failure of a store that is %s into status %i',
+  (reason, status, message, headers) => {
+    const failure = translateStoreFailure(new StoreFailed(reason, new Error('ENOSPC: no space left')))
+    expect(failure).toMatchObject({ status, message })
+    expect((failure as { extras: { headers?: object } }).extras.headers).toEqual(headers)
+  },
+)
 
-test('storage › what is no failure of the store stays what it is', () => {
+test('storage › returns an error unchanged when it is no failure of the store', () => {
   const error = new RangeError('x')
   expect(translateStoreFailure(error)).toBe(error)
 })

@@ -11,12 +11,12 @@ export interface StagedBytes {
   discard(): Promise<void>
 }
 
-/** How long after its time is up an upload still counts as one: its own timer ends it first. */
+/** Seconds that an upload still counts as one after its time is up. Its own timer ends it first. */
 const marginSeconds = 600
 
 /**
- * Writes a stream under a new key and hands it to the work, which makes it part of an object. What the work does not take is
- * removed again; what a crash leaves is, too, for the row is there before the bytes.
+ * Writes a stream under a new key and hands it to the work, which makes it part of an object. Bytes that the work does not use
+ * are removed again. Bytes left by a crash are removed too, because the row is written before them.
  *
  * @param seconds that the upload may take
  * @throws AppError storage_full, storage_unavailable, and what source and work throw
@@ -28,7 +28,7 @@ export async function withStagedBytes<Result>(
   work: (staged: StagedBytes) => Promise<Result>,
 ): Promise<Result> {
   const key = newKey()
-  // Of a commit whose answer was lost the row says whether it happened: only what is still staged is doomed.
+  // If the response to a commit was lost, the row shows whether it happened: only bytes that are still staged are doomed.
   const discardThis = () => discard(database, store, key).catch(() => undefined)
   await database.count(sql`
     insert into basalt.stored_bytes (key, expires_at)
@@ -50,7 +50,7 @@ async function discard(database: SystemDatabase, store: ByteStore, key: string):
   await database.count(sql`delete from basalt.stored_bytes where key = ${key} and state = 'doomed'`)
 }
 
-/** What the API says when the place of the bytes fails. */
+/** Translates a failure of the byte store into an API error. */
 export function translateStoreFailure(error: unknown): unknown {
   if (!(error instanceof StoreFailed)) return error
   const failure =

@@ -13,7 +13,7 @@ export interface FormFile {
   readonly name: () => Promise<string>
 }
 
-/** Beside the file a form has a name; what browsers and frameworks add is passed over. */
+/** Limits of a form. It has a name beside the file. Parts that browsers and frameworks add are ignored. */
 const limits = { fields: 50, fieldNameSize: 100, fieldSize: 4096, files: 10, parts: 60, headerPairs: 50 }
 
 /**
@@ -81,7 +81,7 @@ async function* chunksOf(stream: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   }
 }
 
-/** What the parser throws is the fault of the form; a time limit or a client that left are not. */
+/** Blames the form for errors of the parser. A time limit or a disconnected client is not its fault. */
 function toAppError(error: unknown): unknown {
   return error instanceof AppError || codeOf(error) === 'ECONNRESET'
     ? error

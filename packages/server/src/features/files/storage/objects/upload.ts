@@ -23,14 +23,14 @@ export interface UploadDeps {
 
 export interface Upload {
   readonly bucket: string
-  /** Asked for when the bytes are there: in a form the name may follow the file. */
+  /** Name, read once the bytes have arrived: in a form the name may follow the file. */
   readonly name: () => Promise<string>
   readonly declaredType: string | undefined
   readonly source: AsyncIterable<Buffer>
   readonly condition?: WriteCondition
-  /** Of an upload that may be sent again. */
+  /** Idempotency key of an upload that may be sent again. */
   readonly key?: IdempotencyKey | undefined
-  /** That it may take; as configured unless given. */
+  /** Maximum duration in seconds; as configured unless given. */
   readonly seconds?: number
   readonly completes?: CommitOptions['completes']
   /** Rejects an upload whose permission has ended while its bytes came; unless given, with what the actor presented. */
@@ -42,7 +42,7 @@ const freshMs = 1000
 
 export type Uploader = ReturnType<typeof createUploader>
 
-/** Uploads that come whole in one request. */
+/** Creates the service for uploads that come whole in one request. */
 export function createUploader({ database, store, objects, maxFileSize, timeoutSeconds }: UploadDeps) {
   async function getBucket(name: string): Promise<BucketRow> {
     const bucket = await findBucket(database, name)
@@ -53,12 +53,16 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
   return {
     timeoutSeconds,
 
-    /** The most that a file of the bucket may have. @throws AppError bucket_not_found */
+    /** Returns the maximum size of a file in the bucket, in bytes. @throws AppError bucket_not_found */
     async limitOf(name: string): Promise<number> {
       return limitOf(await getBucket(name))
     },
 
-    /** Whether the bucket takes a file as it is. @throws AppError bucket_not_found, file_too_large, file_type_not_allowed */
+    /**
+     * Rejects a file that the bucket does not accept as it is.
+     *
+     * @throws AppError bucket_not_found, file_too_large, file_type_not_allowed
+     */
     async requireFitting(name: string, size: number, contentType: string): Promise<void> {
       const bucket = await getBucket(name)
       if (size > limitOf(bucket)) throw storageErrors.fileTooLarge(limitOf(bucket))

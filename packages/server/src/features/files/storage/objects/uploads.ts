@@ -80,11 +80,12 @@ const put = operation({
   success: created(StorageObject),
   otherResponses: { 200: StorageObject },
   async handle({ uploader, addresses }: UploadDeps, { params, query, identity, http }, reply) {
-    const place = placeOf(params, http)
+    const location = placeOf(params, http)
     const signature = signatureOf(query)
-    const actor = signature === undefined ? actorOf(identity) : await addresses.openUpload(place, signature)
-    requireBucket(actor, place.bucket)
-    const limit = await uploader.limitOf(place.bucket)
+    const actor =
+      signature === undefined ? actorOf(identity) : await addresses.openUpload(location, signature)
+    requireBucket(actor, location.bucket)
+    const limit = await uploader.limitOf(location.bucket)
     // Said before the client sends it.
     if (Number(http.headers['content-length']) > limit) throw storageErrors.fileTooLarge(limit)
     const key = keyOf(http, reply)
@@ -92,9 +93,9 @@ const put = operation({
     const limits = { seconds: uploader.timeoutSeconds }
     const { object, etag, isNew } = await withBody(http, reply, limits, (source) =>
       uploader.receive(actor, {
-        requireAllowed: signature && (() => addresses.requireUpload(place, signature)),
-        bucket: place.bucket,
-        name: async () => place.name,
+        requireAllowed: signature && (() => addresses.requireUpload(location, signature)),
+        bucket: location.bucket,
+        name: async () => location.name,
         declaredType: http.headers['content-type'],
         source,
         condition: readCondition(http),

@@ -12,11 +12,11 @@ import { storageErrors } from '../errors.ts'
 const commands = ['select', 'insert', 'update', 'delete'] as const
 type Command = (typeof commands)[number]
 
-/** Of one command, for callers with a token; true: whatever the object. */
+/** Rule for one command and callers with a token. The condition `true` holds for every object. */
 interface Rule {
   readonly command: Command
   readonly condition: Sql
-  /** Also requests without a token. */
+  /** True if the rule also applies to requests without a token. */
   readonly isForAll?: boolean
 }
 
@@ -93,14 +93,14 @@ export const templateOperations = [
 ]
 
 /**
- * One application after the other, on whatever node. Two would wait for each other: DROP POLICY IF EXISTS keeps a lock that
+ * Serializes applications across all nodes. Two would wait for each other: DROP POLICY IF EXISTS keeps a lock that
  * the CREATE POLICY of the other one conflicts with (PostgreSQL manual, "Table-Level Locks").
  */
 async function holdPolicies(transaction: Queryable): Promise<void> {
   await takeTransactionLock(transaction, 'basalt storage policies')
 }
 
-/** Unique within the 63 bytes that a name may have (PostgreSQL manual, "Identifiers and Key Words"). */
+/** Returns a name that is unique within the limit of 63 bytes (PostgreSQL manual, "Identifiers and Key Words"). */
 function nameOf(template: string, bucket: string | undefined, { command }: Rule): string {
   const whole = [template, bucket ?? [], command].flat().join(' ')
   if (whole.length <= 63) return whole
@@ -130,7 +130,7 @@ async function createPolicy(
   )
 }
 
-/** Requests without a token may read nothing before (see docs/guides/files.md). */
+/** Gives requests without a token the right to read. They may read nothing before (see docs/guides/files.md). */
 async function grantReading(transaction: Queryable): Promise<void> {
   await transaction.count(sql`
     grant select (id, bucket, name, size, content_type, user_id, created_at, updated_at, etag)

@@ -4,7 +4,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 /** An hour's maximum does not need it more often. */
 const intervalMs = 60_000
 
-/** What is stored, by app, for the usage; empty while it was measured a short time ago. */
+/** Creates the measure of stored bytes by app, for the usage. It returns an empty map shortly after a measurement. */
 export function createStorageMeasure(
   database: Queryable,
   now: () => number = () => performance.now(),

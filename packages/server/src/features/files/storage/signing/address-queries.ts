@@ -10,10 +10,10 @@ export interface NewAddress {
   readonly kind: 'download' | 'upload'
   readonly bucket: string
   readonly name: string
-  /** Of a download. */
+  /** Object of a download. */
   readonly object: Pick<StoredObject, 'id' | 'userId'> | undefined
   readonly actor: Actor
-  /** As the policies see the actor; null for an administrator. */
+  /** Scope of the actor in the policies; null for an administrator. */
   readonly scope: CallerScope | null
   readonly seconds: number
 }
@@ -50,7 +50,7 @@ export async function insertAddress(
   return row === undefined ? undefined : row.expires_at
 }
 
-/** The object that an address opens, if it is still of that name. */
+/** Finds the object of a download address, if it still has the address's name. */
 export async function findDownload(
   database: Queryable,
   signatureHash: Buffer,

@@ -13,7 +13,7 @@ import * as queries from './address-queries.ts'
 const defaultSeconds = 3600
 const maxSeconds = 604_800
 
-/** What an address carries. */
+/** Signature and expiry in an address. */
 export interface Signature {
   readonly exp: string | undefined
   readonly sig: string
@@ -32,10 +32,10 @@ export interface AddressDeps {
 export type AddressService = ReturnType<typeof createAddressService>
 
 /**
- * Addresses that open one object without a token, for a time. The signature is an HMAC under a key of its own, which is then
- * forgotten; its hash is a row. So each is revoked by itself, on every node at once, expires by the clock of the database, and says
- * on whose behalf it works. It ends with the session, grant, key or client that signed it (`basalt.end_derived_of_sessions`), unless
- * that only expires.
+ * Creates the service for addresses that open one object without a token, for a time. The signature is an HMAC under a key of
+ * its own, which is then forgotten; its hash is a row. So each is revoked by itself, on every node at once, expires by the
+ * clock of the database, and says on whose behalf it works. It ends with the session, grant, key or client that signed it
+ * (`basalt.end_derived_of_sessions`), unless that only expires.
  */
 export function createAddressService({ database, objects }: AddressDeps) {
   async function sign(
@@ -53,7 +53,7 @@ export function createAddressService({ database, objects }: AddressDeps) {
       .insertAddress(database, { signatureHash, kind, bucket, name, object, actor, scope, seconds })
       .catch((error) => {
         if (!isMissingReference(error)) throw error
-        // Deleted since it was looked at.
+        // The object or its bucket was deleted meanwhile.
         throw object === undefined ? storageErrors.bucketNotFound() : storageErrors.fileNotFound()
       })
     if (expiresAt === undefined) throw httpErrors.invalidToken()
@@ -62,51 +62,51 @@ export function createAddressService({ database, objects }: AddressDeps) {
   }
 
   return {
-    /** For callers who may read the object. @throws AppError file_not_found, invalid_expiry */
-    async signDownload(actor: Actor, place: Place, expiresIn: number | undefined): Promise<SignedAddress> {
+    /** Signs a download for callers who may read the object. @throws AppError file_not_found, invalid_expiry */
+    async signDownload(actor: Actor, location: Place, expiresIn: number | undefined): Promise<SignedAddress> {
       const seconds = readSeconds(expiresIn)
-      const { object } = await objects.getReadable(actor, place.bucket, place.name)
-      return await sign(actor, place, seconds, object)
+      const { object } = await objects.getReadable(actor, location.bucket, location.name)
+      return await sign(actor, location, seconds, object)
     },
 
-    /** Whether the upload is permitted is decided when it is made, by the policies of then. @throws AppError invalid_expiry */
-    async signUpload(actor: Actor, place: Place, expiresIn: number | undefined): Promise<SignedAddress> {
-      return await sign(actor, place, readSeconds(expiresIn))
+    /** Signs an upload. The policies at the time of the upload decide if it is permitted. @throws AppError invalid_expiry */
+    async signUpload(actor: Actor, location: Place, expiresIn: number | undefined): Promise<SignedAddress> {
+      return await sign(actor, location, readSeconds(expiresIn))
     },
 
     /** Ends the caller's addresses of an object; an administrator ends all. @returns how many */
-    async revoke(actor: Actor, place: Place): Promise<{ readonly revoked: number }> {
+    async revoke(actor: Actor, location: Place): Promise<{ readonly revoked: number }> {
       const owner = actor.scope.kind === 'unrestricted' ? undefined : actor
-      return { revoked: await queries.deleteAddresses(database, place, owner) }
+      return { revoked: await queries.deleteAddresses(database, location, owner) }
     },
 
     /** @throws AppError invalid_signed_url */
-    async openDownload(place: Place, { exp, sig }: Signature): Promise<StoredObject> {
+    async openDownload(location: Place, { exp, sig }: Signature): Promise<StoredObject> {
       const expiresAt = readExpiry(exp)
-      const object = await queries.findDownload(database, hashToken(sig), { ...place, expiresAt })
+      const object = await queries.findDownload(database, hashToken(sig), { ...location, expiresAt })
       if (object === undefined) throw storageErrors.invalidSignedUrl()
       return object
     },
 
-    /** Who uploads. @throws AppError invalid_signed_url */
-    async openUpload(place: Place, { exp, sig }: Signature): Promise<Actor> {
+    /** Returns the actor of the upload. @throws AppError invalid_signed_url */
+    async openUpload(location: Place, { exp, sig }: Signature): Promise<Actor> {
       const expiresAt = readExpiry(exp)
-      const found = await queries.findUpload(database, hashToken(sig), { ...place, expiresAt })
+      const found = await queries.findUpload(database, hashToken(sig), { ...location, expiresAt })
       if (found === undefined) throw storageErrors.invalidSignedUrl()
       return { scope: found.scope ?? { kind: 'unrestricted' }, userId: found.user_id, appId: found.app_id }
     },
 
     /** Rejects an upload whose address has ended since it began, unless it has only expired. @throws AppError invalid_signed_url */
-    async requireUpload(place: Place, { exp, sig }: Signature): Promise<void> {
+    async requireUpload(location: Place, { exp, sig }: Signature): Promise<void> {
       const expiresAt = readExpiry(exp)
-      const at = { ...place, expiresAt, mayHaveExpired: true }
+      const at = { ...location, expiresAt, mayHaveExpired: true }
       const found = await queries.findUpload(database, hashToken(sig), at)
       if (found === undefined) throw storageErrors.invalidSignedUrl()
     },
   }
 }
 
-/** The limits of a program were looked at when it signed; a set does not survive JSON. */
+/** Removes the grant from a scope. A program's limits were checked when it signed, and a set does not survive JSON. */
 function scopeWithoutGrant(scope: Actor['scope']): Actor['scope'] {
   if (scope.kind !== 'caller') return scope
   const { grant: _, ...rest } = scope
