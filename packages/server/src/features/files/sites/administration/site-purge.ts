@@ -6,7 +6,7 @@ import { ruleFiles } from '../rules/site-rules.ts'
 import { isHashedName } from '../serving/file-name.ts'
 import type { SiteRow } from './site.ts'
 
-/** Function that purges the CDN copies of files that a change of the live deploy makes stale. */
+/** Function that purges the CDN copies of the files made stale by a change of the live deploy. */
 export type PurgeSite = (
   transaction: Queryable,
   site: SiteRow,

@@ -6,7 +6,7 @@ import { fileOf, locationOf, parseRedirects } from './redirects.ts'
 import { maxRuleFileBytes } from './rule-file.ts'
 import { parseRules } from './site-rules.ts'
 
-/** Where the first rule that fits leads. */
+/** Returns the target of the first rule that matches. */
 function follow(text: string, path: string): string | undefined {
   const { rules, faults } = parseRedirects(text)
   expect(faults).toEqual([])
@@ -111,7 +111,7 @@ describe('site rules › _redirects', () => {
     })
   })
 
-  test('a thousand rules are the most', () => {
+  test('accepts at most a thousand rules', () => {
     const text = Array.from({ length: 1002 }, (_, index) => `/${index} /x`).join('\n')
     const { rules, faults } = parseRedirects(text)
     expect(rules).toHaveLength(1000)
@@ -120,7 +120,7 @@ describe('site rules › _redirects', () => {
 })
 
 describe('site rules › _headers', () => {
-  test('a path has what the rules for it say, the later rule before the earlier one', () => {
+  test('gives a path the headers of its rules, the later rule before the earlier one', () => {
     const { rules, faults } = parseHeaders(
       [
         '# of all',
@@ -163,7 +163,7 @@ describe('site rules › _headers', () => {
     expect(rules.flatMap(({ headers }) => [...headers])).toEqual([])
   })
 
-  test('a hundred paths and fifty headers of one are the most, and the files have a size', () => {
+  test('accepts at most a hundred paths and fifty headers per path, and limits the file size', () => {
     const paths = parseHeaders(Array.from({ length: 101 }, (_, index) => `/${index}`).join('\n'))
     expect(paths.faults).toEqual([
       { file: '_headers', line: 101, problem: 'a site has headers for at most 100 paths' },

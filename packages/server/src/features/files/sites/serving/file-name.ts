@@ -34,8 +34,8 @@ function decodeSegment(text: string): string | undefined {
 
 /**
  * Returns whether the name contains a content hash of a bundler, so that the file never changes. A hash consists of
- * hexadecimal digits, or of eight characters of base64url or base32 with a capital letter. Returns false in doubt,
- * because a stale file is worse than a revalidation.
+ * hexadecimal digits, or of eight characters of base64url or base32 with a capital letter. Returns false for an
+ * uncertain name, because a stale file is worse than a revalidation.
  */
 export function isHashedName(path: string): boolean {
   const hash = /[.-]([\w-]{8,64})\.[a-z0-9]+(\.map)?$/.exec(path)?.[1]

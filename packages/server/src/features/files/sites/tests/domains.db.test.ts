@@ -19,7 +19,7 @@ const unknownId = '00000000-0000-4000-8000-000000000000'
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 
-/** What name servers answer: records by name, or the code of an error. */
+/** Responses of the name servers by name: the records, or an error code. */
 const zone = new Map<string, string[][] | string>()
 const questions: string[] = []
 
@@ -82,7 +82,7 @@ async function untilStatus(host: string, status: number, path = '/'): Promise<vo
 }
 
 describe('site domains › administration', () => {
-  test('a domain is registered, got, listed and deleted, and each change is audited', async () => {
+  test('registers, returns, lists and deletes a domain, and audits each change', async () => {
     await app.sql(`delete from basalt.audit where action like 'domains.%'`)
     const created = await call('POST', '', { hostname: ' Bücher.Example. ' })
     const domain = {
@@ -156,7 +156,7 @@ describe('site domains › administration', () => {
     expectError(await call('POST', '', body), 400, message, error)
   })
 
-  test('a host of the server is refused', async () => {
+  test('rejects a host of the server', async () => {
     await using own = await createTestApp({
       database,
       config: {
@@ -170,7 +170,7 @@ describe('site domains › administration', () => {
     }
   })
 
-  test('of ten registrations of one name at once on two nodes one succeeds', async () => {
+  test('accepts one of ten concurrent registrations of one name on two nodes', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         call('POST', '', { hostname: 'same.example.com' }, index % 2 === 0 ? app : second),
@@ -194,7 +194,7 @@ describe('site domains › administration', () => {
 })
 
 describe('site domains › verification', () => {
-  test('fails without the record, succeeds with it, and stays when it is asked for again', async () => {
+  test('fails without the record, succeeds with it, and stays when it is requested again', async () => {
     const domain = await createDomain()
     const { name } = domain.verification
     const failed = await call('POST', `/${domain.id}/verify`)
@@ -227,7 +227,7 @@ describe('site domains › verification', () => {
     expect((await call('POST', `/${domain.id}/verify`)).json).toMatchObject({ status: 'verified' })
   })
 
-  test('name servers that do not answer change nothing but what is said', async () => {
+  test('changes only the reported problem when the name servers do not respond', async () => {
     const domain = await createDomain()
     const { name } = domain.verification
     zone.set(name, 'ESERVFAIL')
@@ -289,7 +289,7 @@ describe('site domains › verification', () => {
 })
 
 describe('site domains › sites', () => {
-  test('a site is served at its domain on both nodes, until the domain is deleted', async () => {
+  test('serves a site at its domain on both nodes, until the domain is deleted', async () => {
     const site = await createSite(app)
     await deployFiles(app, site, { 'index.html': 'at its domain' })
     const domain = await createDomain()
@@ -355,7 +355,7 @@ describe('site domains › sites', () => {
     expect((await tlsCheck(host)).status).toBe(200)
   })
 
-  test('a domain has one site, one that is not there has none', async () => {
+  test('assigns a domain to one site, and rejects a domain that does not exist', async () => {
     const domain = await createDomain()
     const first = await createSite(app, { customDomainId: domain.id })
     const other = await createSite(app)
@@ -384,7 +384,7 @@ describe('site domains › sites', () => {
     expectError(await ask(app, 'PUT', `/${other.id}`, body), 404, 'domain not found', 'domain_not_found')
   })
 
-  test('of ten sites that want one domain at once on two nodes one gets it', async () => {
+  test('gives the domain to one of ten sites that request it at once on two nodes', async () => {
     const domain = await createDomain()
     const sites = await Promise.all(Array.from({ length: 10 }, () => createSite(app)))
     const answers = await Promise.all(
@@ -395,7 +395,7 @@ describe('site domains › sites', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(409)])
   })
 
-  test('a tombstone is removed after a month', async () => {
+  test('removes a tombstone after a month', async () => {
     const domain = await createVerified()
     await call('DELETE', `/${domain.id}`)
     await untilStatus(domain.hostname, 421)
@@ -409,8 +409,8 @@ describe('site domains › sites', () => {
   })
 })
 
-describe('site domains › the question of a proxy', () => {
-  test('is answered for sites below the parent domain that have something live', async () => {
+describe('site domains › TLS check of a proxy', () => {
+  test('succeeds for sites below the parent domain that have a live deploy', async () => {
     const site = await createSite(app)
     const host = `${site.slug}.localhost`
     expectError(await tlsCheck(host), 404, 'domain not found', 'domain_not_found')

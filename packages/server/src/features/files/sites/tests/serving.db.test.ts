@@ -81,7 +81,7 @@ describe('sites › serving', () => {
     ['/gr%C3%B6%C3%9Fe.txt', 200, 'ä'],
     ['/gro%CC%88%C3%9Fe.txt', 200, 'ä'],
     ['/api/schema', 200, 'a file of the site'],
-  ])('%s is answered %i with %s', async (path, status, body) => {
+  ])('%s returns %i with %s', async (path, status, body) => {
     const answer = await get(path)
     expect([answer.status, answer.body.toString()]).toEqual([status, body])
   })
@@ -91,7 +91,7 @@ describe('sites › serving', () => {
     ['HTTP://Shop.localhost:80/docs/?a=1', 'api.example', '<h1>docs</h1>'],
     ['http://shop.localhost', 'api.example', '<h1>home</h1>'],
     ['http://api.example/health', 'shop.localhost', '{"status":"ok","database":"ok"}'],
-  ])('the absolute target %s names its host itself, whatever the header says', async (target, host, body) => {
+  ])('takes the host from the absolute target %s, whatever the header says', async (target, host, body) => {
     const answer = await get(target, { host })
     expect([answer.status, answer.body.toString()]).toEqual([200, body])
   })
@@ -125,7 +125,7 @@ describe('sites › serving', () => {
     expect(body.toString()).not.toContain('0123456789')
   })
 
-  test('a missing page is the 404.html of the site, a missing asset is not', async () => {
+  test('returns the 404.html of the site for a missing page, but not for a missing asset', async () => {
     const page = await get('/missing', navigation)
     expect([page.status, page.body.toString()]).toEqual([404, '<h1>lost</h1>'])
     const asset = await get('/missing.js', { 'sec-fetch-mode': 'no-cors', accept: '*/*' })
@@ -133,7 +133,7 @@ describe('sites › serving', () => {
     expect(asset.body.toString()).not.toContain('lost')
   })
 
-  test('hashed assets never change, the rest is asked for again', async () => {
+  test('marks hashed assets as immutable, and requires revalidation for the rest', async () => {
     const asset = await get('/assets/app-BfX3k2aZ.js')
     expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable')
     const page = await get('/')
@@ -146,7 +146,7 @@ describe('sites › serving', () => {
     expect(page.headers).not.toHaveProperty('x-frame-options')
   })
 
-  test('a known file is a 304, each coding has a tag of its own', async () => {
+  test('returns 304 for a known file, with a separate tag for each coding', async () => {
     const plain = await get('/assets/app-BfX3k2aZ.js')
     const packed = await get('/assets/app-BfX3k2aZ.js', { 'accept-encoding': 'br' })
     const { etag } = plain.headers
@@ -157,7 +157,7 @@ describe('sites › serving', () => {
     expect((await get('/assets/app-BfX3k2aZ.js', { 'if-none-match': '"x"' })).status).toBe(200)
   })
 
-  test('text is sent compressed to those who accept it', async () => {
+  test('sends compressed text to clients that accept it', async () => {
     const path = '/assets/app-BfX3k2aZ.js'
     const br = await get(path, { 'accept-encoding': 'gzip, br' })
     expect(br.headers).toMatchObject({ 'content-encoding': 'br', vary: 'Accept-Encoding' })
@@ -173,7 +173,7 @@ describe('sites › serving', () => {
     expect((await get('/plain.txt', { 'accept-encoding': 'br' })).headers).not.toHaveProperty('vary')
   })
 
-  test('a range is a 206, one outside a 416, another version the whole', async () => {
+  test('returns 206 for a range, 416 outside the file, and the whole file for another version', async () => {
     const part = await get('/plain.txt', { range: 'bytes=2-4', 'accept-encoding': 'br' })
     expect([part.status, part.body.toString(), part.headers['content-range']]).toEqual([
       206,
@@ -187,7 +187,7 @@ describe('sites › serving', () => {
     expect(same.status).toBe(206)
     const changed = await get('/plain.txt', { range: 'bytes=0-0', 'if-range': '"x"' })
     expect([changed.status, changed.body.toString()]).toEqual([200, '0123456789'])
-    // Of GET alone (RFC 9110 §14.2).
+    // A range applies to GET alone (RFC 9110 §14.2).
     const head = await get('/plain.txt', { range: 'bytes=2-4' }, { method: 'HEAD' })
     expect([head.status, head.headers['content-length'], head.headers['content-range']]).toEqual([
       200,
@@ -196,7 +196,7 @@ describe('sites › serving', () => {
     ])
   })
 
-  test('a file that is not the expected one is a 412', async () => {
+  test('returns 412 for a file that is not the expected one', async () => {
     const { etag } = (await get('/plain.txt')).headers
     expect((await get('/plain.txt', { 'if-match': `"x", ${etag}` })).status).toBe(200)
     expect((await get('/plain.txt', { 'if-match': '*' })).status).toBe(200)
@@ -216,7 +216,7 @@ describe('sites › serving', () => {
     }
   })
 
-  test('the host decides: the API is not on the host of a site, nor a site on that of the API', async () => {
+  test('routes by host: a site host does not serve the API, nor the API host a site', async () => {
     for (const path of ['/health', '/api/admin/status', '/admin/sign-in']) {
       expect((await get(path)).status).toBe(404)
     }
@@ -235,7 +235,7 @@ describe('sites › serving', () => {
   })
 })
 
-test('sites › a single page answers navigations, and no assets', async () => {
+test('sites › a single-page app responds to navigations, and not to assets', async () => {
   const spa = await createSite(app, { slug: 'spa', spaMode: true })
   await deployFiles(app, spa, { 'index.html': 'app' })
   const host = 'spa.localhost'
@@ -286,7 +286,7 @@ test('sites › a promotion and a rollback are in force on both nodes, hashed as
   }
 })
 
-test('sites › a change is in force on its node when it is answered', async () => {
+test('sites › a change is in force on its node when its response arrives', async () => {
   const prompt = await createSite(app, { slug: 'prompt' })
   const shown = async (path = '/') => {
     const { status, body } = await get(path, { host: 'prompt.localhost', ...navigation })
@@ -304,7 +304,7 @@ test('sites › a change is in force on its node when it is answered', async () 
   expect(await shown()).toBe(404)
 })
 
-test('sites › a promotion that its node cannot read at once is answered, and in force later', async () => {
+test('sites › a promotion that its node cannot read at once succeeds, and is in force later', async () => {
   const slow = await createSite(app, { slug: 'slow' })
   const host = 'slow.localhost'
   await app.sql('alter table basalt.site_domains rename redirect_mode to renamed')
@@ -409,13 +409,13 @@ describe('sites › rules', () => {
     ])
   })
 
-  test('a rule without ! leaves files alone, and one that leads to itself is passed over', async () => {
+  test('leaves files alone for a rule without !, and skips a rule that leads to itself', async () => {
     expect((await get('/real.txt', { host })).body.toString()).toBe('a file')
     expect((await get('/same/x', { host })).status).toBe(404)
     expect((await get('/missing/target', { host })).status).toBe(404)
   })
 
-  test('a rewrite answers navigations with its page, and a missing asset below it is missing', async () => {
+  test('responds to navigations with the page of a rewrite, and with 404 to a missing asset below it', async () => {
     for (const path of ['/app/orders/7', '/app/orders/']) {
       const found = await get(path, { host, ...navigation })
       expect([found.status, found.body.toString()]).toEqual([200, page])
@@ -447,11 +447,11 @@ describe('sites › rules', () => {
     ])
   })
 
-  test('the files of the rules are not served', async () => {
+  test('does not serve the files of the rules', async () => {
     for (const path of ['/_redirects', '/_headers']) expect((await get(path, { host })).status).toBe(404)
   })
 
-  test('a deploy with a line that is no rule is not promoted, and what is live stays', async () => {
+  test('rejects the promotion of a deploy with a line that is no rule, and keeps the live one', async () => {
     const { id } = await createSite(app, { slug: 'faulty' })
     const live = await deployFiles(app, { id }, { 'index.html': '1' })
     const deploy = await createDeploy(app, { id })
@@ -517,7 +517,7 @@ describe('sites › CDN purge', () => {
     await standIn[Symbol.asyncDispose]()
   })
 
-  /** What the jobs of the last change purge, without the origin of the site. */
+  /** Returns the addresses that the jobs of the last change purge, without the origin of the site. */
   async function takeQueued({ url = '' }: Site): Promise<string[]> {
     const rows = await node.sql<{ id: string; payload: { urls?: string[]; operation: string } }>(
       `select id, payload from basalt.jobs where type = 'cdn_purge' and id <> all($1) order by created_at`,
@@ -529,7 +529,7 @@ describe('sites › CDN purge', () => {
     })
   }
 
-  test('a promotion, a rollback and a deletion purge the addresses of what they change', async () => {
+  test('purges the changed addresses on a promotion, a rollback and a deletion', async () => {
     const own = await createSite(node)
     const first = await deployFiles(node, own, {
       'index.html': '1',
@@ -564,7 +564,7 @@ describe('sites › CDN purge', () => {
     expect(await takeQueued(other)).toEqual([])
   })
 
-  test('a change of thousands of addresses purges everything', async () => {
+  test('purges everything when thousands of addresses change', async () => {
     const own = await createSite(node)
     await deployFiles(node, own, { 'index.html': 'many' })
     const deploy = await createDeploy(node, own)
@@ -578,7 +578,7 @@ describe('sites › CDN purge', () => {
     expect(await takeQueued(own)).toEqual(['purge_all'])
   })
 
-  test('the network is asked when every node serves the change', async () => {
+  test('sends the purge to the network when every node serves the change', async () => {
     const own = await createSite(node)
     await deployFiles(node, own, { 'index.html': 'x' })
     await deployFiles(node, own, { 'index.html': 'y' })

@@ -21,7 +21,7 @@ export async function createDeploy(app: TestApp, { id }: Pick<Site, 'id'>): Prom
   return (await ask(app, 'POST', `/${id}/deploys`)).json
 }
 
-/** Any form, as `fetch` writes it. */
+/** Sends any form, as `fetch` writes it. */
 export async function sendForm(
   app: TestApp,
   { siteId, id }: Pick<Deploy, 'siteId' | 'id'>,
@@ -47,7 +47,7 @@ export async function upload(
   return await sendForm(app, deploy, form)
 }
 
-/** A deploy with these files, live. */
+/** Creates a live deploy with these files. */
 export async function deployFiles(
   app: TestApp,
   site: Pick<Site, 'id'>,
@@ -71,7 +71,7 @@ export interface SiteResponse {
   readonly body: Buffer
 }
 
-/** Exactly this target and host: `fetch` would tidy both. */
+/** Requests exactly this target and host, because `fetch` would tidy both. */
 export function getRaw(
   { url }: Pick<TestApp, 'url'>,
   path: string,

@@ -47,7 +47,7 @@ async function statusesOf(siteId: string): Promise<Record<string, string>> {
 }
 
 describe('sites › administration', () => {
-  test('a site is created, got, listed, changed and deleted, and each change is audited', async () => {
+  test('creates, returns, lists, changes and deletes a site, and audits each change', async () => {
     await app.sql(`delete from basalt.audit where action like 'sites.%'`)
     const created = await ask(app, 'POST', '', { name: ' Blog ', slug: ' My-Blog1 ' })
     const site = {
@@ -115,12 +115,12 @@ describe('sites › administration', () => {
     expectError(await ask(app, 'POST', '', body), 400, message, error)
   })
 
-  test('an unknown domain is a 404', async () => {
+  test('returns 404 for an unknown domain', async () => {
     const body = { name: 'x', slug: 'with-domain', customDomainId: unknownId }
     expectError(await ask(app, 'POST', '', body), 404, 'domain not found', 'domain_not_found')
   })
 
-  test('of ten sites with one slug at once on two nodes one is created', async () => {
+  test('creates one of ten concurrent sites with one slug on two nodes', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         ask([app, second][index % 2] ?? app, 'POST', '', { name: 'x', slug: 'Same' }),
@@ -131,7 +131,7 @@ describe('sites › administration', () => {
     for (const each of refused) expectError(each, 409, 'site slug already taken', 'site_slug_taken')
   })
 
-  test('a page size out of bounds is 20', async () => {
+  test('replaces a page size out of bounds by 20', async () => {
     for (const perPage of [0, -1, 101]) {
       expect((await ask(app, 'GET', `?perPage=${perPage}&page=0`)).json).toMatchObject({
         page: 1,
@@ -182,7 +182,7 @@ describe('sites › administration', () => {
         'deploy_not_found',
       )
     }
-    // A deploy of another site is not there either.
+    // A deploy of another site is not found either.
     const other = await createDeploy(app, await createSite(app))
     expectError(
       await ask(app, 'GET', `/${site.id}/deploys/${other.id}`),
@@ -254,7 +254,7 @@ describe('sites › uploads', () => {
     expect((await ask(app, 'GET', `/${deploy.siteId}/deploys/${deploy.id}`)).json).toEqual(deploy)
   })
 
-  test('a file beyond the limit is a 413', async () => {
+  test('returns 413 for a file beyond the limit', async () => {
     const deploy = await createDeploy(app, await createSite(app))
     const message = 'the file is larger than 20000 bytes'
     for (const size of [20_001, 100_000]) {
@@ -263,7 +263,7 @@ describe('sites › uploads', () => {
     expect((await upload(app, deploy, 'a', 'x'.repeat(20_000))).status).toBe(201)
   })
 
-  test('a manifest adds what is known and names the rest once', async () => {
+  test('adds the known files of a manifest and names the rest once', async () => {
     const site = await createSite(app)
     await deployFiles(app, site, { 'index.html': 'known page' })
     const deploy = await createDeploy(app, site)
@@ -311,7 +311,7 @@ describe('sites › uploads', () => {
 })
 
 describe('sites › large deploys', () => {
-  test('a manifest of 10,000 files adds those that are known, and again changes nothing', async () => {
+  test('adds the known files of a manifest of 10,000, and changes nothing when repeated', async () => {
     const site = await createSite(app)
     await deployFiles(app, site, { 'index.html': 'the same everywhere' })
     const deploy = await createDeploy(app, site)
@@ -343,7 +343,7 @@ describe('sites › large deploys', () => {
     expect(json).toMatchObject({ fileCount: 3, totalBytes: 6 })
   })
 
-  test('a file that cannot be stored fails the deploy, a database that is full does not', async () => {
+  test('fails the deploy when a file cannot be stored, but not when the database is full', async () => {
     const deploy = await createDeploy(app, await createSite(app))
     const path = `/${deploy.siteId}/deploys/${deploy.id}`
     const refuseBlobs = (code: string) =>
@@ -375,7 +375,7 @@ describe('sites › large deploys', () => {
 })
 
 describe('sites › deploys', () => {
-  test('a deploy of a site that is deleted at the same time is a 404', async () => {
+  test('returns 404 for a deploy of a site that is deleted at the same time', async () => {
     const site = await createSite(app)
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
@@ -393,7 +393,7 @@ describe('sites › deploys', () => {
     expectError(await creating, 404, 'site not found', 'site_not_found')
   })
 
-  test('a deploy becomes live, the one before superseded', async () => {
+  test('makes a deploy live, and the previous one superseded', async () => {
     const site = await createSite(app)
     const first = await deployFiles(app, site, { 'index.html': '1' })
     expect(first).toMatchObject({ status: 'live', fileCount: 1 })
@@ -422,7 +422,7 @@ describe('sites › deploys', () => {
     expect(await statusesOf(site.id)).toEqual({ [first.id]: 'live', [next.id]: 'superseded' })
   })
 
-  test('an empty or a failed deploy cannot become live, and the live one stays', async () => {
+  test('rejects the promotion of an empty or a failed deploy, and keeps the live one', async () => {
     const site = await createSite(app)
     const live = await deployFiles(app, site, { 'index.html': '1' })
     const deploy = await createDeploy(app, site)
@@ -449,7 +449,7 @@ describe('sites › deploys', () => {
     )
   })
 
-  test('a deploy is given up without a reason and without a body', async () => {
+  test('fails a deploy without a reason and without a body', async () => {
     const deploy = await createDeploy(app, await createSite(app))
     const failed = await ask(app, 'POST', `/${deploy.siteId}/deploys/${deploy.id}/fail`)
     expect([failed.status, failed.json]).toEqual([
@@ -458,7 +458,7 @@ describe('sites › deploys', () => {
     ])
   })
 
-  test('a rollback goes to the deploy that was live before, and the next one further back', async () => {
+  test('rolls back to the deploy that was live before, and the next time further back', async () => {
     const site = await createSite(app)
     const rollBack = () => ask(app, 'POST', `/${site.id}/deploys/rollback`)
     expectError(await rollBack(), 409, 'no superseded deploy to rollback to', 'no_earlier_deploy')
@@ -483,7 +483,7 @@ describe('sites › deploys', () => {
     expect((await rollBack()).json.id).toBe(a.id)
   })
 
-  test('of ten deploys promoted at once on two nodes one is live', async () => {
+  test('leaves one live deploy when ten are promoted at once on two nodes', async () => {
     const site = await createSite(app)
     const deploys = await Promise.all(Array.from({ length: 10 }, () => createDeploy(app, site)))
     await Promise.all(deploys.map((deploy) => upload(app, deploy, 'index.html', 'same')))
@@ -497,7 +497,7 @@ describe('sites › deploys', () => {
     expect(statuses).toEqual(['live', ...Array.from({ length: 9 }, () => 'superseded')])
   })
 
-  test('of one deploy promoted ten times at once one succeeds', async () => {
+  test('promotes a deploy once when it is promoted ten times at once', async () => {
     const site = await createSite(app)
     const deploy = await createDeploy(app, site)
     await upload(app, deploy, 'index.html', 'once')

@@ -59,7 +59,7 @@ async function addObjects(
   )
 }
 
-/** Row versions of the counters that a statement makes. */
+/** Returns the row versions of the counters that a statement makes. */
 async function versionsBy(on: pg.Client, statement: () => Promise<unknown>) {
   const read = async () => {
     const { rows } = await on.query<{ apps: number; users: number }>(`
@@ -130,7 +130,7 @@ describe('storage › statements of many objects', () => {
     await expectExactCounters()
   })
 
-  test('that one object has no staged bytes for change nothing', async () => {
+  test('change nothing when one object has no staged bytes', async () => {
     const bucket = await createBucket(apps.app)
     const owners = [newUser().id]
     await addObjects(first, { bucket, owners })

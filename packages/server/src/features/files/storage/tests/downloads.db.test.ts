@@ -80,7 +80,7 @@ describe('storage › downloads', () => {
   })
 
   test.runIf(process.platform === 'linux')(
-    'are answered once: no file stays open, no failure is logged',
+    'send one response: no file stays open, no failure is logged',
     async () => {
       for (let count = 0; count < 5; count += 1) await get(apps.app, path)
       const openFiles = async () => {
@@ -104,7 +104,7 @@ describe('storage › downloads', () => {
     ['bytes=0-0,5-6', 200, '0123456789', null],
     ['bytes=5-2', 200, '0123456789', null],
     ['chars=0-1', 200, '0123456789', null],
-  ])('of the range %s answer %i %s', async (range, status, text, contentRange) => {
+  ])('return for the range %s the status %i and %s', async (range, status, text, contentRange) => {
     const response = await get(apps.app, path, undefined, { range })
     expect([response.status, response.text, response.headers.get('content-range')]).toEqual([
       status,
@@ -115,7 +115,7 @@ describe('storage › downloads', () => {
   })
 
   test.each(['bytes=10-', 'bytes=100-200', 'bytes=99999999999999999999-', 'bytes=-0'])(
-    'of the range %s are refused',
+    'reject the range %s',
     async (range) => {
       const response = await get(apps.app, path, undefined, { range })
       expect(problem(response)).toEqual([416, 'range not satisfiable', 'range_not_satisfiable'])
@@ -171,7 +171,7 @@ describe('storage › downloads', () => {
     )
   })
 
-  test('of an empty object are empty', async () => {
+  test('return an empty body for an empty object', async () => {
     const bucket = await createBucket(apps.app, { public: true })
     expect((await put(apps.app, `/${bucket}/empty`, admin, '')).json.size).toBe(0)
     const { status, text, headers } = await get(apps.app, `/${bucket}/empty`)
@@ -182,7 +182,7 @@ describe('storage › downloads', () => {
     expect([first.status, first.headers.get('content-range')]).toEqual([416, 'bytes */0'])
   })
 
-  test('of an object whose bytes are lost say that storage is unavailable, and log it', async () => {
+  test('fail with storage_unavailable and log it when the bytes of an object are lost', async () => {
     const bucket = await createBucket(apps.app, { public: true })
     await put(apps.app, `/${bucket}/lost`, admin, 'x')
     const [row] = await apps.app.sql<{ key: string }>('select key from basalt.objects where bucket = $1', [
@@ -199,7 +199,7 @@ describe('storage › downloads', () => {
     await get(apps.app, `/${bucket}/lost`, admin, {}, 'DELETE')
   })
 
-  test('of a name with a slash at its end are refused, and so are uploads and deletions', async () => {
+  test('reject a name with a slash at its end, as do uploads and deletions', async () => {
     const bucket = await createBucket(apps.app)
     expect((await put(apps.app, `/${bucket}/photos`, admin, 'one')).status).toBe(201)
     const refused = [400, 'invalid object name: it must have no empty segments', 'invalid_object_name']
@@ -254,7 +254,7 @@ describe('storage › moving and copying', () => {
     expect((await act(`/${bucket}/a/move`, one.token, { name: 'c' })).status).toBe(200)
   })
 
-  test('to another bucket check the content that is moved, not one that it replaced', async () => {
+  test('check against another bucket the moved content, not the content that it replaced', async () => {
     const from = await createBucket(apps.app)
     const images = await createBucket(apps.app, { allowedTypes: ['image/*'] })
     await put(apps.app, `/${from}/a`, admin, Buffer.from('89504e470d0a1a0a', 'hex'))
@@ -284,7 +284,7 @@ describe('storage › signed addresses', () => {
   const open = (url: string, method = 'GET', body?: string) =>
     exchange(apps.second, method, url.replace('/api/storage', ''), undefined, body, {})
 
-  test('of a program that acts for no user are its own, and so are its objects', async () => {
+  test('belong to a program that acts for no user, and so do its objects', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'bucket-scoped', { bucket })
     await apps.app.sql('insert into basalt.users (id) values ($1)', [alice])
@@ -398,7 +398,7 @@ describe('storage › signed addresses', () => {
     },
   )
 
-  test('of what is deleted at the same time are refused', async () => {
+  test('are rejected for an object or a bucket deleted at the same time', async () => {
     const bucket = await createBucket(apps.app)
     await put(apps.app, `/${bucket}/a`, admin, 'x')
     const client = new pg.Client({ connectionString: apps.database.url })
@@ -527,7 +527,7 @@ describe('storage › quotas', () => {
     expect((await put(apps.app, `/${bucket}/more`, token, new Uint8Array(900 * 1024))).status).toBe(201)
   })
 
-  test('are of users that are there, at least 0, and within what can be stored', async () => {
+  test('require an existing user, and a number from 0 to the most that can be stored', async () => {
     for (const settings of [undefined, { quota_mb: 1 }]) {
       expect(problem(await quotaOf('x', settings))).toEqual([
         400,
@@ -581,7 +581,7 @@ describe('storage › cut uploads', () => {
   const head = (bucket: string, length: number) =>
     `PUT /api/storage/${bucket}/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\nContent-Length: ${length}\r\n\r\nhalf`
 
-  test('that take too long are answered 504, later than other requests would be cut', async () => {
+  test('return 504 when they take too long, later than other requests would be cut', async () => {
     const bucket = await createBucket(apps.app)
     const before = await apps.listFiles()
     const response = await exchangeRaw(apps.app.url, head(bucket, 100))
@@ -590,7 +590,7 @@ describe('storage › cut uploads', () => {
     expect((await get(apps.app, `/${bucket}`, admin)).json.totalItems).toBe(0)
   })
 
-  test('whose client leaves are forgotten, and the old object stays whole', async () => {
+  test('are discarded when the client disconnects, and the old object stays whole', async () => {
     const bucket = await createBucket(apps.app)
     await put(apps.app, `/${bucket}/slow`, admin, 'old')
     const before = await apps.listFiles()

@@ -32,7 +32,7 @@ afterAll(() => apps[Symbol.asyncDispose]())
 
 const bytesOf = (buffer: Buffer) => new Uint8Array(buffer)
 
-/** Left red, right blue. */
+/** Creates an image that is red on the left and blue on the right. */
 function photo(width: number, height: number) {
   const half = { create: { width: width / 2, height, channels: 3 as const, background: 'blue' } }
   return sharp({ create: { width, height, channels: 3, background: 'red' } }).composite([
@@ -73,7 +73,7 @@ describe('storage › images', () => {
     ['photo.jpg?w=40&fmt=png', ['image/png', 'png', 40, 20]],
     ['photo.jpg?w=40&format=avif&q=30', ['image/avif', 'heif', 40, 20]],
     ['drawing.png?w=30', ['image/png', 'png', 30, 40]],
-  ])('%s has the type and the size that were asked for', async (path, shape) => {
+  ])('%s has the requested type and size', async (path, shape) => {
     expect(await shapeOf(`/${bucket}/${path}`)).toEqual(shape)
   })
 
@@ -114,7 +114,7 @@ describe('storage › images', () => {
     expect([width, height, exif, orientation]).toEqual([10, 20, undefined, undefined])
   })
 
-  test('answer conditions, ranges and HEAD like objects, with a tag of their own', async () => {
+  test('respond to conditions, ranges and HEAD like objects, with a tag of their own', async () => {
     const path = `/${bucket}/photo.jpg?w=64`
     const whole = await getImage(path)
     const tag = whole.headers.get('etag') ?? ''
@@ -167,7 +167,7 @@ describe('storage › images', () => {
     }
   })
 
-  test('a drawing that begins like an image is none, whatever type its object has', async () => {
+  test('reject a drawing that begins like an image, whatever type its object has', async () => {
     const drawing = `<svg  a='WEBPVP8 ' xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>`
     const { json } = await put(apps.app, `/${bucket}/drawing.webp`, admin, drawing, {
       'content-type': 'image/webp',
@@ -179,7 +179,7 @@ describe('storage › images', () => {
     expect(await refusal(`/${bucket}/drawing.webp?w=5`)).toEqual(failed)
   })
 
-  test('a damaged image, one of too many pixels and a large file are refused, and the next one is made', async () => {
+  test('reject a damaged image, one of too many pixels and a large file, and make the next one', async () => {
     const whole = await photo(400, 200).png().toBuffer()
     await put(apps.app, `/${bucket}/cut.png`, admin, bytesOf(whole.subarray(0, whole.length / 2)))
     const bomb = await sharp({ create: { width: 9000, height: 9000, channels: 3, background: 'red' } })
@@ -199,7 +199,7 @@ describe('storage › images', () => {
     expect((await shapeOf(`/${bucket}/photo.jpg?w=11`))[2]).toBe(11)
   })
 
-  test('are read by those who may read the object', async () => {
+  test('are readable by callers who may read the object', async () => {
     const secret = await createBucket(apps.app)
     await put(apps.app, `/${secret}/a.png`, admin, bytesOf(await photo(20, 20).png().toBuffer()))
     expect(await refusal(`/${secret}/a.png?w=10`)).toEqual([401, 'missing auth token', 'missing_auth_token'])
@@ -217,7 +217,7 @@ describe('storage › images', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
   })
 
-  test('are made once for ten who ask two nodes at once, and then come from the cache', async () => {
+  test('are made once for ten concurrent requests to two nodes, and then come from the cache', async () => {
     const before = (await variants()).length
     const path = `/${bucket}/photo.jpg?w=77`
     const answers = await Promise.all(
@@ -230,7 +230,7 @@ describe('storage › images', () => {
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
   })
 
-  test('that many clients have hung up on are not made, and keep no other caller waiting', async () => {
+  test('are not made after many clients have hung up, and keep no other caller waiting', async () => {
     const large = await photo(4000, 3000).jpeg().toBuffer().then(bytesOf)
     expect((await put(apps.app, `/${bucket}/large.jpg`, admin, large)).status).toBe(201)
     const [{ key } = {}] = await apps.app.sql(
@@ -240,7 +240,7 @@ describe('storage › images', () => {
     const hangUp = new AbortController()
     const { promise: isFull, resolve } = Promise.withResolvers<void>()
     // More than may wait of one object: the first that is refused says that the others wait.
-    const asked = Array.from({ length: 30 }, async (_, index) => {
+    const requests = Array.from({ length: 30 }, async (_, index) => {
       const { signal } = hangUp
       const path = `/api/storage/${bucket}/large.jpg?w=${3000 + index}`
       const { status } = await fetch(`${apps.app.url}${path}`, { signal })
@@ -249,7 +249,7 @@ describe('storage › images', () => {
     })
     await isFull
     hangUp.abort()
-    const answers = await Promise.allSettled(asked)
+    const answers = await Promise.allSettled(requests)
     expect(answers.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(10)
     const headers = { authorization: `Bearer ${newUser().token}` }
     expect((await getImage(`/${bucket}/photo.jpg?w=55`, headers)).status).toBe(200)
@@ -260,7 +260,7 @@ describe('storage › images', () => {
     await apps.app.request('DELETE', `/api/storage/${bucket}/large.jpg`, { token: admin })
   })
 
-  test('of an object that is replaced while they are made are made of what it has then', async () => {
+  test('are made of the new content when their object is replaced meanwhile', async () => {
     const path = `/${bucket}/changing.png`
     await put(apps.app, path, admin, bytesOf(await photo(20, 20).png().toBuffer()))
     const keyOf = `select key from basalt.objects where name = 'changing.png'`
@@ -284,7 +284,7 @@ describe('storage › images', () => {
     const shape = shapeOf(`${path}?w=50`)
     await untilWaiting(apps.app, 1)
     await one?.query(replace, [second])
-    // It gets its lock before the request, which looks for the bytes again.
+    // It gets its lock before the request, which reads the bytes again.
     const locking = other?.query(lock, [second])
     await untilWaiting(apps.app, 2)
     await one?.query('commit')
@@ -311,7 +311,7 @@ describe('storage › images', () => {
     await expect.poll(rows).toEqual([])
   })
 
-  test('evicted between the look at the cache and the opening of the file are made again', async () => {
+  test('are made again when evicted between the read of the cache and the opening of the file', async () => {
     const path = `/${bucket}/photo.jpg?w=61`
     const made = await getImage(path)
     const [variant] = (await variants()).filter(({ parameters }) => parameters.startsWith('61 '))
@@ -320,7 +320,7 @@ describe('storage › images', () => {
       `update basalt.image_variants set used_at = now() - interval '2 days' where key = $1`,
       [key],
     )
-    // The use of one that was not used for a day is noted; here that is when it is evicted.
+    // The use of a variant is noted once it was unused for a day. Here the eviction happens at that moment.
     await apps.app.sql(`
       create function evict() returns trigger language plpgsql as $$
       begin delete from basalt.image_variants where key = new.key; return null; end $$;
@@ -332,7 +332,7 @@ describe('storage › images', () => {
     expect((await variants()).map((each) => each.key)).not.toContain(key)
   })
 
-  test('beyond the limit of the cache end, those first that were asked for longest ago', async () => {
+  test('are evicted beyond the limit of the cache, the least recently requested first', async () => {
     await getImage(`/${bucket}/photo.jpg?w=101`)
     await getImage(`/${bucket}/photo.jpg?w=102`)
     await apps.app.sql(`

@@ -44,7 +44,7 @@ async function addObjects(
   )
 }
 
-/** Objects and folders below a prefix. */
+/** Returns the objects and folders below a prefix. */
 function entriesOf(names: readonly string[], prefix: string, delimiter: string): string[] {
   const entries = names
     .filter((name) => name.startsWith(prefix))
@@ -119,7 +119,7 @@ describe('storage › lists', () => {
     expect(problem(answer)).toEqual([400, message, 'invalid_list_parameter'])
   })
 
-  test('by cursor are, page by page, what policies show of the whole', async () => {
+  test('return by cursor, page by page, the objects that policies show', async () => {
     const bucket = await createBucket(apps.app)
     const user = newUser()
     await apps.app.sql(
@@ -143,7 +143,7 @@ describe('storage › lists', () => {
     })
     await fc.assert(
       fc.asyncProperty(lists, async ({ names, run: more, prefix, delimiter, limit }) => {
-        // Of the run before, also where it failed.
+        // Objects of the previous run are deleted, even if it failed.
         await apps.app.sql('delete from basalt.objects where bucket = $1', [bucket])
         const all = [...new Set([...names, ...more])]
         const isOwn = (each: string) => all.indexOf(each) % 4 !== 0
@@ -263,7 +263,7 @@ describe('storage › lists', () => {
     },
   )
 
-  test('answer 500 where a policy fails, and quote no hidden object', async () => {
+  test('return 500 where a policy fails, and quote no hidden object', async () => {
     const bucket = await createBucket(apps.app)
     await put(apps.app, `/${bucket}/hidden_name`, admin, 'x')
     await apps.app.sql(

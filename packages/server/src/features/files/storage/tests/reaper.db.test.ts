@@ -46,7 +46,7 @@ const untilRemoved = async (keys: readonly string[]) => {
 }
 
 describe('storage › bytes', () => {
-  test('of deleted and of replaced objects are removed', async () => {
+  test('are removed with deleted and with replaced objects', async () => {
     const bucket = await createBucket(apps.app)
     for (const name of ['a', 'b']) await put(apps.app, `/${bucket}/${name}`, admin, name)
     const keys = await keysOf(bucket)
@@ -57,7 +57,7 @@ describe('storage › bytes', () => {
     expect((await get(apps.app, `/${bucket}/b`, admin)).text).toBe('new')
   })
 
-  test('of a user are removed with the account, through the API or by SQL, and so is what it used', async () => {
+  test('are removed with the account of their user, through the API or by SQL, and so is its usage', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const { id, token } = newUser()
@@ -75,7 +75,7 @@ describe('storage › bytes', () => {
     await untilRemoved([key])
   })
 
-  test('of an upload that the account of its user does not outlive are removed', async () => {
+  test('are removed when an upload outlives the account of its user', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const { id, token } = newUser()
@@ -114,7 +114,7 @@ describe('storage › bytes', () => {
     await expect.poll(rows).toEqual([])
   })
 
-  test('of uploads that a crash cut off are removed when their time is up', async () => {
+  test('are removed after a crash cut off their upload, once their time is up', async () => {
     const [expired, running] = [newKey(), newKey()]
     const store = diskStore(apps.directory)
     for (const key of [expired, running]) await store.write(key, chunks('half'))
@@ -129,7 +129,7 @@ describe('storage › bytes', () => {
     await apps.app.sql(`update basalt.stored_bytes set state = 'doomed' where key = $1`, [running])
   })
 
-  test('that have no row and rows that have no bytes are found by a check', async () => {
+  test('are found by a check when they have no row, and so are rows without bytes', async () => {
     const store = diskStore(apps.directory)
     const storage = { database: apps.app.app.database.system, store }
     const bucket = await createBucket(apps.app)
@@ -151,7 +151,7 @@ describe('storage › bytes', () => {
     for (const name of ['gone', 'short']) await get(apps.app, `/${bucket}/${name}`, admin, {}, 'DELETE')
   })
 
-  test('that cannot be written or read answer 503, and what was there stays', async () => {
+  test('return 503 when they cannot be written or read, and the old content stays', async () => {
     const bucket = await createBucket(apps.app, { public: true })
     await put(apps.app, `/${bucket}/a`, admin, 'whole')
     const [key = ''] = await keysOf(bucket)
@@ -174,7 +174,7 @@ describe('storage › bytes', () => {
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
   })
 
-  test('of which S3 has only a part answer 503, whole and in a range, not the part', async () => {
+  test('return 503 when S3 has only a part, whole and in a range, and never the part', async () => {
     await using s3 = await startS3()
     const config = {
       'storage.backend': 's3',
@@ -201,7 +201,7 @@ describe('storage › bytes', () => {
 })
 
 describe('storage › changes', () => {
-  test('of public objects purge their addresses, those of private ones do not', async () => {
+  test('purge the addresses of public objects, and not of private ones', async () => {
     const [open, closed] = [await createBucket(apps.app, { public: true }), await createBucket(apps.app)]
     const made = await put(apps.app, `/${open}/a b`, admin, '1')
     expect(made.json.url).toBe(`https://cdn.example.com/api/storage/${open}/a%20b`)
@@ -214,7 +214,7 @@ describe('storage › changes', () => {
       ).flatMap(({ urls }) => urls)
     await expect.poll(purged).toContain(made.json.url)
     expect((await purged()).filter((url) => url.includes(closed))).toEqual([])
-    // Nothing of it is left for another turn.
+    // Nothing of it is left for another run.
     await expect.poll(() => apps.app.sql('select from basalt.storage_purges')).toEqual([])
   })
 

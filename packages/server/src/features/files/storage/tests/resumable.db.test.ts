@@ -28,7 +28,7 @@ const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
 let apps: StorageApps
 let admin: string
-/** Where users write under their own name. */
+/** Bucket in which users write under their own name. */
 let own: string
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ async function create(
   return await exchange(apps.app, 'POST', `/upload/resumable${path}`, token, undefined, all)
 }
 
-/** An upload that nothing has come for yet. */
+/** Creates an upload that has received no bytes yet. */
 async function begin(name: string, options: { token?: string; bucket?: string; size?: number } = {}) {
   const { token = admin, bucket = own } = options
   const response = await create(`?bucket=${bucket}&name=${encodeURIComponent(name)}`, options.size ?? size, {
@@ -117,7 +117,7 @@ describe('storage › resumable uploads › a whole one', () => {
   test.each([
     ['PATCH', false],
     ['POST', true],
-  ])('by tus-js-client makes the object, in several requests by %s', async (method, overridesMethod) => {
+  ])('makes the object with tus-js-client, in several requests by %s', async (method, overridesMethod) => {
     const { id, token } = newUser()
     const bytes = randomBytes(300_000)
     const answered: string[] = []
@@ -157,7 +157,7 @@ describe('storage › resumable uploads › a whole one', () => {
     ).toEqual([{ size: 300_000 }])
   })
 
-  test('by tus-js-client is resumed on the other node after a cut', async () => {
+  test('is resumed by tus-js-client on the other node after a cut', async () => {
     const bytes = randomBytes(200_000)
     const options = { headers: { authorization: `Bearer ${admin}` }, chunkSize: 80_000, retryDelays: [] }
     const url = await new Promise<string>((resolve, reject) => {
@@ -188,7 +188,7 @@ describe('storage › resumable uploads › a whole one', () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
   })
 
-  test('answers what it is and how far it has got, and once it is complete says so', async () => {
+  test('returns its metadata and its offset, and reports its completion', async () => {
     const metadata = `filename ${base64('b.txt')},filetype ${base64('text/plain')},empty`
     const created = await create(`?bucket=${own}&name=a.txt`, size, {
       headers: { 'upload-metadata': metadata },
@@ -222,7 +222,7 @@ describe('storage › resumable uploads › a whole one', () => {
     const last = await patch(apps.second, id, 10, content.slice(10))
     expect([offsetOf(last), last.text]).toEqual([[204, String(size)], ''])
     expect((await read(own, 'a.txt')).text).toBe(content)
-    // An answer that was lost: the client asks, or sends the end again.
+    // When a response was lost, the client requests the offset or sends the end again.
     expect(offsetOf(await ask(apps.app, 'HEAD', id))).toEqual([200, String(size)])
     expect(offsetOf(await patch(apps.app, id, size, ''))).toEqual([204, String(size)])
   })
@@ -246,7 +246,7 @@ describe('storage › resumable uploads › a whole one', () => {
     expect([found.status, found.text]).toEqual([200, ''])
   })
 
-  test('of a name replaces the object of this name, whose owner and id stay', async () => {
+  test('replaces the object of the same name, and keeps its owner and id', async () => {
     const { id: user, token } = newUser()
     const made = (await put(apps.app, `/${own}/${user}/a`, token, 'old')).json
     const id = await begin(`${user}/a`, { token })
@@ -303,7 +303,7 @@ describe('storage › resumable uploads › cut off', () => {
       expect(offsetOf(await resume(id))).toEqual([name === 'by-head' ? 200 : 204, String(size)])
       const first = await read(own, name)
       expect(first.text).toBe(content)
-      // Nothing is made again, which would replace what another client has put there since.
+      // No object is made again, because it would replace the newer object of another client.
       await put(apps.app, `/${own}/${name}`, admin, 'newer')
       await resume(id)
       expect((await read(own, name)).text).toBe('newer')
@@ -326,7 +326,7 @@ describe('storage › resumable uploads › cut off', () => {
 })
 
 describe('storage › resumable uploads › at once', () => {
-  test('of ten requests to one upload, half on another node, one adds its bytes', async () => {
+  test('accepts the bytes of one of ten requests to one upload, half on another node', async () => {
     const id = await begin('contested')
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -411,7 +411,7 @@ describe('storage › resumable uploads › at once', () => {
     expect(left).toEqual([{ bytes: stored.length * size, reserved: 0, uploads: 0 }])
   })
 
-  test('the account of their owner is deleted amid uploads: without a deadlock, and nothing stays', async () => {
+  test('deletes the account of their owner amid uploads without a deadlock, and nothing stays', async () => {
     const { id: user, token } = newUser()
     await apps.app.sql('insert into basalt.users (id) values ($1)', [user])
     await put(apps.app, `/${own}/${user}/a`, token, 'before')
@@ -445,7 +445,7 @@ describe('storage › resumable uploads › at once', () => {
     expect(left).toEqual([])
   })
 
-  test('one that is deleted with the account while its last bytes are joined is answered 404', async () => {
+  test('returns 404 for one deleted with the account while its last bytes are joined', async () => {
     const { id: user, token } = newUser()
     await apps.app.sql('insert into basalt.users (id) values ($1)', [user])
     const id = await begin(`${user}/a`, { token })
@@ -727,7 +727,7 @@ describe('storage › resumable uploads › refused', () => {
     expect(problem(await send(size, 'x'))).toEqual(exceeded)
   })
 
-  test('where no policy permits the object: at the creation, and at the end', async () => {
+  test('rejects an object that no policy permits: at the creation, and at the end', async () => {
     const { id: user, token } = newUser()
     const refusal = [403, 'insufficient storage permissions', 'insufficient_storage_permissions']
     const closed = await createBucket(apps.app, { public: true })
@@ -749,7 +749,7 @@ describe('storage › resumable uploads › refused', () => {
     expect(problem(await patch(apps.app, id, 0, content, { token }))).toEqual(refusal)
     expect((await ask(apps.app, 'HEAD', id, token)).status).toBe(403)
     expect((await read(bucket, `${user}/a`)).status).toBe(404)
-    // The bytes are there: when policies permit it, the upload ends.
+    // The bytes are stored. The upload ends when policies permit it.
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     expect(offsetOf(await ask(apps.app, 'HEAD', id, token))).toEqual([200, String(size)])
     expect((await read(bucket, `${user}/a`)).text).toBe(content)
@@ -787,7 +787,7 @@ describe('storage › resumable uploads › refused', () => {
     ).toEqual([{ bytes: 700_000 }])
   })
 
-  test('of a type that the bucket does not take, whatever the metadata says', async () => {
+  test('rejects a type that the bucket does not accept, whatever the metadata says', async () => {
     const bucket = await createBucket(apps.app, { allowedTypes: ['image/*'], maxFileSize: 100 })
     const headers = { 'upload-metadata': `contentType ${base64('image/png')}` }
     const { id } = (await create(`?bucket=${bucket}&name=a`, size, { headers })).json
@@ -836,7 +836,7 @@ describe('storage › resumable uploads › end', () => {
     await expect.poll(async () => (await ask(apps.app, 'HEAD', id)).status).toBe(404)
   })
 
-  test('by termination, also amid a request; an object that was made stays', async () => {
+  test('stop by termination, also amid a request, and an object that was made stays', async () => {
     const id = await begin('ended')
     const request = await hold(apps.app, id, { text: 'half' })
     expect((await ask(apps.second, 'DELETE', id)).status).toBe(204)

@@ -26,7 +26,7 @@ let nodes: AccountNodes
 let app: TestApp
 let second: TestApp
 let admin: string
-/** Where users write under their own name. */
+/** Bucket in which users write under their own name. */
 let own: string
 let directory: string
 
@@ -64,7 +64,7 @@ const open = (url: string, method = 'GET', body?: string, node = second) =>
 
 let count = 0
 
-/** What a caller leaves behind: a file with an address to read it, one to write to, and an upload that has begun. */
+/** Creates for a caller a file with an address to read it, an address to write to, and an upload that has begun. */
 async function leaveBehind(token: string, bucket = own) {
   count += 1
   const name = `file-${count}`
@@ -84,7 +84,10 @@ async function leaveBehind(token: string, bucket = own) {
 
 type LeftBehind = Awaited<ReturnType<typeof leaveBehind>>
 
-/** What can be done with it on the other node, by who has no token and, for the upload, one of the same user. */
+/**
+ * Returns the statuses of its use on the other node. The addresses are opened without a token, and the upload with a
+ * token of the same user.
+ */
 async function stillOpens({ download, upload, resumable }: LeftBehind, token: string) {
   const resumed = await exchange(second, 'HEAD', `/upload/resumable/${resumable}`, token, undefined, tus)
   return [(await open(download)).status, (await open(upload, 'PUT', 'x')).status, resumed.status]
@@ -97,8 +100,8 @@ async function signIn({ post }: AccountsApp, email: string, password = goodPassw
   return (await post('login', { email, password })).json
 }
 
-describe('what was made in a session', () => {
-  /** The ways to end a session, of which each answers a token of the same user afterwards. */
+describe('storage › access granted in a session', () => {
+  /** Functions that end a session. Each returns a token of the same user afterwards. */
   const ends: Record<string, (user: SignedIn) => Promise<string>> = {
     async 'its sign-out'({ refreshToken, user }) {
       await nodes.first.post('logout', { refreshToken })
@@ -193,7 +196,7 @@ describe('what was made in a session', () => {
   }
 
   test.each(Object.entries(signings))(
-    'is not made while it ends, on a node that has not heard of that: %s',
+    'is not granted while the session ends, on a node that has not been notified: %s',
     async (_name, make) => {
       const { user, token } = await nodes.first.register()
       const name = `raced-${user.id}`
@@ -229,7 +232,7 @@ describe('what was made in a session', () => {
     expect(rows).toEqual([])
   })
 
-  test('of a device that gets messages ends, unless an administrator registered the device', async () => {
+  test('ends for push devices of the session, unless an administrator registered the device', async () => {
     const { user, token, refreshToken } = await nodes.first.register()
     const device = { app_id: defaultAppId, provider: 'fcm', platform: 'android' }
     const registered = async (name: string, bearer: string, body: object = {}) => {
@@ -265,7 +268,7 @@ describe('what was made in a session', () => {
     ).toEqual([{ device_name: 'kiosk' }])
   })
 
-  test('and written with an Idempotency-Key is still one write after a new sign-in', async () => {
+  test('keeps a write with an Idempotency-Key a single write after a new sign-in', async () => {
     const { user, token, refreshToken } = await nodes.first.register()
     const write = (bearer: string, node: TestApp) =>
       exchange(node, 'PUT', `/${own}/once-${user.id}`, bearer, 'content', { 'idempotency-key': user.id })
@@ -282,7 +285,7 @@ describe('what was made in a session', () => {
     expect([neighbour.status, neighbour.headers.get('idempotency-replayed')]).toEqual([403, null])
   })
 
-  test('by an administrator ends with the sign-out, and with the password', async () => {
+  test('ends with the sign-out of an administrator, and with the password', async () => {
     const bucket = await createBucket(app)
     await put(app, `/${bucket}/a`, admin, 'x')
     const administrator = async () =>
@@ -324,8 +327,8 @@ describe('what was made in a session', () => {
   })
 })
 
-describe('what was made with a grant or a key', () => {
-  test('ends with the grant, whoever revokes it, and other grants of the client keep theirs', async () => {
+describe('storage › access granted by an OAuth grant or an API key', () => {
+  test('ends with the grant for every way of revocation, and other grants of the client keep theirs', async () => {
     const { token } = await nodes.first.register()
     const client = await createClient(app, { appId: defaultAppId })
     const tokens = [await obtainTokens(app, token, client), await obtainTokens(app, token, client)] as const
@@ -341,7 +344,7 @@ describe('what was made with a grant or a key', () => {
     expect(await stillOpens(other, token)).toEqual(nothing)
   })
 
-  test('of client credentials ends with the only token', async () => {
+  test('ends for client credentials with the only token', async () => {
     const { clientId, clientSecret } = await createClient(app, { appId: defaultAppId })
     const bucket = await createBucket(app)
     await applyTemplate(app, 'bucket-scoped', { bucket })
@@ -376,7 +379,7 @@ test('addresses of an object end when it becomes another user’s', async () => 
   expect((await get(second, `/${own}/${left.name}`, to.token)).text).toBe('content')
 })
 
-/** Sends the beginning of a body. @returns what sends the rest, and answers the status */
+/** Sends the beginning of a body. @returns a function that sends the rest and returns the status */
 async function beginSlowly(method: string, path: string, token: string | undefined) {
   const request = openRequest(`${app.url}${path}`, {
     method,

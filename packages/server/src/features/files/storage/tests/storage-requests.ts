@@ -19,9 +19,9 @@ export interface StorageApps extends AsyncDisposable {
   readonly second: TestApp
   readonly database: TestDatabase
   readonly directory: string
-  /** Files that lie in the store. */
+  /** Lists the files in the store. */
   listFiles(): Promise<string[]>
-  /** Those that were not there before; others may have been removed meanwhile. */
+  /** Lists the files added since then. Others may have been removed meanwhile. */
   filesSince(before: readonly string[]): Promise<string[]>
 }
 
@@ -67,7 +67,7 @@ export async function applyTemplate(app: TestApp, template: string, body?: objec
   return await app.request('POST', `/api/admin/rls/templates/storage-objects/${template}`, { token, body })
 }
 
-/** A user of whom nothing is stored yet. */
+/** Returns a user of whom nothing is stored yet. */
 export function newUser(): { readonly id: string; readonly token: string } {
   const id = randomUUID()
   return { id, token: userToken({ sub: id }) }
@@ -93,7 +93,7 @@ export async function get(
   return await exchange(app, method, path, token, undefined, headers)
 }
 
-/** A form as `fetch` writes it. */
+/** Sends a form as `fetch` writes it. */
 export async function sendForm(
   app: TestApp,
   bucket: string,
@@ -127,7 +127,7 @@ export async function exchange(
   }
 }
 
-/** Until so many requests of the database wait for what others have locked. */
+/** Waits until so many requests of the database wait for the locks of others. */
 export async function untilWaiting({ sql }: TestApp, count: number): Promise<void> {
   await waitFor(`${count} requests to wait for locks`, async () => {
     const waiting = await sql(
@@ -137,7 +137,7 @@ export async function untilWaiting({ sql }: TestApp, count: number): Promise<voi
   })
 }
 
-/** Status and error of an answer. */
+/** Returns the status and the error of a response. */
 export function problem(response: TestResponse): [status: number, message: unknown, error: unknown] {
   const { code, message, error, ...rest } = envelope(response)
   if (code !== response.status || Object.keys(rest).length > 0) throw new Error(response.text)

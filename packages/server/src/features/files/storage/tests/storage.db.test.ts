@@ -92,7 +92,7 @@ describe('storage › buckets', () => {
     expect(problem(await ask('POST', '/api/storage/buckets', body))).toEqual([status, message, error])
   })
 
-  test('of ten created at once under one name, half on another node, one is there', async () => {
+  test('are created once when ten requests use one name at once, half on another node', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         (index % 2 === 0 ? apps.app : apps.second).request('POST', '/api/storage/buckets', {
@@ -120,7 +120,7 @@ describe('storage › buckets', () => {
     await expect.poll(() => apps.listFiles()).not.toContain(row?.key)
   })
 
-  test('that are deleted while files come to them leave exact counters', async () => {
+  test('leave exact counters when they are deleted amid uploads', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'bucket-scoped', { bucket })
     const user = newUser()
@@ -159,7 +159,7 @@ describe('storage › buckets', () => {
 })
 
 describe('storage › uploads', () => {
-  test('as a form and as they are answer the object, and are downloaded as they were sent', async () => {
+  test('return the object for a form and for a plain body, and are downloaded as they were sent', async () => {
     const bucket = await createBucket(apps.app, { public: true })
     const form = new FormData()
     form.append('file', new Blob([png], { type: 'text/html' }), 'my photo.png')
@@ -210,7 +210,7 @@ describe('storage › uploads', () => {
     ['/%F0%9F%98%80', '😀'],
     ['/a+b', 'a+b'],
     ['/%25', '%'],
-  ])('the path %s names %j, decoded once', async (path, name) => {
+  ])('decode the path %s once, to the name %j', async (path, name) => {
     const bucket = await createBucket(apps.app, { public: true })
     const { status, json } = await put(apps.app, `/${bucket}${path}`, admin, 'x')
     expect([status, json.name]).toEqual([201, name])
@@ -225,7 +225,7 @@ describe('storage › uploads', () => {
     ['/a%2F', 'it must have no empty segments'],
     ['/%2Fa', 'it must not begin with a slash'],
     [`/${'x'.repeat(1025)}`, 'it must have at most 1024 bytes'],
-  ])('the path %s names nothing', async (path, message) => {
+  ])('reject the path %s', async (path, message) => {
     const bucket = await createBucket(apps.app)
     const expected = [400, `invalid object name: ${message}`, 'invalid_object_name']
     expect(problem(await put(apps.app, `/${bucket}${path}`, admin, 'x'))).toEqual(expected)
@@ -278,7 +278,7 @@ describe('storage › uploads', () => {
     expect((await get(apps.app, `/${bucket}`, admin)).json.totalItems).toBe(0)
   })
 
-  test('that are encoded are refused: they would be stored as they came', async () => {
+  test('are rejected with a content encoding: they would be stored as they came', async () => {
     const bucket = await createBucket(apps.app)
     const response = await put(apps.app, `/${bucket}/a`, admin, 'x', { 'content-encoding': 'gzip' })
     expect(problem(response)).toEqual([
@@ -301,7 +301,7 @@ describe('storage › uploads', () => {
     }
   })
 
-  test('of one name at once leave one of them whole, and no bytes of the others', async () => {
+  test('leave one of several concurrent uploads of one name whole, and no bytes of the others', async () => {
     const bucket = await createBucket(apps.app, { public: true })
     const before = await apps.listFiles()
     const bodies = Array.from({ length: 10 }, (_, index) => String(index).repeat(500))
@@ -428,7 +428,7 @@ describe('storage › policies', () => {
     expect(problem(await put(apps.app, `/${bucket}/a`, 'nonsense', 'x'))[0]).toBe(401)
   })
 
-  test('of the template user-own-files give each user what is theirs', async () => {
+  test('give each user their own files with the template user-own-files', async () => {
     const bucket = await createBucket(apps.app)
     const applied = await applyTemplate(apps.app, 'user-own-files', { bucket })
     expect([applied.status, applied.json]).toEqual([
@@ -465,7 +465,7 @@ describe('storage › policies', () => {
     ])
   })
 
-  test('of the template public-read-auth-write let everybody list and each user change what is theirs', async () => {
+  test('let everybody list and each user change their own files with the template public-read-auth-write', async () => {
     const bucket = await createBucket(apps.app)
     const { json } = await applyTemplate(apps.app, 'public-read-auth-write', { bucket })
     const [one, other] = [newUser(), newUser()]
@@ -473,7 +473,7 @@ describe('storage › policies', () => {
     expect((await get(apps.app, `/${bucket}/a`)).text).toBe('mine')
     expect((await get(apps.app, `/${bucket}`)).json.totalItems).toBe(1)
     expect(problem(await put(apps.app, `/${bucket}/a`, other.token, 'x'))[0]).toBe(403)
-    // Of another bucket requests without a token see no more than before.
+    // Requests without a token see no more of another bucket than before.
     const closed = await createBucket(apps.app)
     await put(apps.app, `/${closed}/a`, admin, 'x')
     expect(problem(await get(apps.app, `/${closed}/a`))[0]).toBe(401)
@@ -481,7 +481,7 @@ describe('storage › policies', () => {
     expect(json.policies).toHaveLength(4)
   })
 
-  test('of one template applied ten times at once, half on another node, are there once', async () => {
+  test('exist once when one template is applied ten times at once, half on another node', async () => {
     for (let round = 0; round < 3; round += 1) {
       const bucket = await createBucket(apps.app)
       const answers = await Promise.all(
@@ -495,7 +495,7 @@ describe('storage › policies', () => {
     }
   })
 
-  test('of the template bucket-scoped let every user work in one bucket', async () => {
+  test('let every user work in one bucket with the template bucket-scoped', async () => {
     const bucket = await createBucket(apps.app)
     expect(problem(await applyTemplate(apps.app, 'bucket-scoped'))).toEqual([
       400,

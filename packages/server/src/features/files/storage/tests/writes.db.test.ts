@@ -79,7 +79,7 @@ describe('storage › streams', () => {
     expect([own.messages.length, theirs.messages.length]).toEqual([3, 1])
   })
 
-  test('end what a policy that is dropped had shown', async () => {
+  test('end the visibility granted by a dropped policy', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const user = newUser()
@@ -95,8 +95,8 @@ describe('storage › streams', () => {
   test.each([
     ['shows no file that it hides', 'app_id is distinct from %'],
     ['shows the files that it permits', 'key is not null and app_id <> %'],
-    ['is asked about the whole row', '(objects.*)::text not like %'],
-  ])('a policy on columns of the system %s', async (_, permits) => {
+    ['is evaluated on the whole row', '(objects.*)::text not like %'],
+  ])('follow a policy on columns of the system, which %s', async (_, permits) => {
     const bucket = await ownFiles()
     const { userId, appId, token: program } = await addProgram('default')
     const hidden = permits.replace('%', permits.includes('like') ? `'%${appId}%'` : `'${appId}'`)
@@ -136,7 +136,7 @@ describe('storage › streams', () => {
     ['storage:%', () => undefined, 403],
     ['basalt.objects', () => undefined, 200],
     ['track', (bucket: string) => `bucket=eq.${bucket}`, 403],
-  ])('a key that is allowed %s may listen as far as that (%#)', async (allowed, filterOf, status) => {
+  ])('limit a key that is allowed %s to that scope (%#)', async (allowed, filterOf, status) => {
     const bucket = await createBucket(apps.app)
     const userId = await addUser()
     const allowedTables = [allowed.replace('%', bucket)]
@@ -156,14 +156,14 @@ describe('storage › streams', () => {
   })
 })
 
-/** A user with an account, who may own keys. */
+/** Creates a user with an account, who may own keys. */
 async function addUser(): Promise<string> {
   const { id } = newUser()
   await apps.app.sql('insert into basalt.users (id, email) values ($1, $2)', [id, `${id}@example.com`])
   return id
 }
 
-/** A program of an app with the plan. */
+/** Creates a program of an app with the plan. */
 async function addProgram(plan: string) {
   const userId = await addUser()
   const appId = await createApplication(apps.app, { ownerUserId: userId })
@@ -171,7 +171,7 @@ async function addProgram(plan: string) {
   return { userId, appId, token: (await createApiKey(apps.app, { userId, appId, scope: '*' })).key }
 }
 
-/** A bucket in which users have files of their own. */
+/** Creates a bucket in which users have files of their own. */
 async function ownFiles(): Promise<string> {
   const bucket = await createBucket(apps.app)
   await applyTemplate(apps.app, 'user-own-files', { bucket })
@@ -189,7 +189,7 @@ describe('storage › idempotency', () => {
     'idempotency_key_reused',
   ]
 
-  test('an upload that is sent again makes no second version and gets the first answer', async () => {
+  test('returns the first response to a repeated upload, without a second version', async () => {
     const bucket = await ownFiles()
     const { token } = newUser()
     const before = await apps.listFiles()
@@ -211,7 +211,7 @@ describe('storage › idempotency', () => {
     await expect.poll(async () => (await apps.filesSince(before)).length).toBe(2)
   })
 
-  test('a form that is sent again with another boundary is the same request', async () => {
+  test('treats a form repeated with another boundary as the same request', async () => {
     const bucket = await ownFiles()
     const { token } = newUser()
     const send = (content: string) => {
@@ -250,7 +250,7 @@ describe('storage › idempotency', () => {
     await expect.poll(async () => (await apps.filesSince(before)).length).toBe(1)
   })
 
-  test('moves, copies and deletions that are sent again are answered, not refused', async () => {
+  test('returns a response to repeated moves, copies and deletions, not a rejection', async () => {
     const bucket = await ownFiles()
     const { token } = newUser()
     await put(apps.app, `/${bucket}/a`, token, 'one')
@@ -281,7 +281,7 @@ describe('storage › idempotency', () => {
     expect(problem(await remove('another'))[0]).toBe(404)
   })
 
-  test('what is refused leaves the key unused', async () => {
+  test('leaves the key unused after a rejected request', async () => {
     const bucket = await createBucket(apps.app)
     const { token } = newUser()
     expect(problem(await put(apps.app, `/${bucket}/a`, token, 'x', keyed('k')))[0]).toBe(403)
@@ -301,7 +301,7 @@ describe('storage › idempotency', () => {
 describe('storage › plans', () => {
   const full = [429, 'usage limit exceeded: storage_bytes', 'usage_limit_exceeded']
 
-  test('an app stores no more than its plan has room for, however many uploads come at once', async () => {
+  test('limits an app to the capacity of its plan, however many uploads come at once', async () => {
     const bucket = await ownFiles()
     const program = await addProgram('tiny')
     const send = (on: typeof apps.app, name: string, size = 30) =>
@@ -314,7 +314,7 @@ describe('storage › plans', () => {
     expect(refused.map(problem)).toEqual(Array.from({ length: 7 }, () => full))
     expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
     const [kept = '', other = ''] = answers.flatMap(({ status, json }) => (status === 201 ? [json.name] : []))
-    // What grows an object is refused, and leaves it; what shrinks one or removes it makes room.
+    // A write that grows an object is rejected and leaves it. Shrinking or removing an object frees capacity.
     expect(problem(await send(apps.app, kept, 60))).toEqual(full)
     expect((await get(apps.app, `/${bucket}/${kept}`, program.token)).text).toHaveLength(30)
     expect((await send(apps.app, kept, 10)).status).toBe(200)
@@ -330,7 +330,7 @@ describe('storage › plans', () => {
     expect(problem(began)).toEqual(full)
   })
 
-  test('a resumable upload reserves what it declares, until it has ended', async () => {
+  test('reserve the declared size of a resumable upload until it has ended', async () => {
     const bucket = await ownFiles()
     const program = await addProgram('tiny')
     const path = '/upload/resumable'
@@ -364,7 +364,7 @@ describe('storage › plans', () => {
     expect((await put(apps.app, `/${bucket}/more`, program.token, 'x'.repeat(10))).status).toBe(201)
     expect((await add(one, 30)).status).toBe(204)
     expect(await usage()).toEqual({ bytes: 40, reserved: 60 })
-    // Terminated, and reaped: each gives back what it had reserved. One that was completed has nothing to give.
+    // A terminated and a reaped upload each release their reservation. A completed upload has nothing to release.
     expect((await exchange(apps.app, 'DELETE', `${path}/${two}`, program.token, undefined, tus)).status).toBe(
       204,
     )
@@ -395,7 +395,7 @@ describe('storage › plans', () => {
     expect(reserved).toEqual([{ sum: 0 }])
   })
 
-  test('an upload waits for no other change of what its app stores, and both are counted', async () => {
+  test('let an upload proceed during another change of its app’s usage, and count both', async () => {
     const bucket = await createBucket(apps.app)
     const stored = () =>
       apps.app.sql(`
@@ -414,7 +414,7 @@ describe('storage › plans', () => {
     expect(counted).toBe(present)
   })
 
-  test('a plan counts from the next upload on, for its app alone, and not for administrators', async () => {
+  test('apply from the next upload on, to their app alone, and not to administrators', async () => {
     const bucket = await ownFiles()
     const [tiny, free] = [await addProgram('tiny'), await addProgram('default')]
     expect((await put(apps.app, `/${bucket}/a`, free.token, 'x'.repeat(200))).status).toBe(201)
@@ -438,7 +438,7 @@ describe('storage › uploads announced by 100-continue', () => {
     `Content-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`
   const chunk = 'Tus-Resumable: 1.0.0\r\nContent-Type: application/offset+octet-stream\r\nUpload-Offset: '
 
-  test('are asked for when the caller, the bucket and the size are judged', async () => {
+  test('are requested after the caller, the bucket and the size are checked', async () => {
     const bucket = await ownFiles()
     const { token } = newUser()
     const began = await apps.app.request('POST', `/api/storage/upload/resumable?bucket=${bucket}&name=r`, {
@@ -474,7 +474,7 @@ describe('storage › uploads announced by 100-continue', () => {
   })
 })
 
-/** A file system of 256 KiB in memory; undefined where the process may not mount one. */
+/** Mounts a file system of 256 KiB in memory. Returns undefined where the process may not mount one. */
 async function mountSmallDisk(): Promise<string | undefined> {
   const directory = await mkdtemp(join(tmpdir(), 'basalt-full-'))
   const mounted = await promisify(execFile)('mount', [
@@ -490,7 +490,7 @@ async function mountSmallDisk(): Promise<string | undefined> {
   return undefined
 }
 
-test('storage › a full disk is 507, leaves nothing behind and is over when there is room', async (context) => {
+test('storage › a full disk returns 507, leaves no bytes, and ends when capacity is free', async (context) => {
   const directory = await mountSmallDisk()
   if (directory === undefined) return context.skip()
   try {
@@ -523,8 +523,8 @@ test('storage › a full disk is 507, leaves nothing behind and is over when the
     }
     const path = `/upload/resumable/${began.json.id}`
     expect(problem(await exchange(app, 'PATCH', path, admin, fill(400_000), tus))).toEqual(full)
-    const asked = await exchange(app, 'HEAD', path, admin, undefined, { 'tus-resumable': '1.0.0' })
-    expect(asked.headers.get('upload-offset')).toBe('0')
+    const head = await exchange(app, 'HEAD', path, admin, undefined, { 'tus-resumable': '1.0.0' })
+    expect(head.headers.get('upload-offset')).toBe('0')
     expect((await get(app, `/${bucket}/a`, admin)).text).toHaveLength(100_000)
     expect((await get(app, `/${bucket}`, admin)).json.items).toHaveLength(1)
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
