@@ -20,6 +20,7 @@ import {
   type Collections,
   type CompiledReads,
   compileReads,
+  type Reader,
   readerOf,
   runReads,
   runWrites,
@@ -116,12 +117,23 @@ export class Engine {
     if (isMutation && isQueryOnly) throw graphqlErrors.mutationByGet().with({ headers: { allow: 'POST' } })
     if (isMutation) requireWriteScope(caller.scope)
     if (prepared.errors.length > 0) throw refuse(prepared)
-    const call = { catalog, caller, request, prepared, document, operation }
-    return isMutation ? await this.#runMutation(found, call) : await this.#runQuery(found, call)
+    const { isAdministrator } = caller
+    const call = {
+      catalog,
+      reader: readerOf(caller),
+      isAdministrator,
+      request,
+      prepared,
+      document,
+      operation,
+    }
+    return isMutation
+      ? await this.#runMutation(found, call, caller)
+      : await this.#runQuery(found, call, caller)
   }
 
-  async #runQuery(found: CallerSchema, call: OperationCall): Promise<string> {
-    const { request, caller, prepared } = call
+  async #runQuery(found: CallerSchema, call: OperationCall, caller: Caller): Promise<string> {
+    const { request, prepared } = call
     const { searches } = this.#collections
     const key = `${searches.version} ${request.operationName ?? ''} ${JSON.stringify(request.variables)} ${prepared.text}`
     let planned = found.queries.get(key)
@@ -157,7 +169,7 @@ export class Engine {
     }
   }
 
-  async #runMutation(found: CallerSchema, call: OperationCall): Promise<string> {
+  async #runMutation(found: CallerSchema, call: OperationCall, caller: Caller): Promise<string> {
     const fields = fieldContext(found.schema, call)
     const roots = rootFields(fields, call.operation)
     const tools = this.#tools(found, fields, call, false)
@@ -179,7 +191,7 @@ export class Engine {
     }
     try {
       const all = writes.map(({ write }) => write)
-      return await runWrites(this.#collections, call.caller, all, format)
+      return await runWrites(this.#collections, caller, all, format)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       const position = error.extras.members?.field
@@ -193,7 +205,7 @@ export class Engine {
     const { searches, limits } = this.#collections
     return {
       catalog: call.catalog,
-      reader: readerOf(call.caller),
+      reader: call.reader,
       searches,
       language: searches.config,
       limits,
@@ -233,12 +245,12 @@ export class Engine {
    *
    * @throws AppError introspection_refused, introspection_disabled
    */
-  #introspectedSchema({ catalog, caller }: OperationCall): GraphQLSchema | undefined {
+  #introspectedSchema({ catalog, isAdministrator }: OperationCall): GraphQLSchema | undefined {
     switch (this.#config.introspection) {
       case 'disabled':
         throw graphqlErrors.introspectionDisabled()
       case 'admin':
-        if (!caller.isAdministrator) throw graphqlErrors.introspectionRefused()
+        if (!isAdministrator) throw graphqlErrors.introspectionRefused()
         return undefined
       case 'open':
         return this.#schemaFor(catalog, { reader: 'unrestricted', mayWrite: true, tables: undefined }).schema
@@ -273,10 +285,11 @@ export class Engine {
   }
 }
 
-/** One operation of a request, and who sent it. */
+/** One operation of a request. A remembered query refers to it, so it has nothing of the connection. */
 interface OperationCall {
   readonly catalog: Catalog
-  readonly caller: Caller
+  readonly reader: Reader
+  readonly isAdministrator: boolean
   readonly request: GraphqlRequest
   readonly prepared: PreparedDocument
   readonly document: DocumentNode
@@ -296,10 +309,15 @@ function operationLimits(config: GraphqlConfig): OperationLimits {
   }
 }
 
-/** Returns the error of the document. The catalog is read once more for names that the schema lacks. */
+/** Returns the error of the document. */
 function refuse({ errors, isSchemaFault }: PreparedDocument): Error {
+  return isSchemaFault ? refusal(errors) : new RequestErrors(errors)
+}
+
+/** Returns the error of a document that the schema does not fit. The catalog is read once more before it is sent. */
+function refusal(errors: readonly GraphQLError[]): AppError {
   const cause = new RequestErrors(errors)
-  return isSchemaFault ? new AppError(invalidDocument, 400, cause.message, { cause }) : cause
+  return new AppError(invalidDocument, 400, cause.message, { cause })
 }
 
 /** @throws RequestErrors for variables that cannot be coerced */
@@ -318,10 +336,11 @@ function fieldContext(schema: GraphQLSchema, { document, operation, request }: O
   return { schema, fragments, variables: coerced, sentVariables: request.variables }
 }
 
+/** @throws AppError invalid_graphql_document for a mutation where nothing can be written */
 function rootFields(fields: FieldContext, { operation, selectionSet }: OperationDefinitionNode) {
   const type = fields.schema.getRootType(operation)
   if (type == null) {
-    throw new RequestErrors([new GraphQLError(`Schema is not configured to execute ${operation} operation.`)])
+    throw refusal([new GraphQLError(`Schema is not configured to execute ${operation} operation.`)])
   }
   return requesting(() => collectFields(fields, type, [selectionSet]))
 }

@@ -293,4 +293,24 @@ describe('POST /api/graphql › definitions that change', () => {
     await app.sql('alter table fresh drop label')
     expect(await runGraphql(app, '{ fresh { label } }', { token })).toMatchObject({ data: null })
   })
+
+  test('finds the first table that a mutation can write', async () => {
+    await using empty = await createTestApp()
+    const insert = 'mutation { insert_fresh(objects: [{id: 7}]) { affected_rows } }'
+    expect(await runGraphql(empty, insert, { token })).toEqual({
+      status: 200,
+      data: null,
+      errors: [
+        {
+          message: 'Schema is not configured to execute mutation operation.',
+          extensions: { code: 'invalid_graphql_document' },
+        },
+      ],
+    })
+    await empty.sql('create table fresh (id int primary key)')
+    expect(await runGraphql(empty, insert, { token })).toEqual({
+      status: 200,
+      data: { insert_fresh: { affected_rows: 1 } },
+    })
+  })
 })
