@@ -12,7 +12,7 @@ import { parsePosition } from './changes/position.ts'
 import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.ts'
 import { realtimeErrors } from './errors.ts'
 import { SseTransport } from './sse-transport.ts'
-import { type Listener, listenerOf, Stream } from './stream.ts'
+import { listenerOf, Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 
 /** Handler that opens a stream for the tokens of a sign-in in another browser window. */
@@ -153,7 +153,7 @@ async function openStream(
   reply: FastifyReply,
   { tables = '', filter, lastEventId }: StreamQuery,
 ): Promise<FastifyReply> {
-  const listener = readListener(request)
+  const listener = listenerOf(identityOf(request), request.token)
   const names = parseTables(tables)
   if (tables === '') throw realtimeErrors.tablesRequired()
   if (names.length === 0) throw realtimeErrors.noValidTable()
@@ -191,13 +191,6 @@ async function openStream(
   throw stream.ending === 'session_ended'
     ? httpErrors.invalidToken()
     : httpErrors.shuttingDown().retryAfter(1)
-}
-
-function readListener(request: FastifyRequest): Listener {
-  const identity = identityOf(request)
-  if (identity.kind === 'admin') return { scope: identity.scope, userId: undefined, token: request.token }
-  if (identity.kind !== 'user') return { scope: identity.scope, userId: undefined, token: undefined }
-  return listenerOf(identity, request.token)
 }
 
 /** Returns the id to resume from. Browsers send the header when they reconnect; other clients can use a parameter. */

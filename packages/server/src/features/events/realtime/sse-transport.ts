@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { EventStream, formatClose, formatEvent, reconnectAfter } from '../../../http/responses/sse.ts'
+import type { Message } from './changes/select-events.ts'
 import { type Ending, gapMessage, type Transport } from './stream.ts'
 
 /** Milliseconds that a browser waits before it reconnects. */
@@ -31,8 +32,8 @@ export class SseTransport implements Transport {
     if (hasGap) this.gap(position)
   }
 
-  frame(id: string | undefined, body: string): string {
-    return formatEvent({ id, data: body })
+  frame(id: string | undefined, { body: data }: Message): string {
+    return formatEvent({ id, data })
   }
 
   send(frames: readonly string[]): void {

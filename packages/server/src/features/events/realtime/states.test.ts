@@ -75,7 +75,7 @@ test('realtime › stream › sends everything once and in order for any sequenc
       let pendingBytes = 0
       const transport: Transport = {
         name: 'sse',
-        frame: (_id, body) => body,
+        frame: (_id, { body }) => body,
         send(frames) {
           expect([isValid, ends]).toEqual([true, []])
           sent.push(...frames)

@@ -19,7 +19,7 @@ function openStream() {
   const sent: string[] = []
   const transport: Transport = {
     name: 'ws',
-    frame: (_id, body) => body,
+    frame: (_id, { body }) => body,
     send: (frames) => void sent.push(...frames),
     gap: () => undefined,
     heartbeat: () => undefined,

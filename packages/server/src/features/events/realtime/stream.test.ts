@@ -17,7 +17,7 @@ function openStream() {
   const token = { isValid: true }
   const transport: Transport = {
     name: 'sse',
-    frame: (_id, body) => body,
+    frame: (_id, { body }) => body,
     send: (frames) => void sent.push(...frames),
     gap: (id) => void gaps.push(id),
     heartbeat: () => undefined,

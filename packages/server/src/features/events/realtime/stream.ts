@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { CallerScope } from '../../../database/caller/caller-scope.ts'
-import type { UserIdentity } from '../../../http/access/identity.ts'
+import type { Identity } from '../../../http/access/identity.ts'
 import type { Subscriptions } from './changes/audience.ts'
 import { formatPosition, type Position } from './changes/position.ts'
+import type { Message } from './changes/select-events.ts'
 import { type StreamEffect, type StreamEvent, type StreamState, transitions } from './states.ts'
 
 /** Reason why the server ends a stream. */
@@ -12,7 +13,7 @@ export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'serv
 export interface Transport {
   readonly name: 'sse' | 'ws'
   /** Renders the frame of an event. @param id value for `Last-Event-ID`, if it is certain */
-  frame(id: string | undefined, body: string): string
+  frame(id: string | undefined, message: Message): string
   /** Sends any number of frames. */
   send(frames: readonly string[]): void
   /** Sends the notice that events are missing. @param id position at which it resumes, if it is certain */
@@ -38,8 +39,12 @@ export interface Listener {
   readonly token: string | undefined
 }
 
-/** Returns the listener of a token. */
-export function listenerOf({ scope, userId, appId }: UserIdentity, token: string | undefined): Listener {
+/** Returns the listener of an identity. @param token undefined for identities without one */
+export function listenerOf(identity: Identity, token: string | undefined): Listener {
+  const { kind, scope, appId } = identity
+  if (kind === 'admin') return { scope, userId: undefined, token }
+  if (kind !== 'user') return { scope, userId: undefined, token: undefined }
+  const { userId } = identity
   return userId === '' ? { scope, userId: undefined, appId, token } : { scope, userId, token }
 }
 

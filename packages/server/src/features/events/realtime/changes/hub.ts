@@ -241,8 +241,8 @@ export function render(
   messages: readonly Message[],
   isCertain: boolean,
 ): string[] {
-  return messages.map(({ index, body }) => {
-    const id = isCertain ? formatPosition(positionAfter(batch, index)) : undefined
-    return stream.transport.frame(id, body)
+  return messages.map((message) => {
+    const id = isCertain ? formatPosition(positionAfter(batch, message.index)) : undefined
+    return stream.transport.frame(id, message)
   })
 }

@@ -243,7 +243,7 @@ async function deliver(
       const transport: Transport = {
         ...{
           name: 'sse',
-          frame: (_id, body) => body,
+          frame: (_id, { body }) => body,
           send: (frames) => void received.bodies.push(...frames),
         },
         ...{ gap: () => void Object.assign(received, { hasGap: true }), heartbeat: () => undefined },

@@ -1,36 +1,14 @@
-import type { Socket } from 'node:net'
-import type { WebSocket } from 'ws'
-import { drained } from '../../../../http/responses/sse.ts'
+import type { Message } from '../changes/select-events.ts'
 import { type Ending, gapMessage, type Transport } from '../stream.ts'
+import { WebSocketConnection } from './websocket-connection.ts'
 
-/** Milliseconds that a client has to confirm a close. */
-const closeTimeoutMs = 2000
-
-/** Transport of frames to a WebSocket client. Each frame is a JSON text. */
-export class WebSocketTransport implements Transport {
+/** Transport of frames to a WebSocket client. */
+export class WebSocketTransport extends WebSocketConnection implements Transport {
   readonly name = 'ws'
-  readonly #socket: WebSocket
-  readonly #connection: Socket
 
-  constructor(socket: WebSocket, connection: Socket) {
-    this.#socket = socket
-    this.#connection = connection
-  }
-
-  get isOpen(): boolean {
-    return this.#socket.readyState === this.#socket.OPEN
-  }
-
-  frame(id: string | undefined, body: string): string {
+  frame(id: string | undefined, { body }: Message): string {
     const member = id === undefined ? '' : `"id":${JSON.stringify(id)},`
     return `{"type":"event",${member}${body.slice(1)}`
-  }
-
-  send(frames: readonly string[]): void {
-    if (!this.isOpen) return
-    this.#connection.cork()
-    for (const frame of frames) this.#socket.send(frame)
-    this.#connection.uncork()
   }
 
   gap(id: string | undefined): void {
@@ -40,30 +18,10 @@ export class WebSocketTransport implements Transport {
   /** WebSockets have pings of their own. */
   heartbeat(): void {}
 
-  get pendingBytes(): number {
-    return this.#socket.bufferedAmount
-  }
-
-  drained(): Promise<void> {
-    return drained(this.#connection)
-  }
-
   end(ending: Ending): void {
     const { code, reason } = endings[ending]
     if (ending === 'slow_client') this.send([JSON.stringify({ type: 'error', message: reason })])
     this.close(code, reason)
-  }
-
-  /** Closes with a reason. Terminates the connection of a client that does not confirm in time. */
-  close(code: number, reason: string): void {
-    if (!this.isOpen) return
-    this.#socket.close(code, reason)
-    const timer = setTimeout(() => this.#socket.terminate(), closeTimeoutMs).unref()
-    this.#socket.once('close', () => clearTimeout(timer))
-  }
-
-  cutOff(): void {
-    this.#socket.terminate()
   }
 }
 
