@@ -39,8 +39,10 @@ import type { GraphqlRequest } from './request.ts'
 import { RequestErrors } from './request-errors.ts'
 import { buildSchema, type SchemaReader, type TableSchema } from './schema/build.ts'
 
-/** Schemas of one snapshot of the catalog: one for each kind of caller and set of tables. */
+/** Schemas of one snapshot of the catalog for callers of all tables: one for each kind of caller. */
 const schemaLimit = 8
+/** Schemas of one snapshot for callers who are restricted to some tables, which are small. */
+const restrictedSchemaLimit = 100
 /** Queries that are remembered for a schema with their statement. */
 const queryLimit = 1000
 /** Longer queries are not worth remembering. */
@@ -49,6 +51,11 @@ const queryLengthLimit = 5000
 interface CallerSchema extends TableSchema {
   readonly documents: Documents
   readonly queries: Lru<string, PlannedQuery>
+}
+
+interface CachedSchemas {
+  readonly whole: Lru<string, CallerSchema>
+  readonly restricted: Lru<string, CallerSchema>
 }
 
 /** Query whose statement is compiled. */
@@ -70,7 +77,7 @@ const unknownNames: ReadonlySet<string> = new Set([
 export class Engine {
   readonly #collections: Collections
   readonly #config: GraphqlConfig
-  readonly #schemas = new WeakMap<Catalog, Lru<string, CallerSchema>>()
+  readonly #schemas = new WeakMap<Catalog, CachedSchemas>()
 
   constructor(collections: Collections, config: GraphqlConfig) {
     this.#collections = collections
@@ -264,11 +271,12 @@ export class Engine {
     reader: Omit<SchemaReader, 'hasAggregates'>,
     isAdministrator = false,
   ): CallerSchema {
-    let schemas = this.#schemas.get(catalog)
-    if (schemas === undefined) {
-      schemas = new Lru(schemaLimit)
-      this.#schemas.set(catalog, schemas)
+    let cached = this.#schemas.get(catalog)
+    if (cached === undefined) {
+      cached = { whole: new Lru(schemaLimit), restricted: new Lru(restrictedSchemaLimit) }
+      this.#schemas.set(catalog, cached)
     }
+    const schemas = reader.tables === undefined ? cached.whole : cached.restricted
     const tables = reader.tables === undefined ? '' : JSON.stringify([...reader.tables].sort())
     const key = `${reader.reader} ${reader.mayWrite} ${isAdministrator} ${tables}`
     const known = schemas.get(key)
