@@ -128,8 +128,17 @@ export function requireJson(text: string): unknown {
 function parseBody(text: string): unknown {
   const isSuspect = text.includes('__proto__') || text.includes('\\u')
   const value: unknown = isSuspect ? JSON.parse(text, dropPrototype) : JSON.parse(text)
-  if (nestsDeeperThan(mostLevels, text)) throw httpErrors.jsonTooDeep(mostLevels)
+  requireFewLevels(text)
   return value
+}
+
+/**
+ * Rejects JSON that is nested too deeply for code that calls itself for each level.
+ *
+ * @throws AppError json_too_deep
+ */
+export function requireFewLevels(text: string): void {
+  if (nestsDeeperThan(mostLevels, text)) throw httpErrors.jsonTooDeep(mostLevels)
 }
 
 /** Drops a member named `__proto__`, which would become a prototype when the value is copied. */

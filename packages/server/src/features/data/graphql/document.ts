@@ -4,17 +4,17 @@ import {
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
-  parse,
   specifiedRules,
   validate,
 } from 'graphql'
 import { Lru } from '../../../lib/lru.ts'
 import { findExceededLimit, type OperationLimits } from './limits.ts'
+import { parseDocument } from './parse.ts'
 
-/** Lexical tokens of a document: parsing takes a microsecond for each. */
-const tokenLimit = 20_000
 /** Validation stops after so many errors. */
 const errorLimit = 20
+/** Error of the library after 500,000 comparisons of fields with the same name. */
+const comparisonsExceeded = 'Validation aborted.'
 /** Documents that are remembered for a schema. */
 const documentLimit = 500
 /** Longer documents are not worth remembering. */
@@ -58,7 +58,7 @@ export class Documents {
     })
     let document: DocumentNode
     try {
-      document = parse(text, { maxTokens: tokenLimit })
+      document = parseDocument(text)
     } catch (error) {
       if (error instanceof GraphQLError) return refused([error])
       throw error
@@ -66,6 +66,9 @@ export class Documents {
     const exceeded = findExceededLimit(document, this.#limits)
     if (exceeded !== undefined) return refused([exceeded])
     const errors = validate(this.#schema, document, specifiedRules, { maxErrors: errorLimit })
+    if (errors.some(({ message }) => message === comparisonsExceeded)) {
+      return refused([new GraphQLError('query selects the same fields too often')])
+    }
     return { text, document, errors, isSchemaFault: errors.length > 0 }
   }
 }

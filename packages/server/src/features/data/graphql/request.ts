@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { requireFewLevels } from '../../../http/requests/body.ts'
 import { isObject, parseJson } from '../../../lib/json.ts'
 import { bodyOf, queryOf } from '../collections/index.ts'
 import { graphqlErrors } from './errors.ts'
@@ -65,8 +66,13 @@ function readObject(name: string, value: unknown): Readonly<Record<string, unkno
 /** Numbers that a double may not keep have more digits than this. */
 const longNumber = /\d{15}|\d[eE.]\d/
 
-/** Returns the value of a JSON text; its numbers keep their digits. Undefined for text that is not JSON. */
+/**
+ * Returns the value of a JSON text; its numbers keep their digits. Undefined for text that is not JSON.
+ *
+ * @throws AppError invalid_json
+ */
 function parseExactly(text: string): unknown {
+  requireFewLevels(text)
   if (!longNumber.test(text)) return parseJson(text)
   try {
     return JSON.parse(text, (_key, value: unknown, context: { readonly source?: string }) =>

@@ -47,9 +47,12 @@ export function describeError({ kind, message, extras }: AppError): ResponseErro
 /** Statuses of errors that clients act on without reading the body. */
 const transportStatuses: ReadonlySet<number> = new Set([403, 405, 429])
 
+/** Errors of requests that no document can be read from. */
+const requestKinds: ReadonlySet<string> = new Set(['invalid_graphql_request', 'json_too_deep'])
+
 /** Returns the status of an error. Errors of the operation itself are 200 in `application/json`. */
 export function statusOf({ kind, status }: AppError, isGraphql: boolean): number {
-  if (kind === 'invalid_graphql_request') return 400
+  if (requestKinds.has(kind)) return 400
   if (transportStatuses.has(status) && kind !== 'insufficient_permissions') return status
   return isGraphql && status === 400 ? 400 : 200
 }

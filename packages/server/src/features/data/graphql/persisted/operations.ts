@@ -80,14 +80,14 @@ const add = operation({
   ),
   async handle({ database }: GraphqlDeps, { body, origin }) {
     const documents = readManifest(body)
-    const { parse } = await import('graphql')
-    for (const text of documents) requireDocument(parse, text)
+    const { parseDocument } = await import('../parse.ts')
+    for (const [name, text] of documents) requireDocument(parseDocument, name, text)
     return await database.system.transaction(async (transaction) => {
-      const added = await insertDocuments(transaction, documents)
+      const added = await insertDocuments(transaction, [...documents.values()])
       await recordAdminAction(transaction, 'graphql.add_documents', String(added), origin, {
-        total: documents.length,
+        total: documents.size,
       })
-      return { added, total: documents.length }
+      return { added, total: documents.size }
     })
   },
 })
@@ -113,7 +113,7 @@ const remove = operation({
 export const documentOperations = [list, add, remove]
 
 /** @throws AppError invalid_document_manifest */
-function readManifest(body: Readonly<Record<string, unknown>>): readonly string[] {
+function readManifest(body: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const { operations, format: _format, version: _version, ...texts } = body
   const named = Array.isArray(operations)
     ? operations.map((each: { readonly id: string; readonly body: string }) => [each.id, each.body] as const)
@@ -122,29 +122,31 @@ function readManifest(body: Readonly<Record<string, unknown>>): readonly string[
   if (named.length > documentLimit) {
     throw graphqlErrors.invalidDocumentManifest(`expected at most ${documentLimit} documents`)
   }
-  return named.map(([name, text]) => {
-    if (typeof text !== 'string')
-      throw graphqlErrors.invalidDocumentManifest(`${name}: expected the text of a document`)
-    // A document under the hash of another one would run in its place.
-    if (hashDocument(text) !== name.replace(/^sha256:/, '')) {
-      throw graphqlErrors.invalidDocumentManifest(
-        `${name}: expected the SHA-256 of the document, in hexadecimal`,
-      )
-    }
-    return text
-  })
+  const documents = new Map<string, string>()
+  for (const [name, text] of named) {
+    const problem = describeMember(name, text)
+    if (problem !== undefined) throw graphqlErrors.invalidDocumentManifest(`${name}: ${problem}`)
+    documents.set(name, text as string)
+  }
+  return documents
+}
+
+function describeMember(name: string, text: unknown): string | undefined {
+  if (typeof text !== 'string') return 'expected the text of a document'
+  // A document under the hash of another one would run in its place.
+  if (hashDocument(text) !== name.replace(/^sha256:/, '')) {
+    return 'expected the SHA-256 of the document, in hexadecimal'
+  }
+  // PostgreSQL stores no such text, and a comment may have it.
+  return text.includes('\0') ? 'expected text without the character U+0000' : undefined
 }
 
 /** @throws AppError invalid_document_manifest */
-function requireDocument(
-  parse: (text: string, options: { maxTokens: number }) => unknown,
-  text: string,
-): void {
+function requireDocument(parse: (text: string) => unknown, name: string, text: string): void {
   try {
-    parse(text, { maxTokens: 20_000 })
+    parse(text)
   } catch (error) {
-    throw graphqlErrors.invalidDocumentManifest(
-      error instanceof Error ? error.message : 'expected a document',
-    )
+    const problem = error instanceof Error ? error.message : 'expected a document'
+    throw graphqlErrors.invalidDocumentManifest(`${name}: ${problem}`)
   }
 }

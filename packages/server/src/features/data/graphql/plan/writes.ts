@@ -18,6 +18,8 @@ import type { PlanTools } from './tools.ts'
 
 /** Objects of one insert. */
 const objectLimit = 1000
+/** Records of an update or delete in the estimated cost, which cannot know how many its filter finds. */
+const estimatedChanges = 1000
 
 /** Write of a root field, and what its response selects. */
 export interface PlannedWrite {
@@ -44,31 +46,49 @@ export function planWrite(
   const { relation, kind } = meaning
   const type = objectTypeOf(field)
   const selected = collectFields(tools.fields, type, selectionsOf(field))
-  const answer = planReturning(tools, relation, selected)
   const write: DocumentWrite =
     kind === 'insert'
-      ? { kind: 'insert', relation, rows: planRows(tools, relation, field), answer }
-      : planBulk(tools, relation, field, { action: kind, answer, limit: bulkLimit })
+      ? planInsert(tools, relation, field, selected)
+      : planBulk(tools, relation, field, {
+          action: kind,
+          answer: planReturning(tools, relation, selected, Math.min(bulkLimit, estimatedChanges)),
+          limit: bulkLimit,
+        })
   return { write, selected, typeName: type.name }
 }
 
-/** Plans the record of each `returning`; of several, an object with each of them. */
+function planInsert(
+  tools: PlanTools,
+  relation: Relation,
+  field: SelectedField,
+  selected: readonly SelectedField[],
+): DocumentWrite {
+  const rows = planRows(tools, relation, field)
+  return { kind: 'insert', relation, rows, answer: planReturning(tools, relation, selected, rows.length) }
+}
+
+/**
+ * Plans the record of each `returning`; of several, an object with each of them.
+ *
+ * @param records number that the write returns, for the cost
+ */
 function planReturning(
   tools: PlanTools,
   relation: Relation,
   selected: readonly SelectedField[],
+  records: number,
 ): RecordPlan | undefined {
   const returning = selected.filter(({ meaning }) => meaning?.kind === 'returning')
   const [first] = returning
   if (first === undefined) return undefined
   const whole = planWholeRecord(relation, tools.reader)
-  if (returning.length === 1) return { ...whole, ...planSelectedRecord(tools, relation, first, 1) }
+  if (returning.length === 1) return { ...whole, ...planSelectedRecord(tools, relation, first, records) }
   return {
     ...whole,
     selection: returning.map((field) => ({
       key: field.key,
       kind: 'self',
-      record: planSelectedRecord(tools, relation, field, 1),
+      record: planSelectedRecord(tools, relation, field, records),
     })),
   }
 }
