@@ -18,8 +18,8 @@ import { addErrorHandling, sendError } from './errors/error-handler.ts'
 import { httpErrors } from './errors/errors.ts'
 import { FailureLog } from './errors/failure-log.ts'
 import { addProtocolErrors, answerClientError, keepAliveMs } from './errors/protocol-errors.ts'
-import { addMetrics, type Metrics } from './observation/metrics.ts'
-import { addRequestLog } from './observation/request-log.ts'
+import { type Metrics, measureRequests } from './observation/metrics.ts'
+import { logRequests } from './observation/request-log.ts'
 import { addRequestObservers, type RequestObserver } from './observation/request-observer.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { acceptAbsoluteForm } from './requests/absolute-form.ts'
@@ -139,9 +139,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addProtocolErrors(app, headers, referenceUrl)
   upgrades.route(app)
   addExpectation(app)
-  addMetrics(app, options.metrics)
-  addRequestLog(app, options.requestLog ?? options.log, options.config.logging)
-  addRequestObservers(app, options.observers ?? [], options.clock)
+  const observers = [
+    measureRequests(options.metrics),
+    logRequests(options.requestLog ?? options.log, options.config.logging),
+    ...(options.observers ?? []),
+  ]
+  addRequestObservers(app, observers, options.clock ?? systemClock)
   const failures = new FailureLog(options.log, options.clock)
   addErrorHandling(app, {
     ...{ failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods },

@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { processMetrics } from './process-metrics.ts'
+import type { RequestObserver } from './request-observer.ts'
 
 export interface PoolStats {
   readonly busy: number
@@ -121,11 +121,10 @@ export class Metrics {
   }
 }
 
-/** Measures every response under its operation's name: its count and its duration. */
-export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { operation = 'unknown' } = request.routeOptions.config
-    metrics.observe(operation, reply.statusCode, reply.elapsedTime / 1000)
-    done()
-  })
+/** Creates the observer that measures every response under its operation's name: its count and its duration. */
+export function measureRequests(metrics: Metrics): RequestObserver {
+  return {
+    onAnswer: ({ operation = 'unknown', status, durationMs }) =>
+      metrics.observe(operation, status, durationMs / 1000),
+  }
 }

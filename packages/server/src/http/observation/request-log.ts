@@ -1,38 +1,38 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { LoggingConfig } from '../../config/logging.ts'
-import { pathOf } from './request-observer.ts'
+import type { AnsweredRequest, RequestObserver } from './request-observer.ts'
 
 /**
- * Writes one line per request. It never contains the query string or a header, because both can carry secrets.
+ * Creates the observer that writes one line per request. It never contains the query string or a header, because
+ * both can carry secrets.
  */
-export function addRequestLog(
-  app: FastifyInstance,
+export function logRequests(
   log: Logger,
   { requests, format }: Pick<LoggingConfig, 'requests' | 'format'>,
-): void {
-  if (requests === 'none') return
-  app.addHook('onResponse', (request, reply, done) => {
-    if (requests === 'all' || reply.statusCode >= 500) {
-      if (format === 'pretty') log.info(describeRequest(request, reply))
-      else log.info(requestFields(request, reply), 'request')
-    }
-    done()
-  })
+): RequestObserver {
+  if (requests === 'none') return {}
+  return {
+    onAnswer(request) {
+      if (requests !== 'all' && request.status < 500) return
+      if (format === 'pretty') log.info(describeRequest(request))
+      else log.info(requestFields(request), 'request')
+    },
+  }
 }
 
-function requestFields(request: FastifyRequest, reply: FastifyReply): object {
+function requestFields(request: AnsweredRequest): object {
+  const { requestId, method, path, operation, status, durationMs, address, caller, userId } = request
   return {
-    requestId: request.id,
-    method: request.method,
-    path: pathOf(request),
-    operation: request.routeOptions.config.operation,
-    status: reply.statusCode,
-    durationMs: Math.round(reply.elapsedTime * 10) / 10,
-    address: request.ip,
-    caller: callerOf(request),
-    userId: userIdOf(request),
-    impersonatedBy: impersonatorOf(request),
+    requestId,
+    method,
+    path,
+    operation,
+    status,
+    durationMs: Math.round(durationMs * 10) / 10,
+    address,
+    caller,
+    userId,
+    impersonatedBy: request.impersonator,
   }
 }
 
@@ -40,33 +40,16 @@ function requestFields(request: FastifyRequest, reply: FastifyReply): object {
 const shownPathLength = 100
 
 /** Formats the line for people: `GET /api/collections/track 200 3 ms user 1f0c93ab`. */
-function describeRequest(request: FastifyRequest, reply: FastifyReply): string {
-  const path = pathOf(request)
+function describeRequest(request: AnsweredRequest): string {
+  const { method, path, status, durationMs, caller, impersonator } = request
   const shown = path.length > shownPathLength ? `${path.slice(0, shownPathLength)}…` : path
-  const user = userIdOf(request)?.slice(0, 8)
+  const user = request.userId?.slice(0, 8)
+  const actor = impersonator === undefined ? '' : `${impersonator} as `
   return [
-    request.method,
+    method,
     shown,
-    reply.statusCode,
-    `${Math.round(reply.elapsedTime)} ms`,
-    user === undefined ? callerOf(request) : `${describeImpersonator(request)}user ${user}`,
+    status,
+    `${Math.round(durationMs)} ms`,
+    user === undefined ? caller : `${actor}user ${user}`,
   ].join(' ')
-}
-
-function callerOf({ identity, pending }: FastifyRequest): 'user' | 'admin' | 'anonymous' {
-  if (identity?.kind === 'admin') return 'admin'
-  return identity?.kind === 'user' || pending !== undefined ? 'user' : 'anonymous'
-}
-
-function userIdOf({ identity, pending }: FastifyRequest): string | undefined {
-  return identity?.kind === 'user' ? identity.userId : pending?.userId
-}
-
-function impersonatorOf({ identity }: FastifyRequest): string | undefined {
-  return identity?.kind === 'user' ? identity.impersonator : undefined
-}
-
-function describeImpersonator(request: FastifyRequest): string {
-  const impersonator = impersonatorOf(request)
-  return impersonator === undefined ? '' : `${impersonator} as `
 }

@@ -2,8 +2,8 @@ import type { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Clock, systemClock } from '../../lib/clock.ts'
-import { unattributed } from '../access/identity.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { type Identity, unattributed } from '../access/identity.ts'
 
 /** Completed request. It never contains the query string or a header, because both can carry secrets. */
 export interface AnsweredRequest {
@@ -16,6 +16,7 @@ export interface AnsweredRequest {
   readonly operation: string | undefined
   readonly status: number
   readonly durationMs: number
+  readonly caller: 'user' | 'admin' | 'anonymous'
   readonly appId: string
   readonly keyId: string | undefined
   readonly userId: string | undefined
@@ -49,7 +50,12 @@ export interface RequestObserver {
   onStream?(stream: OpenedStream): void
 }
 
-const observersOf = new WeakMap<Server, readonly RequestObserver[]>()
+interface Observation {
+  readonly observers: readonly RequestObserver[]
+  readonly clock: Clock
+}
+
+const observationOf = new WeakMap<Server, Observation>()
 
 /** Bytes that were already counted, by connection. */
 const counted = new WeakMap<Socket, { bytesIn: number; bytesOut: number }>()
@@ -71,37 +77,58 @@ function takeTraffic(socket: Socket): Traffic {
 export function addRequestObservers(
   app: FastifyInstance,
   observers: readonly RequestObserver[],
-  clock: Clock = systemClock,
+  clock: Clock,
 ): void {
-  if (observers.length === 0) return
-  observersOf.set(app.server, observers)
+  const observation = { observers, clock }
+  observationOf.set(app.server, observation)
   app.addHook('onResponse', (request, reply, done) => {
-    const { identity } = request
-    const { appId, keyId } = identity ?? unattributed
-    // Fastify creates this object at each access.
-    const { url, config } = request.routeOptions
-    const user = identity?.kind === 'user' ? identity : undefined
-    const { bytesIn, bytesOut } = takeTraffic(request.raw.socket)
-    const answered = {
-      at: clock.now(),
-      requestId: request.id,
-      method: request.method,
-      path: pathOf(request),
-      route: url,
-      operation: config.operation,
-      status: reply.statusCode,
-      durationMs: reply.elapsedTime,
-      appId,
-      keyId,
-      userId: user === undefined ? request.pending?.userId : user.userId,
-      impersonator: user?.impersonator,
-      address: request.ip,
-      bytesIn,
-      bytesOut,
-    }
-    for (const observer of observers) observer.onAnswer?.(answered)
+    notify(observation, request, {
+      ...{ identity: request.identity, pendingUserId: request.pending?.userId },
+      ...{ method: request.method, status: reply.statusCode, durationMs: reply.elapsedTime },
+    })
     done()
   })
+}
+
+interface Outcome {
+  readonly identity: Identity | undefined
+  /** User whose second factor is due. */
+  readonly pendingUserId?: string | undefined
+  readonly method: string
+  readonly status: number
+  readonly durationMs: number
+}
+
+function notify(
+  { observers, clock }: Observation,
+  request: FastifyRequest,
+  { identity, pendingUserId, method, status, durationMs }: Outcome,
+): void {
+  const { appId, keyId } = identity ?? unattributed
+  // Fastify creates this object at each access.
+  const { url, config } = request.routeOptions
+  const user = identity?.kind === 'user' ? identity : undefined
+  const isUser = user !== undefined || pendingUserId !== undefined
+  const { bytesIn, bytesOut } = takeTraffic(request.raw.socket)
+  const answered: AnsweredRequest = {
+    at: clock.now(),
+    requestId: request.id,
+    method,
+    path: pathOf(request),
+    route: url,
+    operation: config.operation,
+    status,
+    durationMs,
+    caller: identity?.kind === 'admin' ? 'admin' : isUser ? 'user' : 'anonymous',
+    appId,
+    keyId,
+    userId: user === undefined ? pendingUserId : user.userId,
+    impersonator: user?.impersonator,
+    address: request.ip,
+    bytesIn,
+    bytesOut,
+  }
+  for (const observer of observers) observer.onAnswer?.(answered)
 }
 
 /**
@@ -111,7 +138,7 @@ export function addRequestObservers(
  */
 export function noteStream(request: FastifyRequest, carrier: EventEmitter): void {
   const { raw } = request
-  const observers = observersOf.get(request.server.server) ?? []
+  const observers = observationOf.get(request.server.server)?.observers ?? []
   const stream: OpenedStream = {
     appId: (request.identity ?? unattributed).appId,
     operation: request.routeOptions.config.operation,
@@ -121,7 +148,7 @@ export function noteStream(request: FastifyRequest, carrier: EventEmitter): void
   for (const observer of observers) observer.onStream?.(stream)
 }
 
-export function pathOf({ url }: Pick<FastifyRequest, 'url'>): string {
+function pathOf({ url }: Pick<FastifyRequest, 'url'>): string {
   return maskTokens(url.split('?', 1)[0] ?? '')
 }
 

@@ -47,6 +47,7 @@ function answered(changes: Partial<AnsweredRequest> = {}): AnsweredRequest {
     status: 200,
     impersonator: undefined,
     durationMs: 1,
+    caller: 'user',
     appId: shop,
     keyId: undefined,
     userId: alice,
