@@ -77,7 +77,7 @@ export async function openShell(): Promise<Shell> {
     const pid = terminals.get(terminal)
     if (pid === undefined) return
     signalGroup(pid, 'SIGTERM')
-    await waitFor(`terminal ${terminal} to end`, () => !signalGroup(pid, 0), 20_000)
+    await waitFor(`terminal ${terminal} to end`, () => !signalGroup(pid, 0))
     terminals.delete(terminal)
   }
 

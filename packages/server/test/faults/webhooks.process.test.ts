@@ -57,11 +57,7 @@ async function waitForNoWork(): Promise<void> {
         select from basalt.outbox o, basalt.event_cursors c
         where not pg_visible_in_snapshot(o.transaction_id, c.passed)
       ) and not exists (select from basalt.webhook_queue) as is_done`
-  await waitFor(
-    'all events to be delivered',
-    async () => (await cluster.sql('shop', done))[0]?.is_done,
-    60_000,
-  )
+  await waitFor('all events to be delivered', async () => (await cluster.sql('shop', done))[0]?.is_done)
 }
 
 /** Returns the ids under which each key arrived. */

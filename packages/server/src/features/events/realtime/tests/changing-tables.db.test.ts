@@ -114,8 +114,8 @@ describe('realtime › DDL on a subscribed table', () => {
     await using there = await openEventStream(second.url, `tables=${table}`, { token })
     await using unaffected = await open('tables=marker')
     await app.sql(change.replaceAll(/\bT\b/g, table))
-    await here.named('gap', 30_000)
-    await there.named('gap', 30_000)
+    await here.named('gap')
+    await there.named('gap')
     expect(namesOf(unaffected)).toEqual(['connected'])
   })
 
@@ -129,7 +129,7 @@ describe('realtime › DDL on a subscribed table', () => {
     await write(table, { id: 1, s: 'a' })
     await after.next(1)
     await before.named('gap')
-    await elsewhere.named('gap', 30_000)
+    await elsewhere.named('gap')
     await using resumed = await openEventStream(second.url, `tables=${table}`, {
       token,
       lastEventId: after.events[0]?.id,
@@ -301,17 +301,13 @@ test('realtime › a table without subscribers for a time causes a gap on stream
   // A stream that had to wait for other nodes has started with a gap.
   const gaps = () => stream.events.filter(({ name }) => name === 'gap').length
   const before = gaps()
-  await waitFor(
-    'the table to be logged again',
-    async () => {
-      const [row] = await app.sql(
-        `select wanted_until > now() and logged_since is not null as is_logged from basalt.realtime_tables
+  await waitFor('the table to be logged again', async () => {
+    const [row] = await app.sql(
+      `select wanted_until > now() and logged_since is not null as is_logged from basalt.realtime_tables
         where table_name = '${table}'`,
-      )
-      return row?.is_logged === true
-    },
-    20_000,
-  )
+    )
+    return row?.is_logged === true
+  })
   await waitFor('the gap', () => gaps() > before)
   await write(table, { id: 1 })
   expect(await stream.next(1)).toHaveLength(1)

@@ -191,7 +191,7 @@ describe('oauth server › access ends', () => {
     await end({ client: fresh, refresh: tokens.refresh_token, access: tokens.access_token })
     // A second is what revocation may take, and the rest is slack for a busy machine.
     for (const node of [first, second]) {
-      await waitFor('the end', async () => (await statusOf(node, tokens.access_token)) === 401, 15_000)
+      await waitFor('the end', async () => (await statusOf(node, tokens.access_token)) === 401)
     }
   })
 
