@@ -2,7 +2,7 @@ import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import { requireTable } from '../../../http/access/grants.ts'
 import { anonymousIdentity, type Identity } from '../../../http/access/identity.ts'
 
-/** On whose behalf objects are read and written. */
+/** Identity that reads and writes objects. */
 export interface Actor {
   readonly scope: CallerScope
   /** Owner of what the actor makes; null for administrators, and for programs that act for no user. */
@@ -31,7 +31,7 @@ export function actorOf(identity: Identity | undefined): Actor {
   return { scope, appId, userId, keyId, clientId, grantId, sessionId }
 }
 
-/** One text for the administrators, for each user, and for the programs of each app that act for no user. */
+/** Returns one text for the administrators, one for each user, and one for the programs of each app that act for no user. */
 export function nameOf({ scope, appId, userId }: Actor): string {
   if (scope.kind === 'unrestricted') return 'administrators'
   return userId === null ? `app ${appId}` : `user ${userId}`

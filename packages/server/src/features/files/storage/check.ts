@@ -8,7 +8,7 @@ export interface LostObject {
   readonly bucket: string
   readonly name: string
   readonly key: string
-  /** Of the bytes that are there; null: there are none. */
+  /** Size of the bytes found; null when the bytes are missing. */
   readonly foundSize: number | null
 }
 
@@ -50,7 +50,7 @@ export async function removeOrphans({ store }: CheckedStorage, { orphans }: Stor
   for (const key of orphans) await store.remove(key)
 }
 
-/** A row is there before the bytes and until they are removed: bytes that are listed and have none belong to nothing. */
+/** Finds stored bytes without a row. A row exists before its bytes and until they are removed, so such bytes belong to nothing. */
 async function findOrphans(database: SystemDatabase, store: ByteStore): Promise<string[]> {
   const orphans: string[] = []
   for await (const batch of batchesOf(store.list())) {

@@ -42,7 +42,7 @@ export const storageKeys = {
   s3_use_ssl: flag(true, 'Whether a service without a scheme in storage.s3_endpoint is spoken to with TLS.'),
   image_cache_mb: integer(
     1024,
-    'MiB that resized images may take; those that were asked for longest ago go first.',
+    'MiB that resized images may take. The least recently requested images are removed first.',
     1,
     1_000_000_000,
   ),

@@ -65,7 +65,7 @@ export const storageErrorTable = {
   invalidSignedUrl: {
     status: 403,
     message: 'invalid or expired signed URL',
-    help: 'The address was changed, has expired or was revoked, or its object is gone. Have another one signed.',
+    help: 'The address was changed, has expired or was revoked, or its object was deleted. Have another one signed.',
   },
   fileNotFound: {
     status: 404,
@@ -75,22 +75,22 @@ export const storageErrorTable = {
   objectExists: {
     status: 409,
     message: 'object already exists',
-    help: 'An object of this name is there. Delete it first, or choose another name.',
+    help: 'An object of this name already exists. Delete it first, or choose another name.',
   },
   workerRefused: {
     status: 403,
     message: 'an object cannot be a service worker',
-    help: 'A service worker would answer in the place of this server. Serve it with the application, as a file of a site.',
+    help: 'A service worker would respond instead of this server. Serve it with the application, as a file of a site.',
   },
   preconditionFailed: {
     status: 412,
     message: 'precondition failed',
-    help: 'The object is not the one that `If-Match`, `If-None-Match` or `If-Unmodified-Since` asks for (RFC 9110 §13).',
+    help: 'The object does not meet the condition of `If-Match`, `If-None-Match` or `If-Unmodified-Since` (RFC 9110 §13).',
   },
   fileTooLarge: {
     status: 413,
     message: (limit: number) => `file too large: at most ${limit} bytes`,
-    help: 'The limit is `storage.max_file_size`, or the `maxFileSize` of the bucket where that is less.',
+    help: 'The limit is `storage.max_file_size`, or the `maxFileSize` of the bucket if it is less.',
   },
   storageQuotaExceeded: {
     status: 413,
@@ -125,7 +125,7 @@ export const storageErrorTable = {
   imagesBusy: {
     status: 503,
     message: 'too many images are being processed',
-    help: 'Try again after the seconds of `Retry-After`. What was made once is answered from the cache.',
+    help: 'Try again after the seconds of `Retry-After`. An image made once is served from the cache.',
   },
   imagesUnavailable: {
     status: 503,
@@ -156,7 +156,7 @@ export const storageErrorTable = {
   storageUnavailable: {
     status: 503,
     message: 'storage is unavailable',
-    help: 'The place where files are kept did not answer. Try again after the seconds of `Retry-After`.',
+    help: 'The byte store (disk or S3 bucket) did not respond. Try again after the seconds of `Retry-After`.',
   },
   uploadTimedOut: {
     status: 504,
@@ -166,7 +166,7 @@ export const storageErrorTable = {
   storageFull: {
     status: 507,
     message: 'storage is full',
-    help: 'The place where files are kept has no space left. Nothing was changed.',
+    help: 'The byte store (disk or S3 bucket) has no space left. Nothing was changed.',
   },
   uploadPlaceRequired: {
     status: 400,
@@ -196,7 +196,7 @@ export const storageErrorTable = {
   resumableUploadOffsetMismatch: {
     status: 409,
     message: 'resumable upload offset mismatch',
-    help: '`Upload-Offset` is not the number of bytes that have arrived. Ask with HEAD, and resume from there.',
+    help: '`Upload-Offset` is not the number of bytes that have arrived. Request the offset with HEAD, and resume from there.',
   },
   resumableUploadExpired: {
     status: 410,

@@ -30,8 +30,9 @@ export async function requireInForce(database: Queryable, actor: Actor): Promise
 }
 
 /**
- * Locks the session or the grant of an actor until the transaction ends, and answers no row when it has ended: a node may accept
- * its token for a second after that. An end at the same time either waits, and ends what is inserted, or comes first.
+ * Locks the session or the grant of an actor until the transaction ends, and returns no row when the session or grant has
+ * ended. A node may accept its token for a second after that. An end at the same time either waits, and ends what is
+ * inserted, or comes first.
  */
 export function holdActor({ scope, sessionId, userId, grantId }: Actor): Sql {
   if (grantId !== undefined) {

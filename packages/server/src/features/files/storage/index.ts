@@ -54,7 +54,7 @@ export interface StorageDeps {
   readonly purge: PurgeChanged | undefined
 }
 
-/** Files of users: rows in the database under the operator's policies, bytes on a disk. */
+/** Provides files of users: rows in the database under the operator's policies, bytes on a disk or in an S3 bucket. */
 export function storage({ config, database, queue, clock, log, publicBaseUrl, purge }: StorageDeps): Feature {
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
@@ -122,7 +122,7 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
           objects,
           images,
           addresses,
-          // A network that is purged on changes may keep what browsers ask about each time.
+          // A network that is purged on changes may keep objects even if browsers must revalidate them each time.
           publicCacheControl:
             cdn.provider === 'nop'
               ? 'public, no-cache'
@@ -137,13 +137,16 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
   }
 }
 
-/** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
+/**
+ * Enables storage automatically where one server has its own database, or where all nodes share a bucket. Other nodes would
+ * have to share the directory.
+ */
 export function isStorageEnabled({
   storage,
   database,
 }: Pick<StorageSections, 'storage' | 'database'>): boolean {
   if (storage.enabled !== 'auto') return storage.enabled
-  // What is deleted in a copy of the database would be missing from the place that both name.
+  // Both the database and its copy name the same byte store: bytes deleted through the copy would be missing there.
   if (database.branch !== '') return false
   return database.url === '' || storage.backend === 's3'
 }

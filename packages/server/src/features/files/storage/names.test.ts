@@ -33,7 +33,7 @@ describe('storage › names', () => {
     expect(readObjectName(name)).toBe(name)
   })
 
-  test('a name is the same in both forms of Unicode', () => {
+  test('reads the same name from both forms of Unicode', () => {
     expect(readObjectName('u\u0308.txt')).toBe('\u00fc.txt')
   })
 
@@ -54,7 +54,7 @@ describe('storage › names', () => {
     expect(() => readObjectName(name)).toThrow(`invalid object name: ${problem}`)
   })
 
-  test('a name as a path keeps its slashes and nothing else that a URL would read', () => {
+  test('keeps slashes of a name in a path and escapes everything else that a URL would interpret', () => {
     expect(encodeName('a b/c?d#e%2F/ü')).toBe('a%20b/c%3Fd%23e%252F/%C3%BC')
   })
 })

@@ -42,7 +42,7 @@ export const objectName = component(
 )
 
 /**
- * The name of an object, in the composed form of Unicode, whichever form the client types it in.
+ * Returns the name of an object in the composed form of Unicode, whichever form the client types it in.
  *
  * @throws AppError invalid_object_name
  */
@@ -69,7 +69,7 @@ function findNameProblem(text: string): string | undefined {
   return undefined
 }
 
-/** What the names of a list begin with; it need not be a name itself. @throws AppError invalid_object_name */
+/** Returns the prefix of the names in a list. It need not be a name itself. @throws AppError invalid_object_name */
 export function readPrefix(text: string): string {
   if (!text.isWellFormed() || text.includes('\0')) {
     throw storageErrors.invalidObjectName('a prefix must be well-formed Unicode without NUL')
@@ -77,7 +77,7 @@ export function readPrefix(text: string): string {
   return text.normalize('NFC')
 }
 
-/** The name as the path of a URL. */
+/** Returns the name as the path of a URL. */
 export function encodeName(name: string): string {
   return name.split('/').map(encodeURIComponent).join('/')
 }

@@ -9,19 +9,19 @@ import { expireUploads } from './resumable/upload-queries.ts'
 
 const reaperJobName = 'storage_reaper'
 
-/** Bytes that one turn removes before it looks again. */
+/** Number of keys that one pass removes before the next query. */
 const batchSize = 100
 /** Addresses that one purge names. */
 const purgeBatch = 1000
 /** Deletions that come within this time are worked off together. */
 const gatherMs = 200
-/** What is written without being renamed for so long belongs to no upload any more. */
+/** Milliseconds after which an unfinished file belongs to no upload any more. */
 const unfinishedMs = 2 * 24 * 60 * 60 * 1000
 
 export interface ReaperDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
-  /** Undefined while storage is off: the schedule is there all the same. */
+  /** Byte store; undefined while storage is off. The schedule exists all the same. */
   readonly store: ByteStore | undefined
   /** Undefined without a content delivery network. */
   readonly purge: PurgeChanged | undefined
@@ -32,14 +32,14 @@ export interface ReaperDeps {
 }
 
 export interface Reaper {
-  /** After a commit that may have doomed bytes or left copies out of date: has them worked off soon. */
+  /** Schedules a run soon, after a commit that may have doomed bytes or left copies out of date. */
   wake(): void
   stop(): Promise<void>
 }
 
 /**
- * Removes the bytes that no object has any more and hands out-of-date addresses to the purge. What a crash interrupts the
- * next turn repeats: bytes are removed before their row.
+ * Removes the bytes that no object has any more and hands out-of-date addresses to the purge. The next run repeats work that
+ * a crash interrupted: bytes are removed before their row.
  */
 export function createReaper({
   database,
@@ -60,7 +60,7 @@ export function createReaper({
         await expire(database)
         await limitImageVariants(database, imageCacheBytes)
         await removeDoomed(database, store)
-        // What was made of the images that are gone is doomed by their end.
+        // The removal of image bytes dooms the bytes of their variants.
         await removeDoomed(database, store)
         await store.removeUnfinished(new Date(now().getTime() - unfinishedMs))
       }),
@@ -93,7 +93,7 @@ export function createReaper({
   }
 }
 
-/** The purge is recorded and its reason forgotten in one transaction. */
+/** Records the purge and deletes its reason in one transaction. */
 async function purgeChanged(
   database: SystemDatabase,
   purge: PurgeChanged | undefined,
@@ -113,7 +113,7 @@ async function purgeChanged(
   }
 }
 
-/** Uploads that were never finished, and addresses whose time is up. */
+/** Deletes uploads that were never finished, and expired addresses. */
 async function expire(database: SystemDatabase): Promise<void> {
   await database.count(sql`
     update basalt.stored_bytes set state = 'doomed' where state = 'staged' and expires_at < now()`)

@@ -27,7 +27,8 @@ export const signatureQuery = {
 }
 
 /**
- * The path is decoded once, by the router, which drops a slash at its end: `photos/` is not the object `photos`.
+ * Returns the bucket and the name in a path. The router decodes the path once and drops a slash at its end, which is restored:
+ * `photos/` is not the object `photos`.
  *
  * @throws AppError invalid_object_name
  */
@@ -36,7 +37,7 @@ export function placeOf({ bucket, '*': path }: ObjectParams, { url }: Pick<Fasti
   return { bucket, name: readObjectName(path + end) }
 }
 
-/** Of a write that may be sent again; a signed address has no caller. @throws AppError invalid_idempotency_key */
+/** Returns the key of a write that may be sent again. A signed address has no caller. @throws AppError invalid_idempotency_key */
 export function keyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
   return idempotencyKeyOf(request, reply, request.identity ?? anonymousIdentity)
 }
@@ -77,7 +78,7 @@ export async function withBody<Result>(
   }
 }
 
-/** Strong tags without their quotes (RFC 9110 §13.1.1); undefined for any. */
+/** Returns strong tags without their quotes (RFC 9110 §13.1.1); undefined for any. */
 function readTags(header: string | undefined): readonly string[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
   return header.split(',').flatMap((each) => /^"([^"]*)"$/.exec(each.trim())?.[1] ?? [])

@@ -49,7 +49,7 @@ describe('storage › bytes on the disk', () => {
     expect([await read(key), await store.sizeOf(key), await listed()]).toEqual([undefined, undefined, []])
   })
 
-  test('leaves nothing of a stream that breaks off, and throws what the stream threw', async () => {
+  test('leaves nothing of a stream that breaks off, and rethrows the error of the stream', async () => {
     const key = newKey()
     const broken = async function* () {
       yield Buffer.from('half')

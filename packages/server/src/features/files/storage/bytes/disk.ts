@@ -10,12 +10,13 @@ import { type ByteStore, isKey, type StoredBytes, StoreFailed } from './store.ts
 const readBytes = 256 * 1024
 
 /**
- * A directory of the local disk, or of one that all nodes have mounted: `ab/ab…` holds what is stored, `unfinished/` what is
- * being written. A file gets its place by a rename after its bytes are on the disk, so that it is there whole or not at all.
+ * Returns a byte store in a directory of the local disk, or of a disk that all nodes have mounted. `ab/ab…` holds the stored
+ * files, `unfinished/` the files being written. A file is renamed to its final path after its bytes are on the disk, so that
+ * it exists whole or not at all.
  */
 export function diskStore(directory: string): ByteStore {
   const unfinished = join(directory, 'unfinished')
-  const placeOf = (key: string) => {
+  const pathOf = (key: string) => {
     if (!isKey(key)) throw new TypeError('not a key of the store')
     return join(directory, key.slice(0, 2), key)
   }
@@ -33,11 +34,11 @@ export function diskStore(directory: string): ByteStore {
 
   return {
     async write(key, source) {
-      const place = placeOf(key)
+      const target = pathOf(key)
       const path = join(unfinished, key)
       try {
         const size = await writeWhole(path, source)
-        await onDisk(moveDurably(path, place))
+        await onDisk(moveDurably(path, target))
         return size
       } catch (error) {
         await rm(path, { force: true }).catch(() => undefined)
@@ -46,7 +47,7 @@ export function diskStore(directory: string): ByteStore {
     },
 
     async read(key, span) {
-      const stream = createReadStream(placeOf(key), { highWaterMark: readBytes, ...span })
+      const stream = createReadStream(pathOf(key), { highWaterMark: readBytes, ...span })
       try {
         const opened = await onDisk(once(stream, 'open').catch(undefinedWhenMissing))
         if (opened === undefined) return undefined
@@ -59,11 +60,11 @@ export function diskStore(directory: string): ByteStore {
     },
 
     async sizeOf(key) {
-      return (await onDisk(stat(placeOf(key)).catch(undefinedWhenMissing)))?.size
+      return (await onDisk(stat(pathOf(key)).catch(undefinedWhenMissing)))?.size
     },
 
     async remove(key) {
-      for (const path of [placeOf(key), join(unfinished, key)]) await onDisk(rm(path, { force: true }))
+      for (const path of [pathOf(key), join(unfinished, key)]) await onDisk(rm(path, { force: true }))
     },
 
     async *list() {
@@ -85,7 +86,7 @@ export function diskStore(directory: string): ByteStore {
   }
 }
 
-/** A client would wait for the bytes that a file has lost. */
+/** Rejects a file that has lost bytes: a client would wait for them. */
 async function requireBytes(descriptor: number, needed: number): Promise<void> {
   const { size } = await onDisk(promisify(fstat)(descriptor))
   if (size < needed) throw new StoreFailed('unavailable', new Error(`a file has ${size} bytes left`))
@@ -102,7 +103,7 @@ async function openNew(path: string): Promise<FileHandle> {
   }
 }
 
-/** Only what the disk throws becomes a failure of the store; what the source throws stays as it is. */
+/** Writes the source to the file. Only disk errors become a failure of the store; errors of the source stay as they are. */
 async function writeAll(file: FileHandle, source: AsyncIterable<Buffer>): Promise<number> {
   let size = 0
   for await (const chunk of source) {
@@ -115,7 +116,7 @@ async function writeAll(file: FileHandle, source: AsyncIterable<Buffer>): Promis
   return size
 }
 
-/** A name is durable when its directory has been written, too (fsync(2)). */
+/** Renames a file durably: its name is durable only when its directory has been written, too (fsync(2)). */
 async function moveDurably(from: string, to: string): Promise<void> {
   const directory = dirname(to)
   const created = await mkdir(directory, { recursive: true, mode: 0o700 })

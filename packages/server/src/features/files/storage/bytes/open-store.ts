@@ -5,7 +5,7 @@ import { diskStore } from './disk.ts'
 import { s3Store } from './s3/store.ts'
 import type { ByteStore } from './store.ts'
 
-/** The place for bytes that the configuration names. */
+/** Opens the byte store that the configuration names. */
 export function openByteStore(
   { storage, server }: { readonly storage: StorageConfig; readonly server: { readonly data_dir: string } },
   clock: Clock,

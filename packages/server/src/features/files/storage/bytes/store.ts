@@ -15,12 +15,12 @@ export interface StoredBytes {
 }
 
 /**
- * Where bytes of objects are kept, on a disk or in a bucket of S3. It knows neither names nor users: a row in PostgreSQL
- * says what a key is for. What is stored under a key never changes.
+ * Byte store of objects, on a disk or in an S3 bucket. It knows neither names nor users: a row in PostgreSQL says what a key
+ * is for. The bytes under a key never change.
  */
 export interface ByteStore {
   /**
-   * Stores a stream under a new key. They are durable when it resolves; when it rejects, nothing is stored under the key.
+   * Stores a stream under a new key. Its bytes are durable when it resolves; when it rejects, nothing is stored.
    * The stream is read as fast as it is written.
    *
    * @returns how many bytes there were
@@ -28,20 +28,20 @@ export interface ByteStore {
    */
   write(key: string, source: AsyncIterable<Buffer>): Promise<number>
   /**
-   * What is stored under a key, or a part that lies within it. The caller reads the stream to its end or destroys it.
+   * Returns the bytes stored under a key, or a part that lies within them. The caller reads the stream to its end or destroys it.
    *
    * @returns undefined when nothing is stored there
    * @throws StoreFailed
    */
   read(key: string, span?: ByteSpan): Promise<Readable | undefined>
-  /** Undefined when nothing is stored under the key. @throws StoreFailed */
+  /** Returns undefined when nothing is stored under the key. @throws StoreFailed */
   sizeOf(key: string): Promise<number | undefined>
   /** Removes what is stored under a key, or was begun to be, if anything is. @throws StoreFailed */
   remove(key: string): Promise<void>
-  /** Everything that is stored. @throws StoreFailed */
+  /** Lists all stored bytes. @throws StoreFailed */
   list(): AsyncIterable<StoredBytes>
   /**
-   * Removes what is left of writes that a crash cut off: those that got no bytes since the time.
+   * Removes the remains of writes that a crash cut off: files without new bytes since the time.
    *
    * @returns how many
    * @throws StoreFailed
@@ -49,7 +49,7 @@ export interface ByteStore {
   removeUnfinished(before: Date): Promise<number>
 }
 
-/** The place where bytes are kept did not do what it should; the same may succeed later. The message is for operators. */
+/** Failure of the byte store. The same call may succeed later. The message is for operators. */
 export class StoreFailed extends Error {
   override readonly name = 'StoreFailed'
   /** `full`: there is no space left for more. */
@@ -61,7 +61,7 @@ export class StoreFailed extends Error {
   }
 }
 
-/** A key that was never used. Nothing of a name is in it, so no name can reach another place. */
+/** Returns a key that was never used. It contains nothing of a name, so no name can reach another path. */
 export function newKey(): string {
   return randomBytes(16).toString('hex')
 }

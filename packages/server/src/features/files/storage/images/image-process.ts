@@ -4,11 +4,11 @@ import { type ImageRequest, type ImageResult, maxPixels } from './protocol.ts'
 // Decodes and encodes images apart from the server: a broken or malicious file ends this process at worst. It holds no
 // secret and knows no user.
 
-/** Of AVIF: four megapixels of noise take a tenth of the time of sharp's default, 4, and are no larger. */
+/** Effort of AVIF encoding: four megapixels of noise take a tenth of the time of sharp's default, 4, and are no larger. */
 const effort = 2
 
-// What the file is was read from its first bytes: one that begins like an image and is a drawing, which can refer to other files
-// and take any time, is not opened.
+// The type of the file was read from its first bytes. A drawing that begins like an image is not opened: it can refer to other
+// files and take any time.
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
@@ -30,7 +30,7 @@ async function make(
   try {
     const image = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true })
     const made = await image
-      // As the camera was held; what else it noted, the place included, is left out.
+      // Rotates the image as the camera was held. All other metadata of the camera, its location included, is left out.
       .autoOrient()
       .resize({
         ...(width === undefined ? {} : { width }),

@@ -24,7 +24,7 @@ export interface ImageDeps {
   readonly transformer: Transformer
 }
 
-/** Who asks for an image. */
+/** Client that requests an image. */
 export interface ImageClient {
   /** The user, or without one the address. */
   readonly caller: string
@@ -46,7 +46,7 @@ interface Making {
 
 export interface ImageService {
   /**
-   * What is answered instead of an image: made once from its bytes, then from the cache.
+   * Returns the variant to serve instead of an image: made once from its bytes, then read from the cache.
    *
    * @returns undefined when the bytes were replaced since the object was read
    * @throws AppError image_processing_failed, images_busy, images_unavailable, storage_unavailable
@@ -59,7 +59,7 @@ export interface ImageService {
 }
 
 export function createImageService({ database, store, transformer }: ImageDeps): ImageService {
-  /** What this node is making, so that many who ask at once wait for the same work. */
+  /** Transforms that this node is making, so that concurrent requests wait for the same work. */
   const making = new Map<string, Making>()
 
   async function make(
@@ -123,7 +123,7 @@ export function createImageService({ database, store, transformer }: ImageDeps):
     const leave = () => {
       work.clients -= 1
       if (work.clients > 0) return
-      // Who comes now begins anew.
+      // A later client starts the work again.
       if (making.get(name) === work) making.delete(name)
       work.abandoned.abort()
     }
@@ -155,7 +155,7 @@ export function createImageService({ database, store, transformer }: ImageDeps):
   }
 }
 
-/** One spelling for what has the same result. */
+/** Returns one spelling for all transforms with the same result. */
 function spell({ width, height, fit, crop, quality, format }: Transform): string {
   const cut = fit === 'cover' ? crop : ''
   return [width ?? '', height ?? '', fit, cut, format === 'png' ? '' : quality, format].join(' ')

@@ -12,7 +12,7 @@ export function readPixels(head: Buffer): number | undefined {
   return undefined
 }
 
-/** RFC 9649 §2.5 to §2.7. */
+/** Returns the number of pixels of a WebP (RFC 9649 §2.5 to §2.7). */
 function readWebp(head: Buffer): number | undefined {
   switch (head.toString('latin1', 12, 16)) {
     case 'VP8 ':
@@ -28,7 +28,7 @@ function readWebp(head: Buffer): number | undefined {
   }
 }
 
-/** Start of frame, of whatever coding: ITU-T T.81 table B.1. The other three markers of its range begin tables. */
+/** Checks for a start of frame, of whatever coding (ITU-T T.81 table B.1). The other three markers of its range begin tables. */
 const isFrame = (marker: number) =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 

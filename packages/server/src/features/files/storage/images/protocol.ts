@@ -3,7 +3,7 @@ import type { Transform } from './transform.ts'
 /** Pixels of a source at most: about 8,000 by 8,000, which is 256 MiB when decoded. */
 export const maxPixels = 64_000_000
 
-/** What the server sends to the process that makes images. */
+/** Request that the server sends to the image process. */
 export interface ImageRequest {
   readonly id: number
   readonly bytes: Uint8Array

@@ -5,7 +5,7 @@ import { TransformQueue } from './transform-queue.ts'
 
 const megapixel = 1_000_000
 
-/** A queue whose works run until they are ended. */
+/** Creates a queue whose jobs run until the test ends them. */
 function createQueue(width = 1) {
   const timer = createManualTimer()
   const queue = new TransformQueue(width, timer)
@@ -45,7 +45,7 @@ describe('storage › images › the queue', () => {
     add('b2', 'large', 'alice')
     add('b3', 'other', 'mallory')
     for (const name of ['a1', 'b1', 'b2', 'b3', 'a2']) await end(name)
-    // Each asks for its own picture before another one of what has taken much.
+    // Each caller gets the first picture of its own object before the expensive object gets another one.
     expect(begun.slice(0, 2)).toEqual(['a1', 'b1'])
     expect(begun.at(-1)).toBe('a3')
   })
@@ -93,7 +93,7 @@ describe('storage › images › the queue', () => {
     expect(refused).toEqual(['a4', 'b16'])
   })
 
-  test('beyond 64 that wait refuses one of whoever has the most there', async () => {
+  test('refuses a transform of the account with the most waiting pixels beyond 64 waiting transforms', async () => {
     const { refused, add } = createQueue()
     add('running', 'x', 'x')
     for (let index = 0; index < 63; index += 1) add(`m${index}`, `m ${index}`, 'mallory', 2)

@@ -1,13 +1,13 @@
 import { systemTimer, type Timer } from '../../../../lib/timer.ts'
 import { storageErrors } from '../errors.ts'
 
-/** What is to be made, and for whom. */
+/** Transform to be made, with the callers that wait for it. */
 export interface QueuedTransform {
   /** The object that it is made of. */
   readonly object: string
-  /** Those who wait for it; others may join. */
+  /** Callers that wait for it; others may be added. */
   readonly callers: ReadonlySet<string>
-  /** Of the source. */
+  /** Number of pixels of the source. */
   readonly pixels: number
   /** Aborted when no client waits for it any more. */
   readonly signal: AbortSignal
@@ -26,12 +26,12 @@ const waitingLimit = 64
 const objectPixelLimit = 256_000_000
 /** The same of one caller, whose page may show many pictures. */
 const callerPixelLimit = 1024_000_000
-/** What was used counts half after so long. */
+/** Half-life of the used pixels in milliseconds. */
 const halfLifeMs = 10_000
 
 /**
- * Decides which transform is made next: of the object and the caller that have used the fewest pixels lately, so that one who
- * asks for much waits for themselves. Of one object one is made at a time.
+ * Queue of transforms. The object and the caller with the fewest recently used pixels go next, so that a caller of many
+ * transforms delays only itself. Each object has at most one running transform.
  */
 export class TransformQueue {
   readonly #width: number
@@ -114,14 +114,14 @@ export class TransformQueue {
   }
 
   #findLargest(): Waiting | undefined {
-    // Of those with the same the latest: it has waited for the shortest time.
+    // Among equal ones the latest is chosen: it has waited for the shortest time.
     return minimumBy(
       this.#waiting.toReversed(),
       (each) => -this.#costOf(each, (account) => this.#pending(account)),
     )
   }
 
-  /** The higher one of the object's and its callers', of whom the one with the least counts. */
+  /** Returns the higher cost of two: that of the object and that of the caller with the lowest cost. */
   #costOf({ object, callers }: QueuedTransform, of: (account: string) => number): number {
     return Math.max(of(objectAccount(object)), Math.min(...[...callers].map(of)))
   }
@@ -134,7 +134,7 @@ export class TransformQueue {
     )
   }
 
-  /** Pixels that wait or run for an account. */
+  /** Returns the pixels that wait or run for an account. */
   #pending(account: string): number {
     return [...this.#waiting, ...this.#running]
       .filter(({ object, callers }) => objectAccount(object) === account || callers.has(account))
@@ -161,7 +161,7 @@ export class TransformQueue {
   }
 }
 
-/** Names of callers hold no blank. */
+/** Returns the account of an object. It differs from all callers, whose names hold no blank. */
 function objectAccount(object: string): string {
   return `object ${object}`
 }
@@ -170,7 +170,7 @@ function busy() {
   return storageErrors.imagesBusy().retryAfter(longestWaitMs / 1000)
 }
 
-/** The first one with the smallest value. */
+/** Returns the first item with the smallest value. */
 function minimumBy<Item>(items: readonly Item[], measure: (item: Item) => number): Item | undefined {
   let smallest: Item | undefined
   let least = Number.POSITIVE_INFINITY

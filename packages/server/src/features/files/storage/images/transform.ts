@@ -2,14 +2,14 @@ import { type Answered, checkedByHandler, olderName } from '../../../../http/sch
 import { Type } from '../../../../lib/type.ts'
 import { storageErrors } from '../errors.ts'
 
-/** What is made of an image. Nothing is enlarged. */
+/** Transform of an image. Nothing is enlarged. */
 export interface Transform {
-  /** In pixels; one of the two at least. */
+  /** Width in pixels. At least one of width and height is set. */
   readonly width: number | undefined
   readonly height: number | undefined
   /** contain: within the box; cover: filling it, cropped; fill: stretched to it. */
   readonly fit: 'contain' | 'cover' | 'fill'
-  /** What cover keeps: the middle, or what draws the eye. */
+  /** Area kept by cover: the middle, or the part that draws the eye. */
   readonly crop: 'center' | 'smart'
   readonly quality: number
   readonly format: ImageFormat
@@ -22,7 +22,7 @@ const formats = ['jpeg', 'png', 'webp', 'avif'] as const
 
 const side = { type: 'integer', minimum: 1, maximum: maxSide }
 
-/** Parameters of a download that ask for a transform. */
+/** Download parameters that request a transform. */
 export const transformQuery = {
   w: Type.Optional(checkedByHandler(side, Type.String({ description: 'Width of an image in pixels.' }))),
   h: Type.Optional(checkedByHandler(side, Type.String({ description: 'Height of an image in pixels.' }))),
@@ -58,7 +58,7 @@ const sources: ReadonlyMap<string, ImageFormat> = new Map([
 ])
 
 /**
- * The transform that a query asks for, undefined when it asks for none.
+ * Returns the transform that a query requests, undefined when it requests none.
  *
  * @param contentType of the object
  * @param accept the header, which `format=auto` chooses by
@@ -90,7 +90,7 @@ export function readTransform(
   return transform
 }
 
-/** Whether what is answered depends on the header `Accept`. */
+/** Checks whether the response depends on the header `Accept`. */
 export function isNegotiated({ fmt, format = fmt }: TransformQuery): boolean {
   return format === 'auto'
 }
@@ -109,7 +109,7 @@ function readQuality(text: string | undefined, format: ImageFormat): number {
   return quality
 }
 
-/** `auto` makes WebP for those who take it; AVIF takes too much time to be made unasked. */
+/** Returns the format. `auto` selects WebP for clients that accept it. AVIF takes too much time to be a default. */
 function readFormat(
   text: string | undefined,
   source: ImageFormat | undefined,
@@ -120,14 +120,14 @@ function readFormat(
   return readChoice(text ?? source, formats, 'unsupported format (use jpeg, png, webp, or avif)')
 }
 
-/** By name (RFC 9110 §12.5.1): a wildcard is sent by those that do not know it, too. */
+/** Checks whether the client accepts WebP by name (RFC 9110 §12.5.1). Clients without WebP support send a wildcard, too. */
 function takesWebp(accept = ''): boolean {
   return accept
     .split(',')
     .some((range) => /^\s*image\/webp\s*(?:;|$)/i.test(range) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(range))
 }
 
-/** The first of the choices unless another is asked for. */
+/** Returns the requested choice, by default the first. */
 function readChoice<const Choice extends string>(
   text: string | undefined,
   choices: readonly [Choice, ...Choice[]],

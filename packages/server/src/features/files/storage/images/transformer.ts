@@ -15,7 +15,7 @@ export interface Transformer {
   /**
    * Makes an image in a process of its own.
    *
-   * @param read the bytes of the source, when it is due; undefined when they are gone
+   * @param read the bytes of the source, when it is due; undefined when they were deleted
    * @throws AppError image_processing_failed, images_busy, images_unavailable
    */
   transform(
@@ -35,8 +35,8 @@ export function createTransformer(size = Math.max(1, Math.min(4, availableParall
   function start(): ImageProcess {
     const process = new ImageProcess(() => {
       all.delete(process)
-      const place = idle.indexOf(process)
-      if (place >= 0) idle.splice(place, 1)
+      const index = idle.indexOf(process)
+      if (index >= 0) idle.splice(index, 1)
     })
     all.add(process)
     return process
@@ -61,7 +61,7 @@ export function createTransformer(size = Math.max(1, Math.min(4, availableParall
   }
 }
 
-/** sharp is optional: npm leaves it out on platforms that it has no binary for. */
+/** Checks whether sharp is installed. It is optional: npm leaves it out on platforms that it has no binary for. */
 function isInstalled(): boolean {
   try {
     return createRequire(import.meta.url).resolve('sharp') !== ''

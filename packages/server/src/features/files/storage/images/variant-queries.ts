@@ -7,7 +7,7 @@ export interface Variant {
   readonly size: number
 }
 
-/** Finds what was made before, and notes once a day that it is still asked for. */
+/** Finds a variant made before, and records once a day that it is still requested. */
 export async function findVariant(
   database: SystemDatabase,
   sourceKey: string,
@@ -46,7 +46,7 @@ export async function keepVariant(
   return kept === 1
 }
 
-/** Forgets what was not asked for in a month, and of the rest what was asked for longest ago beyond the limit. */
+/** Deletes variants without a request in a month, and then the least recently requested ones beyond the limit. */
 export async function limitImageVariants(database: SystemDatabase, limitBytes: number): Promise<void> {
   await database.count(sql`
     delete from basalt.image_variants where key in (

@@ -10,12 +10,12 @@ import { readMetadata, readText } from './metadata.ts'
 export const version = '1.0.0'
 export const chunkType = 'application/offset+octet-stream'
 
-/** Undefined when the request does not say. */
+/** Returns the length of the body; undefined when the request does not declare it. */
 export function lengthOf({ headers }: FastifyRequest): number | undefined {
   return headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
 }
 
-/** What a client may believe to have been done, although the server does not offer it. */
+/** Headers of extensions that the server does not offer. A client may believe their effect to have happened. */
 const extensions = {
   'Upload-Checksum': 'checksum',
   'Upload-Concat': 'concatenation',
@@ -41,7 +41,7 @@ export function requireChunk({ headers }: FastifyRequest): void {
   if (headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
 }
 
-/** Whether the creation has a body, which is the beginning of the upload. @throws those of `requireChunk` */
+/** Checks whether the creation has a body, which is the beginning of the upload. @throws those of `requireChunk` */
 export function bringsBytes(request: FastifyRequest): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
   if (length === '0' && encoding === undefined) return false

@@ -6,7 +6,7 @@ import { storageErrors } from '../errors.ts'
 import type { LeasedUpload, ResumableUpload } from './upload-queries.ts'
 import * as queries from './upload-queries.ts'
 
-/** How often a lease is renewed while bytes move: three times before its time is up. */
+/** Interval of lease renewals in milliseconds, while bytes move: three per lease time. */
 const renewalMs = 5000
 
 /** @throws AppError resumable_upload_not_found, resumable_upload_forbidden, resumable_upload_expired */
@@ -30,7 +30,7 @@ export async function withLease<Result>(
   { id, offset }: { readonly id: string; readonly offset: number },
   work: (upload: LeasedUpload) => Promise<Result>,
 ): Promise<Result> {
-  /** Says why the lease could not be taken, or was lost. */
+  /** Throws the reason why the lease could not be acquired, or was lost. */
   async function refuse(): Promise<never> {
     const { state, received } = await getOwn(database, actor, id)
     throw state !== 'leased' && received !== offset

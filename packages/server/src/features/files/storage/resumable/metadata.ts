@@ -8,7 +8,7 @@ const pairPattern =
   /^([\x21-\x7e]+)(?: ((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?))?$/
 
 /**
- * `Upload-Metadata` (tus 1.0, Creation): pairs of a key and, in Base64, a value, between commas.
+ * Parses `Upload-Metadata` (tus 1.0, Creation): pairs of a key and, in Base64, a value, between commas.
  *
  * @throws AppError invalid_upload_header
  */
@@ -33,7 +33,7 @@ export function readMetadata(text: string | undefined): ReadonlyMap<string, Buff
 }
 
 /**
- * The first of the keys that is there, as a text.
+ * Returns the value of the first key present, as a text.
  *
  * @throws AppError invalid_upload_header
  */

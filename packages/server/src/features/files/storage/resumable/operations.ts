@@ -103,7 +103,7 @@ const addTo = operation({
   path: `${path}/:id`,
   summary: 'Add bytes to a resumable upload',
   description:
-    'From `Upload-Offset` on. What comes before the request is cut is kept; HEAD answers how far that is. The last bytes make the object.',
+    'From `Upload-Offset` on. Bytes received before the request is cut are kept. HEAD returns their number. The last bytes make the object.',
   params,
   headers: Type.Object({ ...protocol, ...offset }),
   documentedBody: bodyOf(chunkType, binary),
@@ -124,7 +124,7 @@ const end = operation({
   handle: (deps: ResumableDeps, { params, http }) => terminate(deps, http, params.id),
 })
 
-/** For clients between which and the server no other methods pass (tus, X-HTTP-Method-Override). */
+/** Method override for clients behind a proxy that blocks other methods (tus, X-HTTP-Method-Override). */
 const override = operation({
   ...common,
   id: 'storage.overrideUploadMethod',
@@ -132,7 +132,7 @@ const override = operation({
   path: `${path}/:id`,
   summary: 'Add to or end a resumable upload, by POST',
   description:
-    'For clients behind what lets no other methods pass: what `X-HTTP-Method-Override` names, PATCH or DELETE, is done.',
+    'For clients whose network blocks other methods. The server runs the method in `X-HTTP-Method-Override`, PATCH or DELETE.',
   params,
   headers: Type.Object({
     ...protocol,
@@ -221,7 +221,10 @@ async function terminate(
   reaper.wake()
 }
 
-/** The body is opened before anything is waited for: of a request that is cut meanwhile, what came is there. */
+/**
+ * Adds the body of a request to an upload. The body is opened before anything is awaited, so that the bytes received are kept
+ * when the request is cut meanwhile.
+ */
 async function add(
   deps: ResumableDeps,
   request: FastifyRequest,

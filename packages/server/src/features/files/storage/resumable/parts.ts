@@ -34,7 +34,7 @@ export async function keepPart(
   })
 }
 
-/** What the requests brought, in its order. @throws AppError storage_unavailable */
+/** Reads the parts that the requests brought, in their order. @throws AppError storage_unavailable */
 export async function* readParts({ database, store }: PartsDeps, { id }: ResumableUpload) {
   for (const { key } of await listParts(database, id)) {
     const bytes: AsyncIterable<Buffer> | undefined = await store.read(key)

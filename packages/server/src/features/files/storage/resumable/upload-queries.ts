@@ -17,13 +17,13 @@ export interface ResumableUpload extends Record<string, unknown> {
   readonly bucket: string
   readonly name: string
   readonly size: number
-  /** How many bytes have arrived. */
+  /** Number of bytes received. */
   readonly received: number
   readonly content_type: string
   readonly metadata: string | null
   readonly actor: string
   readonly state: UploadState
-  /** In seconds since 1970. */
+  /** Expiry in seconds since 1970. */
   readonly expires_at: number
 }
 
@@ -32,7 +32,7 @@ export interface LeasedUpload extends ResumableUpload {
   readonly lease: string
 }
 
-/** Whether no request adds to it. */
+/** Condition that no request adds to the upload. */
 const isFree = sql`(lease is null or lease_until <= now())`
 
 const columnsOf = (row: Sql) => sql`
@@ -137,18 +137,18 @@ export async function addPart(
     select ${columnsOf(sql`moved`)} from moved`)
 }
 
-/** In their order. */
+/** Lists the parts of an upload in their order. */
 export async function listParts(database: SystemDatabase, id: string): Promise<Part[]> {
   return await database.many<Part & Record<string, unknown>>(sql`
     select key, size::float8 as size from basalt.resumable_parts where upload_id = ${id}::uuid order by start`)
 }
 
-/** For the transaction that makes the object. Fails when the lease was lost. */
+/** Returns the statement that completes an upload, for the transaction of the object. It fails when the lease was lost. */
 export function completeUpload({ id, lease }: LeasedUpload): Sql {
   return sql`select basalt.complete_resumable_upload(${id}, ${lease})`
 }
 
-/** With its parts, whose bytes are doomed by that; a request that adds to it finds that out. */
+/** Deletes an upload with its parts, which dooms their bytes. A request that adds to the upload detects the deletion. */
 export async function deleteUpload(database: SystemDatabase, actor: Actor, id: string): Promise<boolean> {
   const count = await database.count(sql`
     delete from basalt.resumable_uploads
@@ -156,7 +156,7 @@ export async function deleteUpload(database: SystemDatabase, actor: Actor, id: s
   return count > 0
 }
 
-/** Those whose time is up, with their parts. */
+/** Deletes expired uploads with their parts. */
 export async function expireUploads(database: SystemDatabase): Promise<void> {
   await database.count(sql`delete from basalt.resumable_uploads where expires_at <= now() and ${isFree}`)
 }

@@ -12,8 +12,8 @@ import { keepPart, readParts } from './parts.ts'
 import type { LeasedUpload, ResumableUpload } from './upload-queries.ts'
 import * as queries from './upload-queries.ts'
 
-// Uploads that come in several requests, to any node. Each request stores what it brings as a part under a key of its own,
-// durable before the offset moves; the last one joins the parts into an object, as any other upload becomes one.
+// Uploads that come in several requests, to any node. Each request stores its bytes as a part under a key of its own, durable
+// before the offset moves. The last request joins the parts and commits the object as any other upload does.
 
 export interface ResumableDeps {
   readonly database: SystemDatabase
@@ -49,7 +49,7 @@ export async function beginUpload(
   const { database, objects, uploader } = deps
   const limit = await uploader.limitOf(upload.bucket)
   if (upload.size > limit) throw storageErrors.fileTooLarge(limit)
-  // The type as declared: what the bytes say is known when they are there, and asked about again.
+  // Checks the declared type. The type of the content is known once the bytes have arrived, and is checked then.
   await objects.tryCommit(actor, upload)
   const begun = await queries
     .insertUpload(database, actor, upload, objects.limitsOf(actor))
@@ -108,7 +108,7 @@ export async function addBytes(
   })
 }
 
-/** Makes the object of an upload whose bytes are all there. The upload ends in the transaction of the object. */
+/** Makes the object of an upload whose bytes have all arrived. The upload ends in the transaction of the object. */
 async function complete(deps: ResumableDeps, actor: Actor, upload: LeasedUpload): Promise<ResumableUpload> {
   await deps.uploader.receive(actor, {
     bucket: upload.bucket,

@@ -3,12 +3,12 @@ import { type ByteSpan, StoreFailed } from '../store.ts'
 import { S3Refusal, type SendToS3 } from './requests.ts'
 import { untilIdle } from './until-idle.ts'
 
-/** Times that a stream which breaks off is taken up again where it ended. */
+/** Number of times that a broken stream is resumed at the byte after its last one. */
 const resumptions = 3
 
 /**
- * Bytes of an object, or a part of them. A connection that breaks off or stands still is replaced by another from the byte
- * on that is missing: what is stored under a name never changes.
+ * Returns the bytes of an object, or a part of them. A broken or stalled connection is replaced by another that starts at the
+ * first missing byte: the bytes stored under a name never change.
  *
  * @returns undefined when there is no such object
  */
@@ -17,11 +17,11 @@ export async function download(send: SendToS3, name: string, span?: ByteSpan): P
   return first === undefined ? undefined : Readable.from(follow(send, name, first), { objectMode: false })
 }
 
-/** An answer and the bytes that it should bring. */
+/** S3 response with the byte range that it should bring. */
 interface Answer {
   readonly body: ReadableStream<Uint8Array>
   readonly start: number
-  /** The first that does not belong to it. */
+  /** Offset of the first byte after the range. */
   readonly end: number
 }
 
@@ -31,7 +31,7 @@ async function request(send: SendToS3, name: string, start: number, end?: number
   const { status, headers: answered, body } = await send({ method: 'GET', name, headers, isStreamed: true })
   const length = Number(answered.get('content-length') ?? Number.NaN)
   const isWhole = end === undefined ? !Number.isNaN(length) : length === end - start + 1
-  // Some services answer 200 to a range that is all of the object.
+  // Some services respond with 200 to a range that is all of the object.
   const isExpected = status === (isPart ? 206 : 200) || (status === 200 && start === 0)
   if (body === null || !isWhole || !isExpected) {
     await body?.cancel()

@@ -13,7 +13,7 @@ export interface UnfinishedUpload {
   readonly startedAt: Date
 }
 
-/** All objects whose names begin with the prefix (Amazon S3, ListObjectsV2), a thousand an answer. */
+/** Lists all objects whose names begin with the prefix, a thousand per response (Amazon S3, ListObjectsV2). */
 export async function* listObjects(send: SendToS3, prefix: string): AsyncIterable<ListedObject> {
   for (let token: string | undefined, isFirst = true; isFirst || token !== undefined; isFirst = false) {
     const query = {
@@ -34,14 +34,14 @@ export async function* listObjects(send: SendToS3, prefix: string): AsyncIterabl
 }
 
 /**
- * Size of an object, undefined when there is none. Asked for by a list: of a bucket that is not there it fails, where a
- * request for the head of an object could not tell the difference.
+ * Returns the size of an object, undefined when it is missing. It sends a list request, which fails when the bucket is missing.
+ * A HEAD request for the object could not distinguish a missing bucket from a missing object.
  */
 export async function findSize(send: SendToS3, name: string): Promise<number | undefined> {
   for await (const found of listObjects(send, name)) if (found.name === name) return found.size
 }
 
-/** Uploads in parts that have neither ended nor been aborted (Amazon S3, ListMultipartUploads). */
+/** Lists multipart uploads that have neither ended nor been aborted (Amazon S3, ListMultipartUploads). */
 export async function* listUnfinished(send: SendToS3, prefix: string): AsyncIterable<UnfinishedUpload> {
   let marker: Readonly<Record<string, string>> = {}
   for (;;) {

@@ -24,11 +24,11 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | string
-  /** The body of the answer is left to be read; else it is read before the request counts as answered. */
+  /** True if the caller reads the response body. Otherwise the body is read before the request counts as complete. */
   readonly isStreamed?: boolean
 }
 
-/** What the service refused for good, by status and by the code in its answer (Amazon S3, List of error codes). */
+/** Permanent refusal by the service, with the status and the error code of its response (Amazon S3, List of error codes). */
 export class S3Refusal extends Error {
   override readonly name = 'S3Refusal'
   readonly status: number
@@ -40,7 +40,7 @@ export class S3Refusal extends Error {
     this.code = code
   }
 
-  /** The object or the upload is not there, although the bucket is. */
+  /** True if the object or the upload is missing, although the bucket exists. */
   get isMissing(): boolean {
     return this.status === 404 && this.code !== 'NoSuchBucket'
   }
@@ -49,9 +49,9 @@ export class S3Refusal extends Error {
 export type SendToS3 = (request: S3Request) => Promise<Response>
 
 const policy: RetryPolicy = { attempts: 4, delay: 0.2, delayMax: 2, backoff: 2 }
-/** Milliseconds that the service has for the head of an answer, and for each mebibyte that is sent. */
+/** Milliseconds that the service has for the response headers, and for each mebibyte sent. */
 const timeoutMs = 30_000
-/** Of an answer that is an error so much is read. */
+/** Maximum bytes read of an error response. */
 const errorLimit = 64 * 1024
 
 /**
@@ -109,7 +109,7 @@ async function sign(bucket: S3Bucket, request: S3Request, now: Date) {
   }).sign()
 }
 
-/** Away from the main thread, which answers others meanwhile. */
+/** Computes a checksum away from the main thread, which serves other requests meanwhile. */
 async function sha256(body: Buffer | string): Promise<string> {
   const bytes = typeof body === 'string' ? Buffer.from(body) : new Uint8Array(body)
   return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
@@ -139,7 +139,7 @@ function isPassing(failure: S3Refusal | StoreFailed): boolean {
   return failure instanceof StoreFailed && failure.reason === 'unavailable'
 }
 
-/** `fetch` hides why there was no answer behind "fetch failed". */
+/** Returns the cause that `fetch` hides behind "fetch failed" when no response arrives. */
 function causeOf(error: unknown): unknown {
   return error instanceof TypeError ? (error.cause ?? error) : error
 }
@@ -159,7 +159,7 @@ async function readBeginning({ body }: Response): Promise<string> {
       if (size >= errorLimit) break
     }
   } catch {
-    // What came tells enough.
+    // The bytes received so far are enough.
   }
   return Buffer.concat(chunks).toString()
 }

@@ -40,7 +40,7 @@ describe('storage › bytes in S3', () => {
     for await (const { key, size } of store.list()) found.push({ key, size })
     return found
   }
-  /** The first so many calls that fit are answered with the fault. */
+  /** Makes the first matching calls, as many as `times`, fail with the fault. */
   const failing = (times: number, fault: ReturnType<S3StandIn['fault']>, fits = (_call: S3Call) => true) => {
     let left = times
     s3.fault = (call) => (fits(call) && left-- > 0 ? fault : undefined)
@@ -102,7 +102,7 @@ describe('storage › bytes in S3', () => {
   })
 
   test.each([1, 17])(
-    'leaves nothing of a stream that breaks off after %i MiB, and throws what the stream threw',
+    'leaves nothing of a stream that breaks off after %i MiB, and rethrows the error of the stream',
     async (count) => {
       const key = newKey()
       const broken = async function* () {
@@ -117,7 +117,7 @@ describe('storage › bytes in S3', () => {
   test.each([
     ['500', { status: 500 }],
     ['503', { status: 503, body: '<Error><Code>SlowDown</Code></Error>' }],
-    ['no answer', 'hang up' as const],
+    ['no response', 'hang up' as const],
   ])('tries again after %s', async (_name, fault) => {
     const key = newKey()
     failing(2, fault)
@@ -133,15 +133,15 @@ describe('storage › bytes in S3', () => {
     expect((await read(key))?.equals(await buffer(mebibytes(17)))).toBe(true)
   })
 
-  test('takes an upload for ended whose first answer was lost', async () => {
+  test('treats an upload as complete when its first response was lost', async () => {
     const key = newKey()
     const isCompletion = ({ method, query }: S3Call) => method === 'POST' && query.has('uploadId')
-    // The stand-in has done what it was asked before it fails.
+    // The stand-in carries out the request before it fails.
     failing(1, { status: 500 }, isCompletion)
     expect(await store.write(key, mebibytes(9))).toBe(9 * mebibyte)
   })
 
-  test('aborts an upload whose end fails after the service has answered 200', async () => {
+  test('aborts an upload whose completion fails after the service has sent status 200', async () => {
     const key = newKey()
     const isCompletion = ({ method, query }: S3Call) => method === 'POST' && query.has('uploadId')
     failing(9, { body: '<Error><Code>InternalError</Code></Error>' }, isCompletion)
@@ -165,7 +165,7 @@ describe('storage › bytes in S3', () => {
     await expect(read(key)).rejects.toBeInstanceOf(StoreFailed)
   })
 
-  test('says that it is unavailable when the service keeps failing, and what it answered only to the log', async () => {
+  test('reports that it is unavailable when the service keeps failing, and discloses the response only to the log', async () => {
     failing(99, { status: 503, body: '<Error><Code>SlowDown</Code></Error>' })
     const error = await store.write(newKey(), chunks('x')).catch((failure) => failure)
     expect(error).toEqual(unavailable)
@@ -182,7 +182,7 @@ describe('storage › bytes in S3', () => {
   test.each([
     ['the beginning of an upload', ({ method, query }: S3Call) => method === 'POST' && query.has('uploads')],
     ['its end', ({ method, query }: S3Call) => method === 'POST' && query.has('uploadId')],
-  ])('asks again when the answer to %s is cut', async (_name, fits) => {
+  ])('retries when the response to %s is cut', async (_name, fits) => {
     const key = newKey()
     failing(1, { cutAfter: 20 }, fits)
     expect(await store.write(key, mebibytes(9))).toBe(9 * mebibyte)
@@ -192,18 +192,18 @@ describe('storage › bytes in S3', () => {
   test.each([
     ['a write', async () => await store.write(newKey(), chunks('x')), 1],
     ['a list', async () => await store.sizeOf(newKey()), undefined],
-  ])('asks again when the answer to %s begins and does not go on', async (_name, ask, expected) => {
+  ])('retries when the response to %s begins and then stalls', async (_name, send, expected) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     failing(1, { body: 'never whole', stallAfter: 5 })
-    const asked = ask()
+    const result = send()
     await waitFor('the call', () => s3.calls.length === 1)
     await pause(50)
     vi.advanceTimersByTime(31_000)
-    expect(await asked).toBe(expected)
+    expect(await result).toBe(expected)
     expect(s3.calls).toHaveLength(2)
   })
 
-  test('is unavailable when the answers to a list are cut again and again', async () => {
+  test('is unavailable when the responses to a list are cut again and again', async () => {
     failing(99, { cutAfter: 20 })
     await expect(store.sizeOf(newKey())).rejects.toEqual(unavailable)
     await expect(listed()).rejects.toEqual(unavailable)
@@ -219,7 +219,7 @@ describe('storage › bytes in S3', () => {
     ['an object', ({ method }: S3Call) => method === 'PUT', 1],
     ['a part', ({ query }: S3Call) => query.has('partNumber'), 9],
     ['the end of an upload', ({ method, query }: S3Call) => method === 'POST' && query.has('uploadId'), 9],
-  ])('is unavailable when something that is not S3 answers 200 to %s', async (_name, fits, count) => {
+  ])('is unavailable when something other than S3 responds with 200 to %s', async (_name, fits, count) => {
     failing(1, { status: 200, headers: {}, body: '<html></html>' }, fits)
     await expect(store.write(newKey(), mebibytes(count))).rejects.toEqual(unavailable)
     expect(s3.uploads.size).toBe(0)
@@ -275,7 +275,7 @@ describe('storage › bytes in S3', () => {
     await expect(elsewhere.remove(newKey())).rejects.toEqual(unavailable)
   })
 
-  test('aborts uploads that a crash left, and only those that are old enough', async () => {
+  test('aborts old uploads that a crash left, and spares recent ones', async () => {
     const begin = async (startedAt: Date) => {
       const id = newKey()
       s3.uploads.set(id, { name: `objects/${newKey()}`, parts: new Map(), startedAt })

@@ -9,7 +9,7 @@ import { abortUpload, partBytesFor, uploadStream } from './upload.ts'
 const prefix = 'objects/'
 
 /**
- * A bucket of Amazon S3 or of a service with its protocol, which all nodes share.
+ * Returns a byte store in a bucket of Amazon S3, or of a service with its protocol. All nodes share the bucket.
  *
  * @param largestFile in bytes; it decides about the size of parts
  */
@@ -66,7 +66,7 @@ async function reported<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** What the service refuses for good, for example by a wrong key, the operator has to mend. */
+/** Reports a permanent refusal as unavailable: the operator has to fix its cause, for example a wrong key. */
 function report(error: unknown): unknown {
   return error instanceof S3Refusal ? new StoreFailed('unavailable', error) : error
 }

@@ -1,7 +1,7 @@
-/** Milliseconds without a byte after which an answer counts as broken off. */
+/** Milliseconds without a byte after which a response counts as broken off. */
 const idleMs = 30_000
 
-/** Passes a body on, as long as it goes on. Leaving it early closes the connection. */
+/** Passes a body on until it ends or stalls. Leaving it early closes the connection. */
 export async function* untilIdle(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   const reader = body.getReader()
   try {
@@ -13,7 +13,7 @@ export async function* untilIdle(body: ReadableStream<Uint8Array>): AsyncIterabl
       yield value
     }
   } finally {
-    // Of a reader who leaves early the connection is closed; of a stream that has ended this does nothing.
+    // This closes the connection of a reader that leaves early. For a stream that has ended it does nothing.
     await reader.cancel().catch(() => undefined)
   }
 }

@@ -8,7 +8,7 @@ const maxParts = 10_000
 /** The least that a part other than the last can have is 5 MiB; more makes fewer requests. */
 const usualPartBytes = 8 * 1024 * 1024
 
-/** All parts but the last have the same size, as some services want it. */
+/** Returns the size of the parts. All but the last have the same size, as some services require. */
 export function partBytesFor(largestFile: number): number {
   return Math.max(usualPartBytes, Math.ceil(largestFile / maxParts))
 }
@@ -71,7 +71,7 @@ async function sendParts(
   for await (const body of parts) {
     if (sending !== undefined) tags.push(await sending)
     sending = sendPart(send, name, id, tags.length + 1, body)
-    // It is awaited when the next part is there; until then it is not unhandled.
+    // The promise is awaited when the next part is ready. This handler keeps an earlier rejection from being unhandled.
     sending.catch(() => undefined)
     size += body.length
   }
@@ -79,7 +79,7 @@ async function sendParts(
   try {
     await complete(send, name, id, tags)
   } catch (error) {
-    // The answer to a first attempt may have been lost after the upload had ended.
+    // The response to a first attempt may have been lost after the upload had ended.
     const mayHaveEnded = error instanceof S3Refusal && error.isMissing
     if (!mayHaveEnded || (await findSize(send, name)) !== size) throw error
   }
@@ -97,14 +97,17 @@ async function sendPart(
   return tagOf(await send({ method: 'PUT', name, query, body }))
 }
 
-/** Of what was stored. An answer without one is not from the service: a proxy may answer 200 with a page of its own. */
+/**
+ * Returns the tag of the stored bytes. A response without a tag is not from the service: a proxy may send its own page
+ * with 200.
+ */
 function tagOf({ headers }: Response): string {
   const tag = headers.get('etag')
   if (tag === null) throw new StoreFailed('unavailable', new Error('S3 answered a write without an ETag'))
   return tag
 }
 
-/** The service may find out that it fails after it has begun to answer 200 (Amazon S3, CompleteMultipartUpload). */
+/** Completes an upload in parts. The service may fail after it has sent status 200 (Amazon S3, CompleteMultipartUpload). */
 async function complete(send: SendToS3, name: string, id: string, tags: readonly string[]): Promise<void> {
   const parts = tags.map(
     (tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`,

@@ -1,12 +1,12 @@
-// The few elements of answers of S3 that are read. They hold no attributes and no elements of the same name.
+// Readers of the few elements needed from S3 responses. The elements hold no attributes and no elements of the same name.
 
-/** The text of the first element of a name. */
+/** Returns the text of the first element of a name. */
 export function textOf(xml: string, name: string): string | undefined {
   const content = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
   return content === undefined ? undefined : unescapeXml(content)
 }
 
-/** What stands within each element of a name. */
+/** Returns the content of each element of a name. */
 export function elementsOf(xml: string, name: string): readonly string[] {
   return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gs'))].map(([, content = '']) => content)
 }
