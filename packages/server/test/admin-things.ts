@@ -106,7 +106,7 @@ export function createAdminThings(accounts: AccountsApp) {
     await app.app.catalog.refresh()
     return view
   }
-  /** Manifest with a GraphQL document of its own. */
+  /** Creates a manifest with a GraphQL document of its own. */
   const documentManifest = () => {
     const text = `query ${name()} { __typename }`
     return { [createHash('sha256').update(text).digest('hex')]: text }

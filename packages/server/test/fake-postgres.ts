@@ -7,7 +7,7 @@ export interface FakePostgres extends AsyncDisposable {
   /** Counts the connected clients. */
   connections(): number
   /** Returns true if a client has sent a query. */
-  isAsked(): boolean
+  isQueried(): boolean
 }
 
 export interface FakePostgresOptions {
@@ -23,7 +23,7 @@ export interface FakePostgresOptions {
 
 export async function startFakePostgres(options: FakePostgresOptions): Promise<FakePostgres> {
   const sockets = new Set<Socket>()
-  let isAsked = false
+  let isQueried = false
   const listener = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
@@ -37,7 +37,7 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
       } else if (options.refusesPasswords === true) {
         socket.end(failure('28P01', 'password authentication failed for user "app"'))
       } else if (chunk[0] === 'Q'.charCodeAt(0)) {
-        isAsked = true
+        isQueried = true
         if (options.answersNothing !== true) socket.write(answer(options.row ?? {}))
       }
     })
@@ -48,7 +48,7 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
   return {
     port: address.port,
     connections: () => sockets.size,
-    isAsked: () => isAsked,
+    isQueried: () => isQueried,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => listener.close(resolve))

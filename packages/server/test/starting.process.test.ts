@@ -215,7 +215,7 @@ describe('startup with an external database', () => {
             'server.data_dir': directory.path,
           },
         })
-        const hasReached = () => (options.isSilent === true ? silent.connections() > 0 : silent.isAsked())
+        const hasReached = () => (options.isSilent === true ? silent.connections() > 0 : silent.isQueried())
         await waitFor('the server to connect', hasReached)
         server.signal(signal)
         await expectGivenUp(server, directory.path)

@@ -1106,7 +1106,7 @@ export type EventDetail = {
   readonly transactionId: string | null
   /** JSON body that receivers get. */
   readonly payload: string
-  /** Readers of the log, each with a flag that tells if it has read up to this change. */
+  /** Readers of the log, each with a flag that is true if it has read up to this change. */
   readonly consumers: ReadonlyArray<{
     readonly name: string
     readonly hasTaken: boolean
@@ -3910,7 +3910,7 @@ export type WebhooksReplayRangeInput = {
   readonly since?: string | undefined
   /** RFC 3339, or YYYY-MM-DD; a range includes its last day. */
   readonly until?: string | undefined
-  /** `nextCursor` of the previous request. Continues where that one ended. */
+  /** `nextCursor` of the previous request. Continues after its last item. */
   readonly cursor?: string | undefined
   readonly limit?: number | undefined
   /** True to count the events without queuing them. */

@@ -99,7 +99,7 @@ export function wireEvents(
         openPopup,
       }),
     ],
-    /** Features that start after all others, which define jobs, and stop before them. */
+    /** Features that start after all others, because those define jobs, and stop before them. */
     workers: [
       automaticEmbeddings({
         settings: config.embeddings,

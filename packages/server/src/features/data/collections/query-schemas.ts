@@ -1,7 +1,7 @@
 import { choice } from '../../../http/schemas.ts'
 import { type TSchema, Type } from '../../../lib/type.ts'
 
-/** Parameters of the operations, for the API document. Formats name the grammars of `docs/guides/collections.md`. */
+/** Defines the parameters of the operations, for the API document. Formats name the grammars of `docs/guides/collections.md`. */
 
 const text = (description: string, format?: string) =>
   Type.Optional(Type.String({ ...(format === undefined ? {} : { format }), description }))

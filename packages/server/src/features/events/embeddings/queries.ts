@@ -44,7 +44,7 @@ export async function listEmbeddings(database: Queryable): Promise<EmbeddingStat
   }))
 }
 
-/** Lists rows whose text the provider rejects, starting with the one that was queued first. */
+/** Lists rows whose text the provider rejects, in the order of queueing. */
 export async function listFailures(
   database: Queryable,
   name: string,

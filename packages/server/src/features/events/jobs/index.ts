@@ -21,7 +21,7 @@ export interface JobsDeps {
   readonly retentionDays: number
 }
 
-/** Creates the feature for work that outlives the request that started it. */
+/** Creates the feature for work that outlives its request. */
 export function jobs({ queue, database, isEnabled, retentionDays }: JobsDeps): Feature {
   queue.define(
     housekeeping('job_retention', async ({ retention_days = retentionDays }) => {

@@ -30,7 +30,7 @@ export class Interests {
   readonly #callbacks: (() => void)[] = []
   readonly #settlers: (() => Promise<void>)[] = []
   #byAction: ReadonlyMap<CapturedAction, ActionListeners> = new Map()
-  /** Collections that are about to have a listener, with the number of callers that expect it. */
+  /** Collections that are about to have a listener, with the number of callers expecting it. */
   readonly #expected = new Map<string, number>()
 
   constructor(notifications: Notifications) {
@@ -75,7 +75,7 @@ export class Interests {
     return this.#byAction.size > 0
   }
 
-  /** Treats the collections as listened to on this node at once. @returns a function that ends it */
+  /** Treats the collections as having a listener on this node at once. @returns a function that ends it */
   expect(collections: readonly string[]): () => void {
     for (const each of collections) this.#expected.set(each, (this.#expected.get(each) ?? 0) + 1)
     return () => {

@@ -15,7 +15,7 @@ export const scanLimit = 50_000
 export const longestTransactionMs = 5 * 60_000
 
 /**
- * Finds an id that comes after every event that may have happened before the time. The search halves the log, because
+ * Finds an id after every event that may have happened before the time. The search halves the log, because
  * ids grow with time and times have no index.
  */
 export async function findIdAt(

@@ -12,7 +12,7 @@ import { hasRowsBeyond, outboxTopic } from './unread-rows.ts'
 export interface EventConsumer {
   readonly name: string
   /**
-   * Processes the events with these ids of `basalt.outbox`, in their order, in the transaction that moves the cursor.
+   * Handles the events with these ids of `basalt.outbox`, in their order, in the transaction that moves the cursor.
    * Both happen or neither.
    */
   process(ids: readonly string[], transaction: Queryable): Promise<void>
@@ -46,7 +46,7 @@ const quiet: ReadonlySet<string | null> = new Set([null, 'standby', 'idle'])
  * Reader of the log for one consumer. One node at a time reads, by a lease. Two readers at once would do no harm,
  * because the cursor is locked while it moves.
  *
- * The cursor is a snapshot. Everything that it sees has been processed, and the next step processes what a newer
+ * The cursor is a snapshot. Everything that it sees has been processed. The next step processes what a newer
  * snapshot sees beyond it. So a transaction that commits late is not skipped and does not hold up others. Events of one
  * record arrive in the order of their commits, because a snapshot that sees the later event sees the earlier one too.
  */
@@ -119,7 +119,7 @@ export class Relay {
       where c.consumer = ${consumer}`
   }
 
-  /** Processes all unread events. */
+  /** Handles all unread events. */
   async #drain(): Promise<void> {
     const { database, consumer } = this.#options
     if (!(await this.#lead())) return
@@ -189,7 +189,7 @@ export class Relay {
 
   /**
    * Moves the cursor into another cluster, in which a restored database has new transaction numbers. The id of an event
-   * tells whether it was processed. Transactions that were running before the restore are lost together with their
+   * shows whether it was processed. Transactions that were running before the restore are lost together with their
    * events.
    *
    * @param before a snapshot from before this transaction had a number. In a later snapshot this transaction would

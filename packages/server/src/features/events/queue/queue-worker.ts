@@ -74,8 +74,8 @@ export class QueueWorker<Claim, Outcome> {
   }
 
   /**
-   * Stops claiming and waits for attempts in flight. Then aborts those that take longer, and releases those that do not
-   * end.
+   * Stops claiming and waits for attempts in flight. Then aborts those that take longer, and releases those still in
+   * flight.
    */
   async stop(timeoutMs: number): Promise<void> {
     await this.#loop.stop()

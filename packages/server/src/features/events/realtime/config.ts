@@ -23,13 +23,13 @@ export const realtimeConfig = Type.Object({
   ),
   resume_seconds: integer(
     300,
-    'Seconds for which a table stays in the log of changes after its last stream, for clients that resume.',
+    'Seconds for which a table stays in the log of changes after its last stream, so that clients can resume.',
     0,
     86_400,
   ),
   sent_retention_hours: integer(
     24,
-    'Hours for which nodes record the streams that received each change, for the timeline of events. 0 records nothing.',
+    'Retention in hours of the record of streams that received each change, for the timeline of events. 0 records nothing.',
     0,
     8760,
   ),

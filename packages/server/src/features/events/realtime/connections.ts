@@ -4,7 +4,7 @@ import { type Answered, choice, component, nullable, timestamp } from '../../../
 import { Type } from '../../../lib/type.ts'
 import type { Listener, Stream } from './stream.ts'
 
-/** Seconds after which a node that was not seen is dead, together with its streams. */
+/** Seconds after which an unseen node is dead, together with its streams. */
 export const nodeLifeSeconds = 10
 
 /** Open stream of a client. */
@@ -123,7 +123,7 @@ export function listConnections(database: SystemDatabase): Promise<RealtimeConne
     order by c.connected_at, c.id`)
 }
 
-/** Requests that the stream’s node ends it. @returns false if there is no such stream */
+/** Sets the mark by which the node of the stream ends it. @returns false if there is no such stream */
 export async function requestDisconnect(database: Queryable, id: string): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.realtime_connections c set is_unwanted = true

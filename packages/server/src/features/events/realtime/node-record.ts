@@ -7,7 +7,7 @@ import type { Stream } from './stream.ts'
 
 /** Milliseconds between two saves of this node’s state and streams. */
 const saveMs = 1000
-/** Milliseconds within which streams that end are deleted by one statement. */
+/** Milliseconds within which one statement deletes all ended streams. */
 const deleteMs = 20
 
 export interface NodeRecordDeps {
@@ -60,7 +60,7 @@ export class NodeRecord {
     }
   }
 
-  /** Notes that the subscriptions or channels of the stream have changed. */
+  /** Registers that the subscriptions or channels of the stream have changed. */
   noteChange(stream: Stream): void {
     if (this.#deps.streams.has(stream.id)) this.#changed.add(stream)
   }

@@ -64,7 +64,7 @@ const streamSchema = {
     'Sends server-sent events. The first one is `connected` with `{"clientId"}`. Each change is an event without a name, ' +
     '`{"action","table","record"}`, with the whole record after a create or update, and the primary key as texts after a ' +
     'delete. An update after which the caller may no longer read the record is delivered as a delete. `gap` means that ' +
-    'events are missing. `close` with `{"reason","message","retryMs"}` tells why the stream ends and when to reconnect, if ' +
+    'events are missing. `close` with `{"reason","message","retryMs"}` says why the stream ends and when to reconnect, if ' +
     'at all. A temporary refusal, such as while a node stops, is sent as such a `close` alone if the request accepts ' +
     '`text/event-stream`, otherwise as 503 or 429. Every event has an id. Sent back as `Last-Event-ID`, it resumes the ' +
     'stream after that event.',

@@ -13,7 +13,7 @@ afterEach(() => {
 const valid: Verdict = { identity: { kind: 'user' } as Identity }
 const invalid: Verdict = { refusal: 'invalid' }
 
-/** Opens a stream whose token is looked up in a database that responds when the test says so. */
+/** Opens a stream. The test decides when the database responds to the lookup of its token. */
 function openStream() {
   const lookups: PromiseWithResolvers<Verdict>[] = []
   const sent: string[] = []

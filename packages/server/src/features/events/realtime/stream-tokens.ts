@@ -7,7 +7,7 @@ const verdictMs = 1000
 /** Function that verifies that the token is still valid. */
 export type VerifyToken = (token: string) => Verdict | Promise<Verdict>
 
-/** Verifier that ends streams whose token is no longer valid, and holds their frames while that is unknown. */
+/** Verifier that ends streams with an invalid token, and holds their frames while the validity is unknown. */
 export class StreamTokens {
   readonly #verify: VerifyToken
 
@@ -72,7 +72,7 @@ export class StreamTokens {
   }
 }
 
-/** Returns true if the session may have ended since the verdict. A session that has ended does not start again. */
+/** Returns true if the session may have ended since the verdict. An ended session does not resume. */
 function isStale(verdict: Verdict, startedAt: number): boolean {
   return isSignedIn(verdict) && performance.now() - startedAt > verdictMs
 }

@@ -159,7 +159,7 @@ export class Stream {
   }
 
   /**
-   * True if a client that resumes from the next event misses neither a gap nor events of tables that are catching up.
+   * True if a client that resumes from the next event misses neither a gap nor events of tables still catching up.
    */
   get isCertain(): boolean {
     return !this.isCatchingUp && this.#pendingGap === undefined
@@ -170,7 +170,7 @@ export class Stream {
     return this.#state === 'live' && this.#inFlight === 0 && this.#pendingGap === undefined
   }
 
-  /** Notes that the stream is counted. */
+  /** Registers that the stream is counted. */
   admit(): void {
     this.#apply('admit')
   }
@@ -190,7 +190,7 @@ export class Stream {
     this.#subscriptions = others
   }
 
-  /** Notes that the missed events were sent. */
+  /** Registers that the missed events were sent. */
   endCatchUp(): void {
     this.#apply('catchUpEnd')
   }
@@ -274,7 +274,7 @@ export class Stream {
     this.#close(ending)
   }
 
-  /** Notes that the client has disconnected. */
+  /** Registers that the client has disconnected. */
   disconnect(): void {
     if (this.#apply('disconnect') !== 'release') return
     this.#ending = 'client_closed'

@@ -93,7 +93,7 @@ export class Streams implements StreamOwner {
     this.#ticking ??= setInterval(() => this.#tick(), tickMs).unref()
   }
 
-  /** Notes that the subscriptions or channels of the stream have changed. */
+  /** Registers that the subscriptions or channels of the stream have changed. */
   noteChange(stream: Stream): void {
     this.#record.noteChange(stream)
   }

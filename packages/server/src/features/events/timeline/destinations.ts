@@ -209,7 +209,7 @@ export async function listEmbeddingStates(
 export const Consumer = Type.Object({ name: Type.String(), hasTaken: Type.Boolean() })
 type Consumer = Answered<typeof Consumer>
 
-/** Lists consumers of the log, each with a flag that tells if it has processed the transaction. */
+/** Lists consumers of the log, each with a flag that is true if it has processed the transaction. */
 export async function listConsumers(database: Queryable, transactionId: string): Promise<Consumer[]> {
   return await database.many<Consumer>(sql`
     select consumer as name, pg_visible_in_snapshot(${transactionId}::xid8, passed) as "hasTaken"

@@ -54,7 +54,7 @@ export const EventDetail = component(
     transactionId: text(),
     payload: Type.String({ description: 'JSON body that receivers get.' }),
     consumers: Type.Array(Consumer, {
-      description: 'Readers of the log, each with a flag that tells if it has read up to this change.',
+      description: 'Readers of the log, each with a flag that is true if it has read up to this change.',
     }),
     webhooks: Type.Array(
       Type.Object({

@@ -3,8 +3,8 @@ import type { Queryable } from '../../../database/system-database.ts'
 import { findIdAt } from '../outbox/index.ts'
 
 /**
- * Adds each event to the queue of every webhook that subscribes to it, with an id of its own, and notes the earlier
- * rows that it waits for. One transaction at a time calls this, which has locked the cursor of the log.
+ * Adds each event to the queue of every subscribed webhook, with an id of its own, and notes the earlier rows that it
+ * waits for. One transaction at a time calls this, which has locked the cursor of the log.
  *
  * @param ids of rows of `basalt.outbox`, in order
  */

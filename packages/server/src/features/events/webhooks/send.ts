@@ -33,7 +33,7 @@ export function createSend({ outbound, secrets, clock }: SendDeps): Send {
       sealed === null ? undefined : secrets().open(sealed, secretContext(webhookId))?.toString('utf8')
     const opened = open(secret)
     if (secret !== null && opened === undefined) {
-      // An unsigned request must not be sent, because the receiver could not tell it from a forgery.
+      // An unsigned request must not be sent, because the receiver could not distinguish it from a forgery.
       const error = 'the secret cannot be decrypted: set it again, or restore auth.encryption_key'
       return {
         success: false,

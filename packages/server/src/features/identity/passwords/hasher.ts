@@ -25,7 +25,7 @@ const passwordErrors = defineErrors(passwordErrorTable)
  * other requests.
  */
 export interface PasswordHasher {
-  /** Hashes a password. @throws AppError too_many_sign_ins */
+  /** Computes the hash of a password. @throws AppError too_many_sign_ins */
   hash(password: string): Promise<string>
   /**
    * Checks a password against a stored hash. Without a hash, or with one of an unknown kind, it takes equally

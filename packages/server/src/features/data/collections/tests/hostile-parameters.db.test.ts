@@ -11,7 +11,7 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
 
 /**
- * Hostile parameters, on a table with rows to compare them with. Every response must be one of the API: no server
+ * Sends hostile parameters for a table with rows to compare them with. Every response must be one of the API: no server
  * fault, and no statement that has run into its timeout.
  */
 

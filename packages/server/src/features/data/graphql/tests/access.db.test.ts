@@ -154,7 +154,7 @@ describe('POST /api/graphql › the schema of a caller', () => {
 })
 
 describe('POST /api/graphql › programs', () => {
-  test('an API key for reading cannot run a mutation', async () => {
+  test('cannot run a mutation with an API key for reading', async () => {
     const { key } = await createApiKey(app, { userId: alice, scope: 'readonly' })
     expect(await run('{ note_aggregate { count } }', { token: key })).toEqual({
       status: 200,
@@ -172,7 +172,7 @@ describe('POST /api/graphql › programs', () => {
     })
   })
 
-  test('an API key for some tables has no others in its schema, relations included', async () => {
+  test('have only the tables of their API key in the schema, relations included', async () => {
     const { key } = await createApiKey(app, { userId: alice, scope: '*', allowedTables: ['note'] })
     expect(await run('{ note(limit: 1) { body } }', { token: key })).toEqual({
       status: 200,

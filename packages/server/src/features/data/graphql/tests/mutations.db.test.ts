@@ -93,7 +93,7 @@ describe('POST /api/graphql › insert', () => {
     })
   })
 
-  test('of no object changes nothing', async () => {
+  test('changes nothing without objects', async () => {
     expect(await run('mutation { insert_author(objects: []) { affected_rows returning { name } } }')).toEqual(
       {
         status: 200,

@@ -3,7 +3,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { runGraphql } from '../../../../../test/graphql.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
-/** The same question by GraphQL and by REST has the same rows in the same order. */
+/** The same query by GraphQL and by REST returns the same rows in the same order. */
 
 let app: TestApp
 const token = userToken({ sub: alice })
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** Linear congruential generator (Numerical Recipes), so that a failure can be repeated by its seed. */
+/** Creates a linear congruential generator (Numerical Recipes), so that a failure can be repeated by its seed. */
 function createRandom(seed: number) {
   let state = seed
   const next = () => {
@@ -94,7 +94,7 @@ function randomCondition(random: Random, depth: number): Condition {
   }
 }
 
-describe('POST /api/graphql › the same question as a REST list', () => {
+describe('POST /api/graphql › the same query as a REST list', () => {
   test.each(Array.from({ length: 8 }, () => Math.floor(Math.random() * 2 ** 31)))(
     'has the same rows (seed %i)',
     async (seed) => {

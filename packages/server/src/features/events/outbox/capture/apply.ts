@@ -14,8 +14,8 @@ import {
 } from './trigger.ts'
 
 /**
- * Milliseconds that a trigger change waits for the lock of a table. Writers wait behind it, and the operator’s DDL goes
- * first.
+ * Milliseconds that a trigger change waits for the lock of a table. Later writers wait for the change, and the
+ * operator’s DDL goes first.
  */
 const lockTimeoutMs = 100
 
@@ -122,7 +122,7 @@ async function withoutInterest(
   return rows.map(({ action }) => action)
 }
 
-/** Marks the streams of the table. Those that are open may have missed writes that bypassed the API. */
+/** Marks the streams of the table. Open streams may have missed writes that bypassed the API. */
 function markStreams({ collection }: CapturedTable): Sql {
   return sql`
     update basalt.realtime_tables set logged_since = pg_snapshot_xmax(pg_current_snapshot())

@@ -23,7 +23,7 @@ function triggersOf(names: readonly string[]): Sql {
       and d.refobjid = any (array(${functionsNamed(names)}))`
 }
 
-/** Short text that differs after every change of the triggers that log changes. */
+/** Short text that differs after every change of the capture triggers. */
 export const triggersVersion: Sql = sql`
   select count(*) || '/' || coalesce(bit_xor(hash_record_extended(row(t.oid, t.tgenabled), 0)), 0)
   from ${triggersOf(captureFunctions)}`

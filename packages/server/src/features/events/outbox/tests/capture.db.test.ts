@@ -371,7 +371,7 @@ describe('outbox › API writes are logged once', () => {
     expect(await loggedLines()).toEqual(expected)
   })
 
-  test('to a table whose triggers were dropped, which are installed again', async () => {
+  test('to a table whose triggers were dropped and are installed again', async () => {
     for (const operation of ['insert', 'update', 'delete', 'truncate']) {
       await app.sql(`drop trigger if exists basalt_capture_${operation} on open`)
     }
@@ -424,7 +424,7 @@ describe('outbox › capture triggers', () => {
       await held.promise
     })
     await began.promise
-    // Writers do not wait behind the trigger change that waits for the first transaction.
+    // Writers do not wait for the trigger change that waits for the first transaction.
     for (const id of [2, 3, 4]) {
       expect((await send('POST', 'locked', { id, name: 'x' })).status).toBe(201)
       await app.sql(`insert into locked values (${id + 10}, 'sql')`)
@@ -492,7 +492,7 @@ describe('outbox › capture triggers', () => {
     await app.sql('drop table apart, far; drop foreign data wrapper nowhere cascade')
   })
 
-  test('of an earlier version log changes until they are replaced', async () => {
+  test('log changes in their earlier version until they are replaced', async () => {
     for (const [operation, tables] of [
       ['insert', 'new table as new_rows'],
       ['update', 'new table as new_rows old table as old_rows'],

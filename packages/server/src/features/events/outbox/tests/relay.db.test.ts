@@ -167,7 +167,7 @@ describe('relay › several relays', () => {
     expect(await leader()).not.toBe(before)
   })
 
-  test('a relay that lost its lease processes nothing', async () => {
+  test('process nothing after the loss of the lease', async () => {
     await startRelay()
     await app.sql(append, [1])
     await waitForProcessed(1)

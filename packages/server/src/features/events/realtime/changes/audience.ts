@@ -16,7 +16,7 @@ export function audienceOf(scope: CallerScope, subscriptions: Subscriptions): Au
   return { scope, subscriptions, key: subscriptionKey(subscriptions) }
 }
 
-/** Returns a key that is equal for callers whom policies cannot distinguish. */
+/** Returns a key, equal for callers whom policies cannot distinguish. */
 export function identityKey(scope: CallerScope): string {
   return scope.kind === 'unrestricted' ? '' : JSON.stringify(scope)
 }

@@ -46,7 +46,7 @@ export interface LogQuery {
   readonly size: Sql
   /** Maximum number of rows. */
   readonly limit: number
-  /** Size in bytes at which a batch ends, with the row that reaches it. */
+  /** Size in bytes at which a batch ends. The batch includes the row that reaches it. */
   readonly batchBytes: number
 }
 

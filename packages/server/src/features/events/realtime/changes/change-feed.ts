@@ -49,8 +49,8 @@ export interface SubscribeOptions {
 }
 
 /**
- * Feed that sends new events of the log of changes to the streams of this node, from the position at which each
- * attaches.
+ * Feed that sends new events of the log of changes to the streams of this node. Each stream receives events from the
+ * position of its attachment.
  */
 export class ChangeFeed {
   readonly #deps: ChangeFeedDeps

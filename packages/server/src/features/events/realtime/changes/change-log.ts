@@ -40,7 +40,7 @@ export class ChangeLog implements FollowedLog<LogEvent> {
    */
   #held: HeldSnapshot | undefined
   #next: HeldSnapshot | undefined
-  /** Number of streams that are about to attach to tables whose policies read others. */
+  /** Number of streams about to attach to tables whose policies read others. */
   #attaching = 0
 
   constructor(deps: ChangeLogDeps) {

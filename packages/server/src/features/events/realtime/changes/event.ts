@@ -40,7 +40,7 @@ const columns = sql`
 
 const size = sql`octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0)`
 
-/** Size in bytes at which a batch ends, with the event that reaches it. */
+/** Size in bytes at which a batch ends. The batch includes the event that reaches it. */
 const batchBytes = 1024 * 1024
 
 /**

@@ -11,7 +11,7 @@ import { compileConditions, type Filter } from './filter.ts'
 import { findStreamTable } from './stream-table.ts'
 import { isUndecidable, retryWhileUnavailable, Undecidable } from './verdict-failures.ts'
 
-/** Function that finds the rows of a batch that match a filter. It returns undefined if they cannot be found. */
+/** Function that finds the rows of a batch matching a filter. It returns undefined if they cannot be found. */
 export type FindMatches = (table: string, filter: Filter) => Promise<ReadonlySet<Row> | undefined>
 
 export interface FilterMatchDeps {

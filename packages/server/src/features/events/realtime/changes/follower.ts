@@ -10,7 +10,7 @@ import { endOf, type Position } from './position.ts'
 
 /** Log that a follower reads, with the handling of its events. It does not know its follower. */
 export interface FollowedLog<Event extends { readonly id: string }> {
-  /** Topic that is announced after each commit that has appended to the log. */
+  /** Topic that is announced after each commit with new rows in the log. */
   readonly topic: string
   /** Table of the log, with the columns `id` and `transaction_id`. */
   readonly table: Sql
@@ -48,7 +48,7 @@ const idle = 'idle'
 
 /**
  * Reader of a log for the streams of this node. Each node reads for itself. Its position is a snapshot in memory,
- * because a stream that is disconnected resumes from the position that it received.
+ * because a disconnected stream resumes from the position that it received.
  */
 export class Follower<Event extends { readonly id: string }> {
   readonly #deps: FollowerDeps
@@ -97,7 +97,7 @@ export class Follower<Event extends { readonly id: string }> {
     })
   }
 
-  /** Stops after the step in flight. */
+  /** Ends after the step in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#queue.idle()
@@ -112,7 +112,7 @@ export class Follower<Event extends { readonly id: string }> {
     return sql`case when ${isDue}::bool or ${hasUnread} then clock_timestamp()::text else ${idle} end`
   }
 
-  /** Reads until nothing is new. */
+  /** Continues to read until nothing is new. */
   async #drain(): Promise<void> {
     while (!this.#isStopped) {
       try {

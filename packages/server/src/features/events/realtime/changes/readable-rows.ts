@@ -76,7 +76,7 @@ export class ReadableRows {
   }
 
   /**
-   * Returns the rows that policies let a caller read whom none of the rows names.
+   * Returns the rows that policies let a caller read. None of the rows names the caller.
    *
    * @throws HelpersChanged if the policies now mean something else, and the errors of {@link find}
    */
@@ -159,7 +159,7 @@ interface Evaluation {
 
 type OnUndecided = (rows: readonly Row[]) => void
 
-/** Error for a function called by policies that is not the one with which they were analyzed. */
+/** Error for a function called by policies that has changed since their analysis. */
 export class HelpersChanged extends Error {}
 
 /**

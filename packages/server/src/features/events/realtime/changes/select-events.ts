@@ -48,7 +48,7 @@ export interface Candidates {
 /** Events to decide, with the matches of the audiences’ filters. */
 export interface FilteredCandidates extends Candidates {
   readonly findMatches: FindMatches
-  /** Selections that are shared by audiences without a difference that matters to these events. */
+  /** Selections shared by audiences without a difference that matters to these events. */
   readonly selections: Map<string, Promise<Selection>>
 }
 
@@ -64,13 +64,13 @@ export interface EventSelectorDeps {
  * the event, and the filter of the audience matches. These are delivered:
  * - a new row that belongs to it,
  * - a change of a row that it may read, if the filter matches the new version or a readable old version,
- * - the removal of a row that belonged to it, and a change after which it may no longer read the row.
+ * - the removal of a row in it before, and a change after which it may no longer read such a row.
  *
  * For the old version of a row, a policy that reads other tables is evaluated in two states of them: now, and at the
  * snapshot before the events. What made the row visible may have been deleted with it or after it.
  *
- * The audience receives a gap instead of a row on which a filter or policy fails, a row that only an unreadable earlier
- * state could decide, and a record that lacks columns.
+ * The audience receives a gap instead of a row on which a filter or policy fails. The same applies to a row that only an
+ * unreadable earlier state could decide, and to an incomplete record.
  */
 export class EventSelector {
   readonly #deps: EventSelectorDeps
@@ -247,7 +247,7 @@ function choose(
   })
 }
 
-/** Finds the rows that the audience subscribes to, readable or not, and the tables for which they cannot be found. */
+/** Finds the rows in the subscriptions of the audience, readable or not, and the tables whose rows cannot be found. */
 async function matchedBy(
   { scope, subscriptions }: Audience,
   catalog: Catalog,

@@ -24,12 +24,12 @@ export interface AudienceDelivery {
 }
 
 /**
- * Record of one event: the streams that received it, those from which policies or filters withheld it, and the first
- * receivers.
+ * Record of one event: the number of streams that received it, the number of streams without it because of policies or
+ * filters, and the first receivers.
  */
 type Entry<Receiver> = readonly [sent: number, withheld: number, receivers: readonly Receiver[]]
 
-/** Kind of delivery, with rows of its own. A client that resumes may receive so much that nothing else would fit. */
+/** Kind of delivery, with rows of its own. A resuming client may receive so much that nothing else would fit. */
 export type DeliveryKind = 'live' | 'missed'
 
 /** Content of one row to be written. */
@@ -52,7 +52,7 @@ export interface SentLogOptions {
 }
 
 /**
- * Log of the streams that received each event, for administrators who trace it. A node writes one row a second, and
+ * Log of the streams that received each event. Administrators use it to trace events. A node writes one row a second, and
  * another one while clients resume, beside the delivery. Events that do not fit or cannot be written are counted and
  * not recorded.
  */

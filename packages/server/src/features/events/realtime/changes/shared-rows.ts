@@ -21,7 +21,7 @@ export interface SharedVerdict {
   readonly undecided: ReadonlySet<Row>
 }
 
-/** Function that queries PostgreSQL for the rows that the caller may read. */
+/** Function that queries PostgreSQL for the rows readable by the caller. */
 export type DecideShared = (rows: readonly Row[], caller: Caller) => Promise<SharedVerdict>
 
 /** Returns the id of a caller as columns hold it; undefined for a program without a user. */
@@ -40,7 +40,7 @@ export class SharedRows {
   readonly names: ReadonlySet<string> | undefined
   readonly #dependence: CallerDependence
   readonly #ids = new Map<Row, ReadonlySet<string> | undefined>()
-  /** Rows that callers whom they do not name may be permitted to read. */
+  /** Rows that callers other than the named ones may be permitted to read. */
   readonly #open = new Set<Row>()
   readonly #decide: DecideShared
   readonly #verdicts = new Map<string, Promise<SharedVerdict>>()
@@ -84,7 +84,7 @@ export class SharedRows {
     return scope.kind === 'caller' && this.names?.has(scope.userId) !== false
   }
 
-  /** Splits rows into those that name the caller and those that are decided once for all whom they do not name. */
+  /** Splits rows into those that name the caller and those decided once for all other callers. */
   split(rows: readonly Row[], { userId }: Caller) {
     const own = new Set(rows.filter((row) => this.#ids.get(row)?.has(userId) ?? true))
     return { own: [...own], shared: rows.filter((row) => this.#open.has(row) && !own.has(row)) }

@@ -59,8 +59,8 @@ interface Writer {
  * Registry in the database of the tables that streams subscribe to. Every node must know them, because any node may
  * write. A table stays in the log for a while after its last stream, for clients that reconnect.
  *
- * The row of a table holds its definition and the first transaction from which on the log is complete. Anything that
- * interrupts the log advances that transaction: DDL on the table, a time without interest, a write from before the
+ * The row of a table holds its definition and the first transaction from which on the log is complete. Any
+ * interruption of the log advances that transaction: DDL on the table, a time without interest, a write from before the
  * interest. Each node that notices this sends its streams a gap. A client that resumes from an earlier position
  * receives one too.
  */

@@ -32,7 +32,7 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof StatementFailed ? error.error.code : codeOf(error)
 }
 
-/** Error for a filter that names something that no longer exists. */
+/** Error for a filter that names a missing object. */
 export class Undecidable extends Error {}
 
 /** Retries while the database is unavailable. @throws an error that the work itself causes, or that lasts too long */

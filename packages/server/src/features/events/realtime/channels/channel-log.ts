@@ -11,7 +11,7 @@ import { listPresences } from './presence-queries.ts'
 
 /** Maximum number of messages that one read returns. */
 const batchSize = 500
-/** Milliseconds without a read after which a node may have missed messages that were pruned. */
+/** Milliseconds without a read after which a node may have missed pruned messages. */
 const missedMs = (messageLifeSeconds - 15) * 1000
 
 export interface ChannelLogDeps {

@@ -24,13 +24,13 @@ export interface Broadcast {
   readonly payload: string
 }
 
-/** Topic that is announced after a commit that has added messages. */
+/** Topic that is announced after a commit with new messages. */
 export const channelTopic = 'realtime_messages'
 
 /** Retention of messages in seconds. A node that does not read them in this time has missed them. */
 export const messageLifeSeconds = 60
 
-/** Size in bytes at which a batch ends, with the message that reaches it. */
+/** Size in bytes at which a batch ends. The batch includes the message that reaches it. */
 const batchBytes = 4 * 1024 * 1024
 /** Maximum messages that one statement removes, and maximum statements of one pass, so that no pass takes long. */
 const pruneSize = 10_000

@@ -45,7 +45,7 @@ export class Channels {
   readonly #messages: ChannelLog
   readonly #follower: Follower<messages.ChannelMessage>
   readonly #broadcasts: Batcher<messages.Broadcast>
-  /** Sync requests. One statement answers those that arrive together. */
+  /** Sync requests. One statement serves those that arrive together. */
   readonly #syncs: Batcher<SyncRequest>
   readonly #stopping = new AbortController()
   #maintaining: Promise<void> | undefined
@@ -79,7 +79,7 @@ export class Channels {
     this.#maintaining ??= this.#maintain()
   }
 
-  /** Sends the presences, between the messages that were sent and those that follow. */
+  /** Sends the presences, after all earlier messages and before all later ones. */
   sync(channel: string, respond: (frame: string) => void): Promise<void> {
     return this.#syncs.add({ channel, respond })
   }

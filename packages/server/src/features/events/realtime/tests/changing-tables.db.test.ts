@@ -198,7 +198,7 @@ describe('realtime › filter', () => {
     expect([filtered.hasEnded, filtered.messages]).toEqual([false, []])
   })
 
-  test.each(['eq', 'in'])('by %s on a type that cannot be compared is rejected', async (operator) => {
+  test.each(['eq', 'in'])('is rejected for %s on a type that cannot be compared', async (operator) => {
     await app.sql(`create table ${table} (id int primary key, c point2)`)
     const filter = encodeURIComponent(`c=${operator}."(1,{})"`)
     const response = await app.request('GET', `/api/realtime?tables=${table}&filter=${filter}`, { token })
@@ -209,7 +209,7 @@ describe('realtime › filter', () => {
     })
   })
 
-  test('by in on a domain that rejects null compares as the column does', async () => {
+  test('compares as the column does for in on a domain that rejects null', async () => {
     await app.sql(`create domain ${table}_n as int not null; create table ${table} (id int, n ${table}_n)`)
     await using stream = await open(`tables=${table}&filter=n=in.1|2`)
     for (const n of [3, 2]) await write(table, { id: n, n })

@@ -111,7 +111,7 @@ describe('realtime › broadcast', () => {
     }
   })
 
-  test('of one sender arrives in order on every node', async () => {
+  test('arrives on every node in the order of its sender', async () => {
     const channel = newChannel()
     await using first = await member(channel)
     await using second = await member(channel, other)

@@ -213,7 +213,7 @@ describe('realtime › row-level security', () => {
     expect(mine.messages).toHaveLength(3)
   })
 
-  test('sends a record that becomes hidden as a delete, and one that becomes visible as an update', async () => {
+  test('sends a newly hidden record as a delete, and a newly visible one as an update', async () => {
     await using mine = await open('tables=note')
     await using theirs = await open('tables=note', bobToken)
     await write('POST', 'note', { id: 1, owner: alice, body: 'a' })

@@ -68,7 +68,7 @@ function open(query: string, token = aliceToken, lastEventId?: string, node = ap
   return openEventStream(node.url, query, { token, lastEventId })
 }
 
-/** Returns everything that was sent until a change that every subscriber receives. */
+/** Returns everything sent until a change that every subscriber receives. */
 async function untilMarker(stream: EventStreamClient) {
   await app.sql(`update own set title = 'marker' where id = 999`)
   await waitFor('the marker', () => stream.messages.some(({ record }) => record.title === 'marker'))

@@ -202,7 +202,7 @@ describe('realtime › presence', () => {
     expect(await storedState(channel)).toEqual({})
   })
 
-  test('of a node that stops leaves like one of a closed connection', async () => {
+  test('leaves a stopping node like a closed connection', async () => {
     const channel = newChannel()
     const node = await createTestApp({ config, database: app.database })
     await using here = await member(channel)
@@ -213,7 +213,7 @@ describe('realtime › presence', () => {
     await waitFor('the leave', () => about(here, idOf(visible)).includes('leave'))
   })
 
-  test('of a crashed node leaves once for every member', async () => {
+  test('leaves a crashed node once for every member', async () => {
     const channel = newChannel()
     const id = await insertDeadNode(channel)
     await using here = await member(channel)

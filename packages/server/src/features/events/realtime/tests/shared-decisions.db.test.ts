@@ -19,7 +19,7 @@ import { Stream, type Transport } from '../stream.ts'
 
 const carol = '00000000-0000-4000-8000-00000000ca01'
 const dave = '00000000-0000-4000-8000-00000000dada'
-/** Before PostgreSQL 16, inheritance is an attribute of the member. */
+/** Statement that grants the role. Before PostgreSQL 16, inheritance is an attribute of the member. */
 const grantEditor = `do $$ begin
   if current_setting('server_version_num')::int < 160000 then grant policy_editor to basalt_authenticated;
   else execute 'grant policy_editor to basalt_authenticated with inherit true'; end if;
@@ -422,7 +422,7 @@ describe('realtime › decisions that callers share', () => {
 /** Maximum number of decisions: one, and repetitions on a busy database. */
 const fewDecisions = 20
 
-/** Returns the number of statements that decide about one event for 200 callers, of whom alice owns the row. */
+/** Returns the number of statements that decide about one event for 200 callers. Alice, one of them, owns the row. */
 async function countDecisions(using: string, definition = ''): Promise<number> {
   await restore()
   await app.sql(`create policy p0 on note for select using (${using}); ${definition}`)

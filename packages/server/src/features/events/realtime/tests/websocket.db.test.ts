@@ -255,7 +255,7 @@ describe('realtime › invalid message', () => {
     }
   })
 
-  test('of more than 4096 bytes is rejected', async () => {
+  test('is rejected beyond 4096 bytes', async () => {
     await using client = await open()
     const tables = ['x'.repeat(5000)]
     expect(await client.request({ type: 'subscribe', tables })).toEqual(
@@ -268,13 +268,13 @@ describe('realtime › invalid message', () => {
     })
   })
 
-  test('of more than 4096 bytes before authentication closes the connection', async () => {
+  test('closes the connection beyond 4096 bytes before authentication', async () => {
     await using client = await open({})
     client.send(JSON.stringify({ type: 'auth', token: 'x'.repeat(5000) }))
     expect(await client.ended()).toEqual({ code: 1009, reason: 'message too big' })
   })
 
-  test('that is not UTF-8 closes the connection', async () => {
+  test('closes the connection if it is not UTF-8', async () => {
     await using client = await open()
     client.socket.send(new Uint8Array([0x7b, 0xff, 0xfe]), { binary: false })
     expect(await client.ended()).toEqual({ code: 1007, reason: 'text is not valid UTF-8' })

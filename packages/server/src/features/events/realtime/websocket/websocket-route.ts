@@ -28,10 +28,10 @@ const websocketSchema = {
     'objects with a `type` and an optional `ref`, which the `reply` repeats. Clients send auth, subscribe, unsubscribe, ' +
     'channel_subscribe, channel_unsubscribe, broadcast, presence_track, presence_untrack and presence_sync. The server ' +
     'sends connected, reply, event, broadcast, presence, error and system. `event` has the `id` to resume from, as ' +
-    '`last_event_id` of `subscribe`. The server closes with 4401 if the token is invalid or its session ends, 4008 beyond ' +
-    'the limits of `realtime`, 4000 after a disconnect by an administrator, 1013 if the client reads too slowly, 1009 with ' +
-    'the limit after a message that is far too long, and 1001 if the server stops or the client has no subscription. There ' +
-    'is no subprotocol. Offered subprotocols are ignored.',
+    '`last_event_id` of `subscribe`. The server closes with 4401 if the token is invalid or its session ends, and with ' +
+    '4008 beyond the limits of `realtime`. It closes with 4000 after a disconnect by an administrator, 1013 if the client ' +
+    'reads too slowly, and 1009 with the limit after a message that is far too long. It closes with 1001 if the server ' +
+    'stops or the client has no subscription. There is no subprotocol. Offered subprotocols are ignored.',
   querystring: Type.Object({
     token: Type.Optional(Type.String({ description: 'Access token, for clients that cannot set headers.' })),
   }),

@@ -89,7 +89,7 @@ export class WebSocketSession {
     this.disconnect()
   }
 
-  /** Notes that the socket has closed or is about to close. */
+  /** Registers that the socket has closed or is about to close. */
   disconnect(): void {
     clearTimeout(this.#authentication)
     this.#queue.close()

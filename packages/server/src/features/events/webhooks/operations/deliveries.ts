@@ -175,7 +175,7 @@ const replayRange = operation({
         },
         Type.String({
           pattern: `^\\d{0,18}_${uuidPattern.slice(1)}`,
-          description: '`nextCursor` of the previous request. Continues where that one ended.',
+          description: '`nextCursor` of the previous request. Continues after its last item.',
         }),
       ),
     ),

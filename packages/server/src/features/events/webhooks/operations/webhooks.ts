@@ -152,7 +152,7 @@ const update = operation({
     const { url, secret, events, tables, enabled } = body
     const changes = {
       // An empty URL or secret means unchanged, as in other implementations of the API. A form that cannot know the
-      // secret sends an empty one, which must not end the signatures. Null removes the secret.
+      // secret sends an empty one, and this must not end the signatures. Null removes the secret.
       ...(url === undefined || url === '' ? {} : { url: readAllowedUrl(deps, url) }),
       ...(secret === undefined || secret === '' ? {} : { secret: seal(deps, id, readSecret(secret)) }),
       ...(events === undefined ? {} : { events: readEvents(events) }),

@@ -101,7 +101,7 @@ const sha256 = (key: string | Buffer, text: string | Buffer) => createHmac('sha2
 const toJson = (id: number) =>
   `{"action":"create","table":"item","record":{"id":${id},"name":null,"price":null}}`
 
-/** Log entry of the creation of item 1. */
+/** Returns the log entry of the creation of item 1. */
 const entry = (webhookId: string, fields: object) => ({
   id: uuid,
   webhookId,
@@ -231,7 +231,7 @@ describe('webhooks › deliveries', () => {
     expect(await sql('select count(*) from basalt.outbox')).toEqual([before])
   })
 
-  test('of a batch are those of its operations, and none if the batch fails', async () => {
+  test('are those of the operations for a batch, and none if the batch fails', async () => {
     const { receiver } = await subscribe()
     const operations = [
       { method: 'create', body: { id: 1 } },
@@ -288,7 +288,7 @@ describe('webhooks › deliveries', () => {
 })
 
 describe('webhooks › replaced secret', () => {
-  /** A webhook with the secret `first`, and ways to change the secret and to see who signs. */
+  /** Creates a webhook with the secret `first`, and ways to change the secret and to see who signs. */
   async function subscribeSigned() {
     const { id, receiver } = await subscribe({ secret: 'first' })
     return {

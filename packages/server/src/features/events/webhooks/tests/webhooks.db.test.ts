@@ -70,7 +70,7 @@ async function storeDeliveries(id: string, count: number): Promise<void> {
   )
 }
 
-/** Body of a delivery that {@link storeDeliveries} has inserted. */
+/** Returns the body of a delivery that {@link storeDeliveries} has inserted. */
 function delivery(webhookId: string, attempt: number) {
   const isFailed = attempt % 3 === 0
   return {

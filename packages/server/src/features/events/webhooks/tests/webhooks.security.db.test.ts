@@ -56,7 +56,7 @@ describe('webhooks › private targets of a public server', () => {
     expect(await hooks.app.sql('select from basalt.webhooks')).toEqual([])
   })
 
-  test('are refused behind a host name, by test, delivery and replay, even if the address changes in between', async () => {
+  test('are refused when a host name resolves to them, by test, delivery and replay, even if the address changes in between', async () => {
     const { id } = await hooks.webhook({ url: `http://rebinding.example:${port}/` })
     for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
       addresses.set('rebinding.example', [address])
