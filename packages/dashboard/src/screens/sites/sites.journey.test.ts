@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import {
-  ask,
   createSite,
   deployFiles,
+  requestSites,
 } from '../../../../server/src/features/files/sites/tests/site-requests.ts'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
@@ -50,7 +50,7 @@ journeys('dashboard › sites and push', () => {
     const site = await createSite(app)
     const first = await deployFiles(app, site, { 'index.html': 'first' })
     const second = await deployFiles(app, site, { 'index.html': 'second' })
-    const live = async () => (await ask(app, 'GET', `/${site.id}`)).json.liveDeployId
+    const live = async () => (await requestSites(app, 'GET', `/${site.id}`)).json.liveDeployId
     await dashboard.open(`/sites/${site.id}`)
     const row = (id: string) => page.getByRole('row', { name: new RegExp(id) })
     await row(second.id).getByText('live', { exact: true }).waitFor()

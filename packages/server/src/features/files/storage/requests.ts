@@ -7,7 +7,7 @@ import { type Static, Type } from '../../../lib/type.ts'
 import { type IdempotencyKey, idempotencyHeaders, idempotencyKeyOf } from '../../data/idempotency/index.ts'
 import { storageErrors } from './errors.ts'
 import { bucketName, objectName, readObjectName } from './names.ts'
-import type { Place, WriteCondition } from './objects/object-queries.ts'
+import type { ObjectLocation, WriteCondition } from './objects/object-queries.ts'
 import type { Signature } from './signing/addresses.ts'
 
 // Parts of requests that several operations on objects have.
@@ -32,7 +32,10 @@ export const signatureQuery = {
  *
  * @throws AppError invalid_object_name
  */
-export function placeOf({ bucket, '*': path }: ObjectParams, { url }: Pick<FastifyRequest, 'url'>): Place {
+export function objectLocationOf(
+  { bucket, '*': path }: ObjectParams,
+  { url }: Pick<FastifyRequest, 'url'>,
+): ObjectLocation {
   const end = /^[^?#]*\/(?:[?#]|$)/.test(url) ? '/' : ''
   return { bucket, name: readObjectName(path + end) }
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { Domain } from '../domains/domain.ts'
-import { ask, createSite, deployFiles, getRaw } from './site-requests.ts'
+import { createSite, deployFiles, getRaw, requestSites } from './site-requests.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -294,7 +294,7 @@ describe('site domains › sites', () => {
     await deployFiles(app, site, { 'index.html': 'at its domain' })
     const domain = await createDomain()
     const host = domain.hostname
-    const attached = await ask(app, 'PUT', `/${site.id}`, { customDomainId: domain.id })
+    const attached = await requestSites(app, 'PUT', `/${site.id}`, { customDomainId: domain.id })
     expect(attached.json).toMatchObject({ customDomainId: domain.id, url: site.url })
     // Not before it is verified.
     expect((await getRaw(app, '/health', { host })).status).toBe(200)
@@ -311,7 +311,9 @@ describe('site domains › sites', () => {
       expect((await getRaw(node, '/health', { host })).status).toBe(404)
       expect((await getRaw(node, '/', { host: new URL(site.url ?? '').host })).status).toBe(200)
     }
-    expect((await ask(app, 'GET', `/${site.id}`)).json.url).toBe(`http://${host}:${new URL(app.url).port}`)
+    expect((await requestSites(app, 'GET', `/${site.id}`)).json.url).toBe(
+      `http://${host}:${new URL(app.url).port}`,
+    )
     const allowed = await tlsCheck(host)
     expect([allowed.status, allowed.json]).toEqual([200, { domain: host }])
     expect(allowed.headers.get('cache-control')).toBe('no-store')
@@ -326,7 +328,7 @@ describe('site domains › sites', () => {
       })
     }
     expectError(await tlsCheck(host), 404, 'domain not found', 'domain_not_found')
-    expect((await ask(app, 'GET', `/${site.id}`)).json).not.toHaveProperty('customDomainId')
+    expect((await requestSites(app, 'GET', `/${site.id}`)).json).not.toHaveProperty('customDomainId')
     // A new owner proves it first; then the tombstone no longer counts.
     const successor = (await call('POST', '', { hostname: host })).json
     expect((await getRaw(app, '/', { host })).status).toBe(421)
@@ -334,9 +336,9 @@ describe('site domains › sites', () => {
     await call('POST', `/${successor.id}/verify`)
     await untilStatus(host, 404)
     expect((await tlsCheck(host)).status).toBe(404)
-    await ask(app, 'PUT', `/${site.id}`, { customDomainId: successor.id })
+    await requestSites(app, 'PUT', `/${site.id}`, { customDomainId: successor.id })
     await untilStatus(host, 200)
-    await ask(app, 'PUT', `/${site.id}`, { clearCustomDomain: true })
+    await requestSites(app, 'PUT', `/${site.id}`, { clearCustomDomain: true })
     await untilStatus(host, 404)
     expect(await statusOf(successor)).toBe('verified')
   })
@@ -361,13 +363,13 @@ describe('site domains › sites', () => {
     const other = await createSite(app)
     const message = 'custom domain is already attached to another site'
     const body = { customDomainId: domain.id.toUpperCase() }
-    expectError(await ask(app, 'PUT', `/${other.id}`, body), 409, message, 'domain_attached')
+    expectError(await requestSites(app, 'PUT', `/${other.id}`, body), 409, message, 'domain_attached')
     const creation = { name: 'x', slug: 'third', ...body }
-    expectError(await ask(app, 'POST', '', creation), 409, message, 'domain_attached')
-    expect((await ask(app, 'PUT', `/${first.id}`, body)).status).toBe(200)
+    expectError(await requestSites(app, 'POST', '', creation), 409, message, 'domain_attached')
+    expect((await requestSites(app, 'PUT', `/${first.id}`, body)).status).toBe(200)
     const both = { customDomainId: domain.id, clearCustomDomain: true }
     expectError(
-      await ask(app, 'PUT', `/${first.id}`, both),
+      await requestSites(app, 'PUT', `/${first.id}`, both),
       400,
       'customDomainId and clearCustomDomain are mutually exclusive',
       'domain_choice',
@@ -376,12 +378,17 @@ describe('site domains › sites', () => {
       ['x', 400, 'invalid domain id format', 'invalid_domain_id'],
       [unknownId, 404, 'domain not found', 'domain_not_found'],
     ] as const) {
-      expectError(await ask(app, 'PUT', `/${other.id}`, { customDomainId }), code, text, error)
+      expectError(await requestSites(app, 'PUT', `/${other.id}`, { customDomainId }), code, text, error)
     }
-    await ask(app, 'DELETE', `/${first.id}`)
-    expect((await ask(app, 'PUT', `/${other.id}`, body)).status).toBe(200)
+    await requestSites(app, 'DELETE', `/${first.id}`)
+    expect((await requestSites(app, 'PUT', `/${other.id}`, body)).status).toBe(200)
     await call('DELETE', `/${domain.id}`)
-    expectError(await ask(app, 'PUT', `/${other.id}`, body), 404, 'domain not found', 'domain_not_found')
+    expectError(
+      await requestSites(app, 'PUT', `/${other.id}`, body),
+      404,
+      'domain not found',
+      'domain_not_found',
+    )
   })
 
   test('gives the domain to one of ten sites that request it at once on two nodes', async () => {
@@ -389,7 +396,7 @@ describe('site domains › sites', () => {
     const sites = await Promise.all(Array.from({ length: 10 }, () => createSite(app)))
     const answers = await Promise.all(
       sites.map(({ id }, index) =>
-        ask(index % 2 === 0 ? app : second, 'PUT', `/${id}`, { customDomainId: domain.id }),
+        requestSites(index % 2 === 0 ? app : second, 'PUT', `/${id}`, { customDomainId: domain.id }),
       ),
     )
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(409)])

@@ -11,11 +11,11 @@ import {
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { Site } from '../administration/site.ts'
 import {
-  ask,
   createDeploy,
   createSite,
   deployFiles,
   getRaw,
+  requestSites,
   type SiteResponse,
   sha256,
   upload,
@@ -278,9 +278,9 @@ test('sites › a promotion and a rollback are in force on both nodes, hashed as
   const asset = await get('/a-3f2a9b1c.js', { host }, { node: second })
   expect([asset.status, asset.body.toString()]).toEqual([200, 'first()'])
   expect((await get('/b.js', { host })).status).toBe(404)
-  await ask(second, 'POST', `/${other.id}/deploys/rollback`)
+  await requestSites(second, 'POST', `/${other.id}/deploys/rollback`)
   await both('one')
-  await ask(app, 'DELETE', `/${other.id}`)
+  await requestSites(app, 'DELETE', `/${other.id}`)
   for (const node of [app, second]) {
     await waitFor('no site', async () => (await get('/', { host }, { node })).status === 404)
   }
@@ -296,11 +296,11 @@ test('sites › a change is in force on its node when its response arrives', asy
     await deployFiles(app, prompt, { 'index.html': body })
     expect(await shown()).toBe(body)
   }
-  await ask(app, 'POST', `/${prompt.id}/deploys/rollback`)
+  await requestSites(app, 'POST', `/${prompt.id}/deploys/rollback`)
   expect([await shown(), await shown('/lost')]).toEqual(['two', 404])
-  await ask(app, 'PUT', `/${prompt.id}`, { spaMode: true })
+  await requestSites(app, 'PUT', `/${prompt.id}`, { spaMode: true })
   expect(await shown('/lost')).toBe('two')
-  await ask(app, 'DELETE', `/${prompt.id}`)
+  await requestSites(app, 'DELETE', `/${prompt.id}`)
   expect(await shown()).toBe(404)
 })
 
@@ -344,11 +344,11 @@ test('sites › a node that has not noticed a promotion or a rollback has the ha
     await database.sql('alter table basalt.site_deploys enable trigger site_deploys_version')
   }
   // Every site's version has changed, so that both nodes have the second deploy.
-  await ask(app, 'PUT', `/${late.id}`, { name: 'Late' })
+  await requestSites(app, 'PUT', `/${late.id}`, { name: 'Late' })
   await waitFor('the second deploy', async () => (await get2('/')) === 'two')
   await database.sql('alter table basalt.site_deploys disable trigger site_deploys_version')
   try {
-    await ask(app, 'POST', `/${late.id}/deploys/rollback`)
+    await requestSites(app, 'POST', `/${late.id}/deploys/rollback`)
     expect(await Promise.all(['/', '/a-3f2a9b1c.js'].map(get2))).toEqual(['two', 'one()'])
   } finally {
     await database.sql('alter table basalt.site_deploys enable trigger site_deploys_version')
@@ -457,7 +457,7 @@ describe('sites › rules', () => {
     const deploy = await createDeploy(app, { id })
     await upload(app, deploy, '_redirects', '/a /b\n/a /b 999\n/c')
     await upload(app, deploy, '_headers', '/*\n  Set-Cookie: a=b\n')
-    const refused = await ask(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)
+    const refused = await requestSites(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)
     const problem = 'the status must be 200, 301, 302, 303, 307, 308 or 404, perhaps with a !'
     expect([refused.status, envelope(refused)]).toEqual([
       400,
@@ -474,13 +474,13 @@ describe('sites › rules', () => {
         },
       },
     ])
-    const { json } = await ask(app, 'GET', `/${id}/deploys/${deploy.id}`)
+    const { json } = await requestSites(app, 'GET', `/${id}/deploys/${deploy.id}`)
     expect(json.status).toBe('uploading')
-    expect((await ask(app, 'GET', `/${id}`)).json.liveDeployId).toBe(live.id)
+    expect((await requestSites(app, 'GET', `/${id}`)).json.liveDeployId).toBe(live.id)
     // Mended, it becomes live.
     await upload(app, deploy, '_redirects', '/a /b')
     await upload(app, deploy, '_headers', '/*\n  X-A: b\n')
-    expect((await ask(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)).json.status).toBe('live')
+    expect((await requestSites(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)).json.status).toBe('live')
   })
 })
 
@@ -542,7 +542,7 @@ describe('sites › CDN purge', () => {
     expect(await takeQueued(own)).toEqual([
       '/docs/index.html /docs/ /docs /index.html / /new%20file.html /new%20file',
     ])
-    await ask(node, 'POST', `/${own.id}/deploys/rollback`)
+    await requestSites(node, 'POST', `/${own.id}/deploys/rollback`)
     expect(await takeQueued(own)).toEqual([
       '/docs/index.html /docs/ /docs /index.html / /new%20file.html /new%20file',
     ])
@@ -550,9 +550,9 @@ describe('sites › CDN purge', () => {
     expect(await takeQueued(own)).toEqual([
       '/a-3f2a9b1c.js /docs/index.html /docs/ /docs /index.html / /same.txt',
     ])
-    await ask(node, 'POST', `/${own.id}/deploys/${first.id}/promote`)
+    await requestSites(node, 'POST', `/${own.id}/deploys/${first.id}/promote`)
     await takeQueued(own)
-    await ask(node, 'DELETE', `/${own.id}`)
+    await requestSites(node, 'DELETE', `/${own.id}`)
     expect(await takeQueued(own)).toEqual([
       '/a-3f2a9b1c.js /docs/index.html /docs/ /docs /index.html / /same.txt',
     ])
@@ -573,8 +573,8 @@ describe('sites › CDN purge', () => {
       sha256: sha256('many'),
       size: 4,
     }))
-    await ask(node, 'POST', `/${own.id}/deploys/${deploy.id}/manifest`, { files })
-    await ask(node, 'POST', `/${own.id}/deploys/${deploy.id}/promote`)
+    await requestSites(node, 'POST', `/${own.id}/deploys/${deploy.id}/manifest`, { files })
+    await requestSites(node, 'POST', `/${own.id}/deploys/${deploy.id}/promote`)
     expect(await takeQueued(own)).toEqual(['purge_all'])
   })
 

@@ -6,7 +6,12 @@ import type { Site } from '../administration/site.ts'
 
 export const sitesPath = '/api/admin/sites'
 
-export async function ask(app: TestApp, method: string, path: string, body?: unknown): Promise<TestResponse> {
+export async function requestSites(
+  app: TestApp,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<TestResponse> {
   return await app.request(method, `${sitesPath}${path}`, { token: await app.adminToken(), body })
 }
 
@@ -14,11 +19,11 @@ let count = 0
 
 export async function createSite(app: TestApp, more: object = {}): Promise<Site> {
   count += 1
-  return (await ask(app, 'POST', '', { name: `Site ${count}`, slug: `site-${count}`, ...more })).json
+  return (await requestSites(app, 'POST', '', { name: `Site ${count}`, slug: `site-${count}`, ...more })).json
 }
 
 export async function createDeploy(app: TestApp, { id }: Pick<Site, 'id'>): Promise<Deploy> {
-  return (await ask(app, 'POST', `/${id}/deploys`)).json
+  return (await requestSites(app, 'POST', `/${id}/deploys`)).json
 }
 
 /** Sends any form, as `fetch` writes it. */
@@ -58,7 +63,7 @@ export async function deployFiles(
     const { status, json } = await upload(app, deploy, path, content)
     if (status !== 201) throw new Error(`${path}: ${JSON.stringify(json)}`)
   }
-  return (await ask(app, 'POST', `/${site.id}/deploys/${deploy.id}/promote`)).json
+  return (await requestSites(app, 'POST', `/${site.id}/deploys/${deploy.id}/promote`)).json
 }
 
 export function sha256(content: string): string {

@@ -9,7 +9,15 @@ import {
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { Deploy } from '../administration/deploy.ts'
-import { ask, createDeploy, createSite, deployFiles, sendForm, sha256, upload } from './site-requests.ts'
+import {
+  createDeploy,
+  createSite,
+  deployFiles,
+  requestSites,
+  sendForm,
+  sha256,
+  upload,
+} from './site-requests.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -42,14 +50,14 @@ function expectError(response: Answer, status: number, message: string, error: s
 }
 
 async function statusesOf(siteId: string): Promise<Record<string, string>> {
-  const { json } = await ask(app, 'GET', `/${siteId}/deploys`)
+  const { json } = await requestSites(app, 'GET', `/${siteId}/deploys`)
   return Object.fromEntries(json.deploys.map(({ id, status }: Deploy) => [id, status]))
 }
 
 describe('sites › administration', () => {
   test('creates, returns, lists, changes and deletes a site, and audits each change', async () => {
     await app.sql(`delete from basalt.audit where action like 'sites.%'`)
-    const created = await ask(app, 'POST', '', { name: ' Blog ', slug: ' My-Blog1 ' })
+    const created = await requestSites(app, 'POST', '', { name: ' Blog ', slug: ' My-Blog1 ' })
     const site = {
       id: uuid,
       name: 'Blog',
@@ -61,22 +69,22 @@ describe('sites › administration', () => {
     }
     expect([created.status, created.json]).toEqual([201, site])
     const { id } = created.json
-    expect((await ask(app, 'GET', `/${id}`)).json).toEqual(created.json)
-    expect((await ask(app, 'GET', '')).json).toEqual({
+    expect((await requestSites(app, 'GET', `/${id}`)).json).toEqual(created.json)
+    expect((await requestSites(app, 'GET', '')).json).toEqual({
       sites: [created.json],
       totalCount: 1,
       page: 1,
       perPage: 20,
     })
-    const changed = await ask(app, 'PUT', `/${id}`, { spaMode: true, clearCustomDomain: true })
+    const changed = await requestSites(app, 'PUT', `/${id}`, { spaMode: true, clearCustomDomain: true })
     expect([changed.status, changed.json]).toEqual([200, { ...site, spaMode: true }])
-    expect((await ask(app, 'PUT', `/${id}`, { name: 'News' })).json).toMatchObject({
+    expect((await requestSites(app, 'PUT', `/${id}`, { name: 'News' })).json).toMatchObject({
       name: 'News',
       spaMode: true,
     })
-    const deleted = await ask(app, 'DELETE', `/${id}`)
+    const deleted = await requestSites(app, 'DELETE', `/${id}`)
     expect([deleted.status, deleted.text]).toEqual([204, ''])
-    expectError(await ask(app, 'GET', `/${id}`), 404, 'site not found', 'site_not_found')
+    expectError(await requestSites(app, 'GET', `/${id}`), 404, 'site not found', 'site_not_found')
     const audit = await app.sql(
       `select actor, action, target, detail from basalt.audit where action like 'sites.%' order by id`,
     )
@@ -112,18 +120,18 @@ describe('sites › administration', () => {
         ] as const,
     ),
   ])('creating with %j is a 400', async (body, message, error) => {
-    expectError(await ask(app, 'POST', '', body), 400, message, error)
+    expectError(await requestSites(app, 'POST', '', body), 400, message, error)
   })
 
   test('returns 404 for an unknown domain', async () => {
     const body = { name: 'x', slug: 'with-domain', customDomainId: unknownId }
-    expectError(await ask(app, 'POST', '', body), 404, 'domain not found', 'domain_not_found')
+    expectError(await requestSites(app, 'POST', '', body), 404, 'domain not found', 'domain_not_found')
   })
 
   test('creates one of ten concurrent sites with one slug on two nodes', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        ask([app, second][index % 2] ?? app, 'POST', '', { name: 'x', slug: 'Same' }),
+        requestSites([app, second][index % 2] ?? app, 'POST', '', { name: 'x', slug: 'Same' }),
       ),
     )
     const refused = answers.filter(({ status }) => status !== 201)
@@ -133,15 +141,20 @@ describe('sites › administration', () => {
 
   test('replaces a page size out of bounds by 20', async () => {
     for (const perPage of [0, -1, 101]) {
-      expect((await ask(app, 'GET', `?perPage=${perPage}&page=0`)).json).toMatchObject({
+      expect((await requestSites(app, 'GET', `?perPage=${perPage}&page=0`)).json).toMatchObject({
         page: 1,
         perPage: 20,
       })
     }
-    const { json } = await ask(app, 'GET', '?perPage=1&page=2')
+    const { json } = await requestSites(app, 'GET', '?perPage=1&page=2')
     expect(json).toMatchObject({ page: 2, perPage: 1 })
     expect(json.sites.length).toBeLessThanOrEqual(1)
-    expectError(await ask(app, 'GET', '?perPage=x'), 400, 'perPage: must be integer', 'invalid_request')
+    expectError(
+      await requestSites(app, 'GET', '?perPage=x'),
+      400,
+      'perPage: must be integer',
+      'invalid_request',
+    )
   })
 
   test('ids are checked, and what is not there is a 404', async () => {
@@ -154,9 +167,14 @@ describe('sites › administration', () => {
       ['POST', '/deploys'],
       ['POST', '/deploys/rollback'],
     ] as const) {
-      expectError(await ask(app, method, `/x${path}`, body), 400, 'invalid site id format', 'invalid_site_id')
       expectError(
-        await ask(app, method, `/${unknownId}${path}`, body),
+        await requestSites(app, method, `/x${path}`, body),
+        400,
+        'invalid site id format',
+        'invalid_site_id',
+      )
+      expectError(
+        await requestSites(app, method, `/${unknownId}${path}`, body),
         404,
         'site not found',
         'site_not_found',
@@ -170,13 +188,13 @@ describe('sites › administration', () => {
     ] as const) {
       const under = `/${site.id}/deploys`
       expectError(
-        await ask(app, method, `${under}/x${path}`, body),
+        await requestSites(app, method, `${under}/x${path}`, body),
         400,
         'invalid deploy id format',
         'invalid_deploy_id',
       )
       expectError(
-        await ask(app, method, `${under}/${unknownId}${path}`, body),
+        await requestSites(app, method, `${under}/${unknownId}${path}`, body),
         404,
         'deploy not found',
         'deploy_not_found',
@@ -185,7 +203,7 @@ describe('sites › administration', () => {
     // A deploy of another site is not found either.
     const other = await createDeploy(app, await createSite(app))
     expectError(
-      await ask(app, 'GET', `/${site.id}/deploys/${other.id}`),
+      await requestSites(app, 'GET', `/${site.id}/deploys/${other.id}`),
       404,
       'deploy not found',
       'deploy_not_found',
@@ -217,7 +235,7 @@ describe('sites › uploads', () => {
     const form = new FormData()
     form.append('file', new Blob(['x']), '_app/[...slug].js')
     expect((await sendForm(app, deploy, form)).json).toMatchObject({ fileCount: 2, totalBytes: 13 })
-    expect((await ask(app, 'GET', `/${site.id}/deploys/${deploy.id}`)).json).toMatchObject({
+    expect((await requestSites(app, 'GET', `/${site.id}/deploys/${deploy.id}`)).json).toMatchObject({
       fileCount: 2,
       totalBytes: 13,
     })
@@ -234,8 +252,18 @@ describe('sites › uploads', () => {
   test('forms and names that are none are a 400', async () => {
     const deploy = await createDeploy(app, await createSite(app))
     const path = `/${deploy.siteId}/deploys/${deploy.id}/files`
-    expectError(await ask(app, 'POST', path, {}), 400, 'invalid multipart form', 'invalid_multipart_form')
-    expectError(await ask(app, 'POST', path), 400, 'invalid multipart form', 'invalid_multipart_form')
+    expectError(
+      await requestSites(app, 'POST', path, {}),
+      400,
+      'invalid multipart form',
+      'invalid_multipart_form',
+    )
+    expectError(
+      await requestSites(app, 'POST', path),
+      400,
+      'invalid multipart form',
+      'invalid_multipart_form',
+    )
     const missing = 'missing "file" field in multipart form'
     const text = new FormData()
     text.append('file', 'a text')
@@ -251,7 +279,7 @@ describe('sites › uploads', () => {
     ] as const) {
       expectError(await upload(app, deploy, name, 'x'), 400, message, error)
     }
-    expect((await ask(app, 'GET', `/${deploy.siteId}/deploys/${deploy.id}`)).json).toEqual(deploy)
+    expect((await requestSites(app, 'GET', `/${deploy.siteId}/deploys/${deploy.id}`)).json).toEqual(deploy)
   })
 
   test('returns 413 for a file beyond the limit', async () => {
@@ -273,12 +301,12 @@ describe('sites › uploads', () => {
       { path: 'b.js', sha256: sha256('unknown script'), size: 14 },
     ]
     const path = `/${site.id}/deploys/${deploy.id}`
-    const answer = await ask(app, 'POST', `${path}/manifest`, { files })
+    const answer = await requestSites(app, 'POST', `${path}/manifest`, { files })
     expect([answer.status, answer.json]).toEqual([200, { missing: [sha256('unknown script')] }])
-    expect((await ask(app, 'GET', path)).json).toMatchObject({ fileCount: 1, totalBytes: 10 })
+    expect((await requestSites(app, 'GET', path)).json).toMatchObject({ fileCount: 1, totalBytes: 10 })
     await upload(app, deploy, 'a.js', 'unknown script')
-    expect((await ask(app, 'POST', `${path}/manifest`, { files })).json).toEqual({ missing: [] })
-    expect((await ask(app, 'GET', path)).json).toMatchObject({ fileCount: 3, totalBytes: 38 })
+    expect((await requestSites(app, 'POST', `${path}/manifest`, { files })).json).toEqual({ missing: [] })
+    expect((await requestSites(app, 'GET', path)).json).toMatchObject({ fileCount: 3, totalBytes: 38 })
     for (const [file, message, error] of [
       [
         { path: 'a', sha256: 'x', size: 1 },
@@ -292,7 +320,7 @@ describe('sites › uploads', () => {
         'file_name_outside',
       ],
     ] as const) {
-      expectError(await ask(app, 'POST', `${path}/manifest`, { files: [file] }), 400, message, error)
+      expectError(await requestSites(app, 'POST', `${path}/manifest`, { files: [file] }), 400, message, error)
     }
   })
 
@@ -303,7 +331,7 @@ describe('sites › uploads', () => {
         upload([app, second][index % 2] ?? app, deploy, `${index % 5}.txt`, 'same content'),
       ),
     )
-    expect((await ask(app, 'GET', `/${deploy.siteId}/deploys/${deploy.id}`)).json).toMatchObject({
+    expect((await requestSites(app, 'GET', `/${deploy.siteId}/deploys/${deploy.id}`)).json).toMatchObject({
       fileCount: 5,
       totalBytes: 60,
     })
@@ -322,10 +350,13 @@ describe('sites › large deploys', () => {
       size: 19,
     }))
     for (let round = 0; round < 2; round += 1) {
-      expect((await ask(app, 'POST', `${path}/manifest`, { files })).json).toEqual({ missing: [] })
-      expect((await ask(app, 'GET', path)).json).toMatchObject({ fileCount: 10_000, totalBytes: 190_000 })
+      expect((await requestSites(app, 'POST', `${path}/manifest`, { files })).json).toEqual({ missing: [] })
+      expect((await requestSites(app, 'GET', path)).json).toMatchObject({
+        fileCount: 10_000,
+        totalBytes: 190_000,
+      })
     }
-    expect((await ask(app, 'POST', `${path}/promote`)).json).toMatchObject({ status: 'live' })
+    expect((await requestSites(app, 'POST', `${path}/promote`)).json).toMatchObject({ status: 'live' })
   })
 
   test('files of another size replace those before in the counts, in one manifest and between uploads', async () => {
@@ -334,7 +365,7 @@ describe('sites › large deploys', () => {
     const deploy = await createDeploy(app, site)
     await upload(app, deploy, 'x.txt', '55555')
     const manifest = (content: string, ...paths: string[]) =>
-      ask(app, 'POST', `/${site.id}/deploys/${deploy.id}/manifest`, {
+      requestSites(app, 'POST', `/${site.id}/deploys/${deploy.id}/manifest`, {
         files: paths.map((path) => ({ path, sha256: sha256(content), size: content.length })),
       })
     await manifest('1', 'x.txt', 'y.txt', 'x.txt')
@@ -356,11 +387,11 @@ describe('sites › large deploys', () => {
       await refuseBlobs('53100')
       const full = await upload(app, deploy, 'a.txt', 'cannot be stored')
       expectError(full, 503, 'the database is out of space', 'database_full')
-      expect((await ask(app, 'GET', path)).json).toEqual(deploy)
+      expect((await requestSites(app, 'GET', path)).json).toEqual(deploy)
       await refuseBlobs('XX001')
       const broken = await upload(app, deploy, 'a.txt', 'cannot be stored')
       expectError(broken, 500, 'deploy file upload failed', 'deploy_upload_failed')
-      expect((await ask(app, 'GET', path)).json).toEqual({
+      expect((await requestSites(app, 'GET', path)).json).toEqual({
         ...deploy,
         status: 'failed',
         errorMessage: 'deploy file upload failed',
@@ -381,7 +412,7 @@ describe('sites › deploys', () => {
     await client.connect()
     await client.query('begin')
     await client.query('delete from basalt.sites where id = $1', [site.id])
-    const creating = ask(app, 'POST', `/${site.id}/deploys`)
+    const creating = requestSites(app, 'POST', `/${site.id}/deploys`)
     await waitFor('the creation to wait', async () => {
       const waiting = await app.sql(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -399,16 +430,16 @@ describe('sites › deploys', () => {
     expect(first).toMatchObject({ status: 'live', fileCount: 1 })
     const next = await deployFiles(app, site, { 'index.html': '2' })
     expect(await statusesOf(site.id)).toEqual({ [first.id]: 'superseded', [next.id]: 'live' })
-    expect((await ask(app, 'GET', `/${site.id}`)).json.liveDeployId).toBe(next.id)
+    expect((await requestSites(app, 'GET', `/${site.id}`)).json.liveDeployId).toBe(next.id)
     const path = `/${site.id}/deploys/${next.id}`
     expectError(
-      await ask(app, 'POST', `${path}/promote`),
+      await requestSites(app, 'POST', `${path}/promote`),
       409,
       'invalid deploy status transition: cannot promote deploy with status "live"',
       'invalid_deploy_transition',
     )
     expectError(
-      await ask(app, 'POST', `${path}/fail`, { errorMessage: 'x' }),
+      await requestSites(app, 'POST', `${path}/fail`, { errorMessage: 'x' }),
       409,
       'invalid deploy status transition: cannot fail deploy with status "live"',
       'invalid_deploy_transition',
@@ -418,7 +449,9 @@ describe('sites › deploys', () => {
       expectError(answer, 409, 'deploy is not accepting file uploads', 'deploy_closed')
     }
     // Superseded ones can become live again.
-    expect((await ask(app, 'POST', `/${site.id}/deploys/${first.id}/promote`)).json.status).toBe('live')
+    expect((await requestSites(app, 'POST', `/${site.id}/deploys/${first.id}/promote`)).json.status).toBe(
+      'live',
+    )
     expect(await statusesOf(site.id)).toEqual({ [first.id]: 'live', [next.id]: 'superseded' })
   })
 
@@ -427,14 +460,19 @@ describe('sites › deploys', () => {
     const live = await deployFiles(app, site, { 'index.html': '1' })
     const deploy = await createDeploy(app, site)
     const path = `/${site.id}/deploys/${deploy.id}`
-    expectError(await ask(app, 'POST', `${path}/promote`), 409, 'deploy has no files', 'deploy_empty')
-    const failed = await ask(app, 'POST', `${path}/fail`, { errorMessage: 'build broke' })
+    expectError(
+      await requestSites(app, 'POST', `${path}/promote`),
+      409,
+      'deploy has no files',
+      'deploy_empty',
+    )
+    const failed = await requestSites(app, 'POST', `${path}/fail`, { errorMessage: 'build broke' })
     expect([failed.status, failed.json]).toEqual([
       200,
       { ...deploy, status: 'failed', errorMessage: 'build broke', updatedAt: timestamp },
     ])
     expectError(
-      await ask(app, 'POST', `${path}/promote`),
+      await requestSites(app, 'POST', `${path}/promote`),
       409,
       'invalid deploy status transition: cannot promote deploy with status "failed"',
       'invalid_deploy_transition',
@@ -442,7 +480,7 @@ describe('sites › deploys', () => {
     expect(await statusesOf(site.id)).toEqual({ [live.id]: 'live', [deploy.id]: 'failed' })
     const long = { errorMessage: 'x'.repeat(2001) }
     expectError(
-      await ask(app, 'POST', `${path}/fail`, long),
+      await requestSites(app, 'POST', `${path}/fail`, long),
       400,
       'errorMessage must have at most 2000 characters and no NUL',
       'invalid_deploy_error',
@@ -451,7 +489,7 @@ describe('sites › deploys', () => {
 
   test('fails a deploy without a reason and without a body', async () => {
     const deploy = await createDeploy(app, await createSite(app))
-    const failed = await ask(app, 'POST', `/${deploy.siteId}/deploys/${deploy.id}/fail`)
+    const failed = await requestSites(app, 'POST', `/${deploy.siteId}/deploys/${deploy.id}/fail`)
     expect([failed.status, failed.json]).toEqual([
       200,
       { ...deploy, status: 'failed', errorMessage: '', updatedAt: timestamp },
@@ -460,7 +498,7 @@ describe('sites › deploys', () => {
 
   test('rolls back to the deploy that was live before, and the next time further back', async () => {
     const site = await createSite(app)
-    const rollBack = () => ask(app, 'POST', `/${site.id}/deploys/rollback`)
+    const rollBack = () => requestSites(app, 'POST', `/${site.id}/deploys/rollback`)
     expectError(await rollBack(), 409, 'no superseded deploy to rollback to', 'no_earlier_deploy')
     const [a, b, c] = [
       await deployFiles(app, site, { 'index.html': 'a' }),
@@ -479,7 +517,7 @@ describe('sites › deploys', () => {
       [c.id]: 'superseded',
       [d.id]: 'superseded',
     })
-    expect((await ask(app, 'POST', `/${site.id}/deploys/${d.id}/promote`)).json.status).toBe('live')
+    expect((await requestSites(app, 'POST', `/${site.id}/deploys/${d.id}/promote`)).json.status).toBe('live')
     expect((await rollBack()).json.id).toBe(a.id)
   })
 
@@ -489,7 +527,7 @@ describe('sites › deploys', () => {
     await Promise.all(deploys.map((deploy) => upload(app, deploy, 'index.html', 'same')))
     const answers = await Promise.all(
       deploys.map(({ id }, index) =>
-        ask([app, second][index % 2] ?? app, 'POST', `/${site.id}/deploys/${id}/promote`),
+        requestSites([app, second][index % 2] ?? app, 'POST', `/${site.id}/deploys/${id}/promote`),
       ),
     )
     expect(answers.map(({ status }) => status)).toEqual(deploys.map(() => 200))
@@ -503,7 +541,7 @@ describe('sites › deploys', () => {
     await upload(app, deploy, 'index.html', 'once')
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        ask([app, second][index % 2] ?? app, 'POST', `/${site.id}/deploys/${deploy.id}/promote`),
+        requestSites([app, second][index % 2] ?? app, 'POST', `/${site.id}/deploys/${deploy.id}/promote`),
       ),
     )
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(409)])
@@ -524,7 +562,7 @@ test('sites › cleaning up removes abandoned and failed deploys, old superseded
   await alone.sql(`update basalt.site_deploys set updated_at = now() - interval '25 hours' where id = $1`, [
     abandoned.id,
   ])
-  await ask(alone, 'DELETE', `/${gone.id}`)
+  await requestSites(alone, 'DELETE', `/${gone.id}`)
   const left = await waitFor('the job', async () => {
     const rows = await alone.sql<{ content: string }>(
       `select convert_from(bytes, 'UTF8') as content from basalt.site_blobs order by 1`,
@@ -532,7 +570,7 @@ test('sites › cleaning up removes abandoned and failed deploys, old superseded
     return rows.length === 3 && rows.map(({ content }) => content)
   })
   expect(left).toEqual(['kept', 'live', 'shared'])
-  const { json } = await ask(alone, 'GET', `/${site.id}/deploys`)
+  const { json } = await requestSites(alone, 'GET', `/${site.id}/deploys`)
   expect(json.deploys.map(({ id }: Deploy) => id)).toEqual([fresh.id, live.id, kept.id])
   expect(json.deploys.map(({ id }: Deploy) => id)).not.toContain(oldest.id)
 })

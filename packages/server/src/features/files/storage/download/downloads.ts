@@ -9,13 +9,13 @@ import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { ImageClient, ImageService } from '../images/images.ts'
 import { isNegotiated, readTransform, transformQuery } from '../images/transform.ts'
-import type { Place, StoredObject } from '../objects/object-queries.ts'
+import type { ObjectLocation, StoredObject } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
 import {
   type ObjectParams,
+  objectLocationOf,
   objectParams,
   objectPath,
-  placeOf,
   signatureOf,
   signatureQuery,
 } from '../requests.ts'
@@ -80,7 +80,7 @@ export function addDownloads(app: HttpServer, deps: DownloadDeps): void {
 }
 
 function createDownload({ store, objects, images, addresses, publicCacheControl }: DownloadDeps) {
-  async function open({ identity, query }: DownloadRequest, location: Place) {
+  async function open({ identity, query }: DownloadRequest, location: ObjectLocation) {
     const signature = signatureOf(query)
     if (signature !== undefined) {
       return { object: await addresses.openDownload(location, signature), isPublic: false }
@@ -102,7 +102,7 @@ function createDownload({ store, objects, images, addresses, publicCacheControl 
   }
 
   return async function download(request: DownloadRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const location = placeOf(request.params, request)
+    const location = objectLocationOf(request.params, request)
     const { query } = request
     const client = { caller: callerOf(request), signal: untilDisconnected(reply) }
     // A shared cache must send requests for a service worker to the server.

@@ -6,7 +6,7 @@ import { storageErrors } from '../errors.ts'
 import type { StorageObject } from '../object.ts'
 import type { Reaper } from '../reaper.ts'
 import { isDuplicate, translateFailure } from './failures.ts'
-import type { Place, StoredObject, WriteCondition } from './object-queries.ts'
+import type { ObjectLocation, StoredObject, WriteCondition } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 import type { ObjectReader } from './read-objects.ts'
 
@@ -38,7 +38,7 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
     /** @throws AppError file_not_found, insufficient_storage_permissions, precondition_failed */
     async delete(
       actor: Actor,
-      { bucket, name }: Place,
+      { bucket, name }: ObjectLocation,
       {
         condition = {},
         key,
@@ -84,7 +84,7 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
     async move(
       actor: Actor,
       object: StoredObject,
-      to: Place,
+      to: ObjectLocation,
       key: IdempotencyKey | undefined,
     ): Promise<StorageObject | undefined> {
       const steps = [

@@ -5,7 +5,7 @@ import type { Actor } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { StorageObject } from '../object.ts'
-import type { Place } from './object-queries.ts'
+import type { ObjectLocation } from './object-queries.ts'
 import type { ObjectService } from './objects.ts'
 import { translateStoreFailure, withStagedBytes } from './staging.ts'
 import type { Uploader } from './upload.ts'
@@ -25,7 +25,12 @@ export type Copier = ReturnType<typeof createCopier>
 
 /** Creates the service that moves and copies objects, within a bucket or to another one. They must fit its limits. */
 export function createCopier({ database, store, objects, uploader, writesOnce }: CopierDeps) {
-  async function move(actor: Actor, from: Place, to: Place, key: IdempotencyKey | undefined) {
+  async function move(
+    actor: Actor,
+    from: ObjectLocation,
+    to: ObjectLocation,
+    key: IdempotencyKey | undefined,
+  ) {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const { object } = await objects.getReadable(actor, from.bucket, from.name)
       if (from.bucket !== to.bucket) {
@@ -38,7 +43,12 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
     throw storageErrors.fileNotFound()
   }
 
-  async function copy(actor: Actor, from: Place, to: Place, key: IdempotencyKey | undefined) {
+  async function copy(
+    actor: Actor,
+    from: ObjectLocation,
+    to: ObjectLocation,
+    key: IdempotencyKey | undefined,
+  ) {
     const { object } = await objects.getReadable(actor, from.bucket, from.name)
     const { size, contentType } = object
     await uploader.requireFitting(to.bucket, size, contentType)
@@ -61,13 +71,23 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
 
   return {
     /** Moves an object and never replaces another one. @throws AppError file_not_found, object_exists, file_too_large, … */
-    async move(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<StorageObject> {
+    async move(
+      actor: Actor,
+      from: ObjectLocation,
+      to: ObjectLocation,
+      once?: IdempotencyKey,
+    ): Promise<StorageObject> {
       const key = keyFor(once, to)
       return await writesOnce.unlessMade(key, () => move(actor, from, to, key))
     },
 
     /** Copies an object with its bytes. @throws AppError file_not_found, object_exists, storage_quota_exceeded, … */
-    async copy(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<StorageObject> {
+    async copy(
+      actor: Actor,
+      from: ObjectLocation,
+      to: ObjectLocation,
+      once?: IdempotencyKey,
+    ): Promise<StorageObject> {
       const key = keyFor(once, to)
       const { object } = await writesOnce.unlessMade(key, () => copy(actor, from, to, key))
       return object
@@ -76,7 +96,10 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
 }
 
 /** Returns the key of a request with this destination. */
-function keyFor(key: IdempotencyKey | undefined, { bucket, name }: Place): IdempotencyKey | undefined {
+function keyFor(
+  key: IdempotencyKey | undefined,
+  { bucket, name }: ObjectLocation,
+): IdempotencyKey | undefined {
   return key && withBody(key, JSON.stringify([bucket, name]))
 }
 

@@ -161,13 +161,13 @@ export function deleteObject(
     returning o.id`
 }
 
-export interface Place {
+export interface ObjectLocation {
   readonly bucket: string
   readonly name: string
 }
 
 /** Moves an object only with the content that was read: another content may not fit the other bucket. */
-export function moveObject({ bucket, name, etag }: StoredObject, to: Place): Sql {
+export function moveObject({ bucket, name, etag }: StoredObject, to: ObjectLocation): Sql {
   return sql`
     update basalt.objects o
     set bucket = ${to.bucket}, name = ${to.name}, updated_at = now()

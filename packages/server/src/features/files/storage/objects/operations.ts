@@ -7,10 +7,17 @@ import { type Actor, actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
 import { objectName, readObjectName } from '../names.ts'
 import { StorageObject } from '../object.ts'
-import { keyOf, objectHeaders, objectParams, objectPath, placeOf, readCondition } from '../requests.ts'
+import {
+  keyOf,
+  objectHeaders,
+  objectLocationOf,
+  objectParams,
+  objectPath,
+  readCondition,
+} from '../requests.ts'
 import type { AddressService } from '../signing/addresses.ts'
 import type { Copier } from './copy.ts'
-import type { Place } from './object-queries.ts'
+import type { ObjectLocation } from './object-queries.ts'
 import type { ObjectService } from './objects.ts'
 import type { Uploader } from './upload.ts'
 
@@ -36,17 +43,17 @@ export const remove = operation({
     const actor = actorOf(identity)
     requireBucket(actor, params.bucket)
     const condition = readCondition(http)
-    await objects.delete(actor, placeOf(params, http), { condition, key: keyOf(http, reply) })
+    await objects.delete(actor, objectLocationOf(params, http), { condition, key: keyOf(http, reply) })
   },
 })
 
 /** Request for an action on an object. */
 interface ObjectCall {
   readonly actor: Actor
-  readonly place: Place
+  readonly location: ObjectLocation
   readonly expiresIn: number | undefined
   /** @throws AppError invalid_destination, invalid_object_name, insufficient_scope */
-  readonly destination: () => Place
+  readonly destination: () => ObjectLocation
   readonly key: () => IdempotencyKey | undefined
 }
 
@@ -68,8 +75,8 @@ const actions = [
     summary: 'Sign an address to download an object from',
     body: signing,
     success: ok(SignedAddress),
-    act: ({ addresses }: ObjectDeps, { actor, place, expiresIn }: ObjectCall) =>
-      addresses.signDownload(actor, place, expiresIn),
+    act: ({ addresses }: ObjectDeps, { actor, location, expiresIn }: ObjectCall) =>
+      addresses.signDownload(actor, location, expiresIn),
   },
   {
     operationId: 'storage.signUpload',
@@ -77,9 +84,9 @@ const actions = [
     summary: 'Sign an address to upload an object to by PUT',
     body: signing,
     success: ok(SignedAddress),
-    async act({ addresses, uploader }: ObjectDeps, { actor, place, expiresIn }: ObjectCall) {
-      await uploader.limitOf(place.bucket)
-      return await addresses.signUpload(actor, place, expiresIn)
+    async act({ addresses, uploader }: ObjectDeps, { actor, location, expiresIn }: ObjectCall) {
+      await uploader.limitOf(location.bucket)
+      return await addresses.signUpload(actor, location, expiresIn)
     },
   },
   {
@@ -87,7 +94,7 @@ const actions = [
     segment: 'revoke',
     summary: 'End the addresses of an object that the caller has signed',
     success: ok(Type.Object({ revoked: Type.Integer({ description: 'Addresses that were ended.' }) })),
-    act: ({ addresses }: ObjectDeps, { actor, place }: ObjectCall) => addresses.revoke(actor, place),
+    act: ({ addresses }: ObjectDeps, { actor, location }: ObjectCall) => addresses.revoke(actor, location),
   },
   {
     operationId: 'storage.move',
@@ -95,8 +102,8 @@ const actions = [
     summary: 'Move an object',
     body: destination,
     success: ok(StorageObject),
-    act: ({ copier }: ObjectDeps, { actor, place, destination, key }: ObjectCall) =>
-      copier.move(actor, place, destination(), key()),
+    act: ({ copier }: ObjectDeps, { actor, location, destination, key }: ObjectCall) =>
+      copier.move(actor, location, destination(), key()),
   },
   {
     operationId: 'storage.copy',
@@ -104,8 +111,8 @@ const actions = [
     summary: 'Copy an object',
     body: destination,
     success: created(StorageObject),
-    act: ({ copier }: ObjectDeps, { actor, place, destination, key }: ObjectCall) =>
-      copier.copy(actor, place, destination(), key()),
+    act: ({ copier }: ObjectDeps, { actor, location, destination, key }: ObjectCall) =>
+      copier.copy(actor, location, destination(), key()),
   },
 ]
 
@@ -146,7 +153,7 @@ export function addActions(app: HttpServer, deps: ObjectDeps): void {
       const { expiresIn, name, bucket: target = bucket } = request.body ?? {}
       const answer = await action.act(deps, {
         actor,
-        place: { bucket, name: readObjectName(path.slice(0, -action.segment.length - 1)) },
+        location: { bucket, name: readObjectName(path.slice(0, -action.segment.length - 1)) },
         expiresIn,
         destination() {
           if (name === undefined) throw storageErrors.invalidDestination('name is required')

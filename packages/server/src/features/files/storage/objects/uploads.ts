@@ -10,9 +10,9 @@ import { StorageObject } from '../object.ts'
 import {
   keyOf,
   objectHeaders,
+  objectLocationOf,
   objectParams,
   objectPath,
-  placeOf,
   readCondition,
   signatureOf,
   signatureQuery,
@@ -80,7 +80,7 @@ const put = operation({
   success: created(StorageObject),
   otherResponses: { 200: StorageObject },
   async handle({ uploader, addresses }: UploadDeps, { params, query, identity, http }, reply) {
-    const location = placeOf(params, http)
+    const location = objectLocationOf(params, http)
     const signature = signatureOf(query)
     const actor =
       signature === undefined ? actorOf(identity) : await addresses.openUpload(location, signature)

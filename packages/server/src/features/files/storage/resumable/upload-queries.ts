@@ -2,7 +2,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { type Actor, nameOf } from '../actor.ts'
 import { holdActor, isInForce } from '../in-force.ts'
-import { type Place, type StorageLimits, setLimits } from '../objects/object-queries.ts'
+import { type ObjectLocation, type StorageLimits, setLimits } from '../objects/object-queries.ts'
 
 /** Sliding: from the last bytes on. */
 const lifetime = sql`interval '24 hours'`
@@ -43,7 +43,7 @@ const columnsOf = (row: Sql) => sql`
 
 const columns = columnsOf(sql`resumable_uploads`)
 
-export interface NewUpload extends Place {
+export interface NewUpload extends ObjectLocation {
   readonly size: number
   readonly contentType: string
   readonly metadata: string | undefined

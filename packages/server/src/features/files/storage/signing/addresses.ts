@@ -6,7 +6,7 @@ import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
 import { objectPath } from '../object.ts'
 import { isMissingReference } from '../objects/failures.ts'
-import type { Place, StoredObject } from '../objects/object-queries.ts'
+import type { ObjectLocation, StoredObject } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
 import * as queries from './address-queries.ts'
 
@@ -40,7 +40,7 @@ export type AddressService = ReturnType<typeof createAddressService>
 export function createAddressService({ database, objects }: AddressDeps) {
   async function sign(
     actor: Actor,
-    { bucket, name }: Place,
+    { bucket, name }: ObjectLocation,
     seconds: number,
     object?: StoredObject,
   ): Promise<SignedAddress> {
@@ -63,25 +63,33 @@ export function createAddressService({ database, objects }: AddressDeps) {
 
   return {
     /** Signs a download for callers who may read the object. @throws AppError file_not_found, invalid_expiry */
-    async signDownload(actor: Actor, location: Place, expiresIn: number | undefined): Promise<SignedAddress> {
+    async signDownload(
+      actor: Actor,
+      location: ObjectLocation,
+      expiresIn: number | undefined,
+    ): Promise<SignedAddress> {
       const seconds = readSeconds(expiresIn)
       const { object } = await objects.getReadable(actor, location.bucket, location.name)
       return await sign(actor, location, seconds, object)
     },
 
     /** Signs an upload. The policies at the time of the upload decide if it is permitted. @throws AppError invalid_expiry */
-    async signUpload(actor: Actor, location: Place, expiresIn: number | undefined): Promise<SignedAddress> {
+    async signUpload(
+      actor: Actor,
+      location: ObjectLocation,
+      expiresIn: number | undefined,
+    ): Promise<SignedAddress> {
       return await sign(actor, location, readSeconds(expiresIn))
     },
 
     /** Ends the caller's addresses of an object; an administrator ends all. @returns how many */
-    async revoke(actor: Actor, location: Place): Promise<{ readonly revoked: number }> {
+    async revoke(actor: Actor, location: ObjectLocation): Promise<{ readonly revoked: number }> {
       const owner = actor.scope.kind === 'unrestricted' ? undefined : actor
       return { revoked: await queries.deleteAddresses(database, location, owner) }
     },
 
     /** @throws AppError invalid_signed_url */
-    async openDownload(location: Place, { exp, sig }: Signature): Promise<StoredObject> {
+    async openDownload(location: ObjectLocation, { exp, sig }: Signature): Promise<StoredObject> {
       const expiresAt = readExpiry(exp)
       const object = await queries.findDownload(database, hashToken(sig), { ...location, expiresAt })
       if (object === undefined) throw storageErrors.invalidSignedUrl()
@@ -89,7 +97,7 @@ export function createAddressService({ database, objects }: AddressDeps) {
     },
 
     /** Returns the actor of the upload. @throws AppError invalid_signed_url */
-    async openUpload(location: Place, { exp, sig }: Signature): Promise<Actor> {
+    async openUpload(location: ObjectLocation, { exp, sig }: Signature): Promise<Actor> {
       const expiresAt = readExpiry(exp)
       const found = await queries.findUpload(database, hashToken(sig), { ...location, expiresAt })
       if (found === undefined) throw storageErrors.invalidSignedUrl()
@@ -97,7 +105,7 @@ export function createAddressService({ database, objects }: AddressDeps) {
     },
 
     /** Rejects an upload whose address has ended since it began, unless it has only expired. @throws AppError invalid_signed_url */
-    async requireUpload(location: Place, { exp, sig }: Signature): Promise<void> {
+    async requireUpload(location: ObjectLocation, { exp, sig }: Signature): Promise<void> {
       const expiresAt = readExpiry(exp)
       const at = { ...location, expiresAt, mayHaveExpired: true }
       const found = await queries.findUpload(database, hashToken(sig), at)

@@ -73,7 +73,7 @@ async function patch(
   return await exchange(app, 'PATCH', `/upload/resumable/${id}`, token, body, all)
 }
 
-async function ask(app: TestApp, method: string, id: string, token = admin, headers: object = tus) {
+async function sendRequest(app: TestApp, method: string, id: string, token = admin, headers: object = tus) {
   return await exchange(app, method, `/upload/resumable/${id}`, token, undefined, { ...headers })
 }
 
@@ -211,7 +211,7 @@ describe('storage › resumable uploads › a whole one', () => {
     expect(created.headers.get('location')).toBe(`/api/storage/upload/resumable/${id}`)
     expect(created.headers.get('tus-resumable')).toBe('1.0.0')
     expect(offsetOf(await patch(apps.app, id, 0, content.slice(0, 10)))).toEqual([204, '10'])
-    const head = await ask(apps.second, 'HEAD', id)
+    const head = await sendRequest(apps.second, 'HEAD', id)
     expect([offsetOf(head), head.text]).toEqual([[200, '10'], ''])
     expect(
       ['upload-length', 'upload-metadata', 'cache-control', 'tus-resumable'].map((name) =>
@@ -223,7 +223,7 @@ describe('storage › resumable uploads › a whole one', () => {
     expect([offsetOf(last), last.text]).toEqual([[204, String(size)], ''])
     expect((await read(own, 'a.txt')).text).toBe(content)
     // When a response was lost, the client requests the offset or sends the end again.
-    expect(offsetOf(await ask(apps.app, 'HEAD', id))).toEqual([200, String(size)])
+    expect(offsetOf(await sendRequest(apps.app, 'HEAD', id))).toEqual([200, String(size)])
     expect(offsetOf(await patch(apps.app, id, size, ''))).toEqual([204, String(size)])
   })
 
@@ -265,7 +265,7 @@ describe('storage › resumable uploads › cut off', () => {
       const name = `cut-${count}`
       const id = await begin(name)
       await cutAfter(apps.app, id, 0, content.slice(0, count))
-      expect(offsetOf(await ask(apps.second, 'HEAD', id))).toEqual([200, String(count)])
+      expect(offsetOf(await sendRequest(apps.second, 'HEAD', id))).toEqual([200, String(count)])
       expect(offsetOf(await patch(apps.second, id, count, content.slice(count)))).toEqual([204, String(size)])
       expect((await read(own, name)).text).toBe(content)
     },
@@ -283,7 +283,7 @@ describe('storage › resumable uploads › cut off', () => {
 
   test('before the object was made are completed by the next HEAD or PATCH, once', async () => {
     for (const [name, resume] of [
-      ['by-head', (id: string) => ask(apps.second, 'HEAD', id)],
+      ['by-head', (id: string) => sendRequest(apps.second, 'HEAD', id)],
       ['by-patch', (id: string) => patch(apps.second, id, size, '')],
     ] as const) {
       const id = await begin(name)
@@ -336,7 +336,7 @@ describe('storage › resumable uploads › at once', () => {
     const statuses = answers.map(({ status }) => status)
     expect(statuses.filter((status) => status === 204)).toHaveLength(1)
     expect(statuses.filter((status) => ![204, 409, 423].includes(status))).toEqual([])
-    expect(offsetOf(await ask(apps.app, 'HEAD', id))).toEqual([200, '7'])
+    expect(offsetOf(await sendRequest(apps.app, 'HEAD', id))).toEqual([200, '7'])
     expect(await apps.app.sql('select from basalt.resumable_parts where upload_id = $1', [id])).toHaveLength(
       1,
     )
@@ -389,7 +389,10 @@ describe('storage › resumable uploads › at once', () => {
     const pairs = await Promise.all(
       ids.map(async (id, index) => {
         const [one, other] = index % 2 === 0 ? [apps.app, apps.second] : [apps.second, apps.app]
-        return await Promise.all([patch(one, id, 0, content, { token }), ask(other, 'DELETE', id, token)])
+        return await Promise.all([
+          patch(one, id, 0, content, { token }),
+          sendRequest(other, 'DELETE', id, token),
+        ])
       }),
     )
     const stored = await apps.app.sql<{ name: string }>(
@@ -425,7 +428,7 @@ describe('storage › resumable uploads › at once', () => {
     const refused = [
       put(apps.second, `/${own}/${user}/a`, token, 'after'),
       patch(apps.second, id, 0, content, { token }),
-      ask(apps.app, 'DELETE', ended, token),
+      sendRequest(apps.app, 'DELETE', ended, token),
     ]
     await untilWaiting(apps.app, 4)
     await client.query('commit')
@@ -682,16 +685,19 @@ describe('storage › resumable uploads › refused', () => {
         [413, 'resumable upload exceeds its Upload-Length', 'resumable_upload_exceeded'],
       ],
       [
-        await ask(apps.app, 'POST', id, token),
+        await sendRequest(apps.app, 'POST', id, token),
         [400, 'invalid X-HTTP-Method-Override header: expected PATCH or DELETE', 'invalid_upload_header'],
       ],
       [
-        await ask(apps.app, 'POST', id, newUser().token, { ...tus, 'x-http-method-override': 'DELETE' }),
+        await sendRequest(apps.app, 'POST', id, newUser().token, {
+          ...tus,
+          'x-http-method-override': 'DELETE',
+        }),
         [403, 'resumable upload forbidden: not the upload owner', 'resumable_upload_forbidden'],
       ],
       [await patch(apps.app, randomUUID(), 0, 'x', options), notFound],
       [await patch(apps.app, 'x', 0, 'x', options), notFound],
-      [await ask(apps.app, 'DELETE', randomUUID(), token), notFound],
+      [await sendRequest(apps.app, 'DELETE', randomUUID(), token), notFound],
       ...(await Promise.all(
         [newUser().token, admin].map(
           async (other): Promise<[TestResponse, readonly unknown[]]> => [
@@ -701,15 +707,15 @@ describe('storage › resumable uploads › refused', () => {
         ),
       )),
       [
-        await ask(apps.app, 'DELETE', id, newUser().token),
+        await sendRequest(apps.app, 'DELETE', id, newUser().token),
         [403, 'resumable upload forbidden: not the upload owner', 'resumable_upload_forbidden'],
       ],
     ]
     for (const [response, expected] of cases) expect(problem(response)).toEqual(expected)
-    expect((await ask(apps.app, 'HEAD', id, newUser().token)).status).toBe(403)
-    expect((await ask(apps.app, 'HEAD', randomUUID(), token)).status).toBe(404)
-    expect((await ask(apps.app, 'HEAD', id, token, {})).status).toBe(412)
-    expect(offsetOf(await ask(apps.app, 'HEAD', id, token))).toEqual([200, '0'])
+    expect((await sendRequest(apps.app, 'HEAD', id, newUser().token)).status).toBe(403)
+    expect((await sendRequest(apps.app, 'HEAD', randomUUID(), token)).status).toBe(404)
+    expect((await sendRequest(apps.app, 'HEAD', id, token, {})).status).toBe(412)
+    expect(offsetOf(await sendRequest(apps.app, 'HEAD', id, token))).toEqual([200, '0'])
   })
 
   test('bytes beyond the length that no header says, of which none stays', async () => {
@@ -721,7 +727,7 @@ describe('storage › resumable uploads › refused', () => {
       })
     const exceeded = [413, 'resumable upload exceeds its Upload-Length', 'resumable_upload_exceeded']
     expect(problem(await send(0, `${content}x`))).toEqual(exceeded)
-    expect(offsetOf(await ask(apps.app, 'HEAD', id))).toEqual([200, '0'])
+    expect(offsetOf(await sendRequest(apps.app, 'HEAD', id))).toEqual([200, '0'])
     expect((await send(0, content)).status).toBe(204)
     expect((await send(size, '')).status).toBe(204)
     expect(problem(await send(size, 'x'))).toEqual(exceeded)
@@ -747,11 +753,11 @@ describe('storage › resumable uploads › refused', () => {
       await apps.app.sql(`drop policy "${policyname}" on basalt.objects`)
     }
     expect(problem(await patch(apps.app, id, 0, content, { token }))).toEqual(refusal)
-    expect((await ask(apps.app, 'HEAD', id, token)).status).toBe(403)
+    expect((await sendRequest(apps.app, 'HEAD', id, token)).status).toBe(403)
     expect((await read(bucket, `${user}/a`)).status).toBe(404)
     // The bytes are stored. The upload ends when policies permit it.
     await applyTemplate(apps.app, 'user-own-files', { bucket })
-    expect(offsetOf(await ask(apps.app, 'HEAD', id, token))).toEqual([200, String(size)])
+    expect(offsetOf(await sendRequest(apps.app, 'HEAD', id, token))).toEqual([200, String(size)])
     expect((await read(bucket, `${user}/a`)).text).toBe(content)
   })
 
@@ -765,7 +771,7 @@ describe('storage › resumable uploads › refused', () => {
     const id = await begin(`${user}/c`, { token, size: 1_048_576 - 700_000 })
     expect(problem(await put(apps.app, `/${own}/${user}/d`, token, 'x'))).toEqual(refusal)
     expect((await put(apps.app, `/${own}/${user}/e`, token, '')).status).toBe(201)
-    await ask(apps.app, 'DELETE', id, token)
+    await sendRequest(apps.app, 'DELETE', id, token)
     expect((await put(apps.app, `/${own}/${user}/d`, token, Buffer.alloc(1_048_576 - 700_000))).status).toBe(
       201,
     )
@@ -827,30 +833,30 @@ describe('storage › resumable uploads › end', () => {
     )
     const gone = [410, 'resumable upload has expired', 'resumable_upload_expired']
     expect(problem(await patch(apps.app, id, 5, content.slice(5)))).toEqual(gone)
-    expect(problem(await ask(apps.second, 'DELETE', id))).toEqual(gone)
-    expect((await ask(apps.app, 'HEAD', id)).status).toBe(410)
+    expect(problem(await sendRequest(apps.second, 'DELETE', id))).toEqual(gone)
+    expect((await sendRequest(apps.app, 'HEAD', id)).status).toBe(410)
     await apps.app.sql('update basalt.resumable_uploads set lease = null, lease_until = null where id = $1', [
       id,
     ])
     await reap()
-    await expect.poll(async () => (await ask(apps.app, 'HEAD', id)).status).toBe(404)
+    await expect.poll(async () => (await sendRequest(apps.app, 'HEAD', id)).status).toBe(404)
   })
 
   test('stop by termination, also amid a request, and an object that was made stays', async () => {
     const id = await begin('ended')
     const request = await hold(apps.app, id, { text: 'half' })
-    expect((await ask(apps.second, 'DELETE', id)).status).toBe(204)
+    expect((await sendRequest(apps.second, 'DELETE', id)).status).toBe(204)
     const answer = once(request, 'response')
     request.end('x'.repeat(size - 4))
     const [response] = await answer
     response.resume()
     expect(response.statusCode).toBe(404)
-    expect((await ask(apps.app, 'HEAD', id)).status).toBe(404)
+    expect((await sendRequest(apps.app, 'HEAD', id)).status).toBe(404)
     expect((await read(own, 'ended')).status).toBe(404)
 
     const done = await begin('done')
     await patch(apps.app, done, 0, content)
-    expect((await ask(apps.second, 'DELETE', done)).status).toBe(204)
+    expect((await sendRequest(apps.second, 'DELETE', done)).status).toBe(204)
     expect((await read(own, 'done')).text).toBe(content)
   })
 

@@ -28,27 +28,30 @@ beforeAll(async () => {
 })
 afterAll(() => apps[Symbol.asyncDispose]())
 
-function ask(method: string, path: string, body?: unknown, token: string | undefined = admin) {
+function sendRequest(method: string, path: string, body?: unknown, token: string | undefined = admin) {
   return apps.app.request(method, path, { token, body })
 }
 
 describe('storage › buckets', () => {
   test('are created, listed, changed and deleted, and each change is audited', async () => {
-    const created = await ask('POST', '/api/storage/buckets', { name: 'photos', public: true })
+    const created = await sendRequest('POST', '/api/storage/buckets', { name: 'photos', public: true })
     const bucket = { id: uuid, name: 'photos', public: true, createdAt: timestamp, updatedAt: timestamp }
     expect([created.status, created.json]).toEqual([201, bucket])
-    const listed = await ask('GET', '/api/storage/buckets')
+    const listed = await sendRequest('GET', '/api/storage/buckets')
     expect(listed.json.items.filter(({ name }: { name: string }) => name === 'photos')).toEqual([
       created.json,
     ])
     const limits = { maxFileSize: 10, allowedTypes: ['image/*'] }
-    const changed = await ask('PUT', '/api/storage/buckets/photos', { public: false, ...limits })
+    const changed = await sendRequest('PUT', '/api/storage/buckets/photos', { public: false, ...limits })
     expect([changed.status, changed.json]).toEqual([200, { ...bucket, public: false, ...limits }])
-    const freed = await ask('PUT', '/api/storage/buckets/photos', { maxFileSize: null, allowedTypes: null })
+    const freed = await sendRequest('PUT', '/api/storage/buckets/photos', {
+      maxFileSize: null,
+      allowedTypes: null,
+    })
     expect(freed.json).toEqual({ ...bucket, public: false })
-    const deleted = await ask('DELETE', '/api/storage/buckets/photos')
+    const deleted = await sendRequest('DELETE', '/api/storage/buckets/photos')
     expect([deleted.status, deleted.text]).toEqual([204, ''])
-    expect(problem(await ask('DELETE', '/api/storage/buckets/photos'))).toEqual([
+    expect(problem(await sendRequest('DELETE', '/api/storage/buckets/photos'))).toEqual([
       404,
       'bucket not found',
       'bucket_not_found',
@@ -89,7 +92,7 @@ describe('storage › buckets', () => {
       'invalid_bucket_limit',
     ],
   ])('%j is refused', async (body, status, message, error) => {
-    expect(problem(await ask('POST', '/api/storage/buckets', body))).toEqual([status, message, error])
+    expect(problem(await sendRequest('POST', '/api/storage/buckets', body))).toEqual([status, message, error])
   })
 
   test('are created once when ten requests use one name at once, half on another node', async () => {
@@ -110,13 +113,13 @@ describe('storage › buckets', () => {
     const bucket = await createBucket(apps.app)
     expect((await put(apps.app, `/${bucket}/a`, admin, 'x')).status).toBe(201)
     const [row] = await apps.app.sql('select key from basalt.objects where bucket = $1', [bucket])
-    expect(problem(await ask('DELETE', `/api/storage/buckets/${bucket}`))).toEqual([
+    expect(problem(await sendRequest('DELETE', `/api/storage/buckets/${bucket}`))).toEqual([
       409,
       'bucket has objects; use force=true to delete',
       'bucket_not_empty',
     ])
-    expect(problem(await ask('DELETE', `/api/storage/buckets/${bucket}?force=yes`))[0]).toBe(400)
-    expect((await ask('DELETE', `/api/storage/buckets/${bucket}?force=true`)).status).toBe(204)
+    expect(problem(await sendRequest('DELETE', `/api/storage/buckets/${bucket}?force=yes`))[0]).toBe(400)
+    expect((await sendRequest('DELETE', `/api/storage/buckets/${bucket}?force=true`)).status).toBe(204)
     await expect.poll(() => apps.listFiles()).not.toContain(row?.key)
   })
 
