@@ -12,6 +12,11 @@ const prose = new Set<Medium>(['docstring', 'comment', 'page', 'text'])
 
 /** Lists the violations in a file that no exception names. */
 export function checkExtract(extract: Extract, allowed: readonly Exception[] = exceptions): Finding[] {
+  return listFindings(extract).filter((finding) => !allowed.some((exception) => covers(exception, finding)))
+}
+
+/** Lists all violations in a file, in the order of their lines. */
+export function listFindings(extract: Extract): Finding[] {
   const findings = [...extract.paragraphs.flatMap((paragraph) => [...checkParagraph(paragraph)])]
   for (const name of extract.names) {
     const problem = checkName(name)
@@ -24,9 +29,7 @@ export function checkExtract(extract: Extract, allowed: readonly Exception[] = e
       problem,
     })
   }
-  return findings
-    .filter((finding) => !allowed.some((exception) => covers(exception, finding)))
-    .toSorted((one, other) => one.line - other.line)
+  return findings.toSorted((one, other) => one.line - other.line)
 }
 
 function* checkParagraph(paragraph: Paragraph): Generator<Finding> {
@@ -59,7 +62,8 @@ function* checkParagraph(paragraph: Paragraph): Generator<Finding> {
   }
 }
 
-function covers(exception: Exception, finding: Finding): boolean {
+/** Returns true if the exception names the finding. */
+export function covers(exception: Exception, finding: Finding): boolean {
   return (
     exception.file === finding.file &&
     finding.subject.startsWith(exception.subject) &&

@@ -7,7 +7,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { checkExtract } from './check.ts'
+import { covers, listFindings } from './check.ts'
+import { type Exception, exceptions } from './exceptions.ts'
 import { extractComments } from './extract-comments.ts'
 import { extractPage } from './extract-page.ts'
 import { extractSource } from './extract-source.ts'
@@ -24,10 +25,26 @@ const root = findRoot(paths[0] ?? process.cwd())
 
 const extracts: Extract[] = []
 const findings: Finding[] = []
+const used = new Set<Exception>()
 for (const file of listFiles(root, paths)) {
   const extract = read(file)
   extracts.push(extract)
-  findings.push(...checkExtract(extract))
+  for (const finding of listFindings(extract)) {
+    const exception = exceptions.find((each) => covers(each, finding))
+    if (exception === undefined) findings.push(finding)
+    else used.add(exception)
+  }
+}
+if (paths.length === 0) {
+  for (const { file, subject } of exceptions.filter((each) => !used.has(each))) {
+    findings.push({
+      file,
+      line: 1,
+      rule: 'unused-exception',
+      subject,
+      problem: 'an exception without a finding',
+    })
+  }
 }
 
 if (options.includes('--summary')) {
