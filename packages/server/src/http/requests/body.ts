@@ -133,7 +133,7 @@ function parseBody(text: string): unknown {
 }
 
 /**
- * Rejects JSON that is nested too deeply for code that calls itself for each level.
+ * Rejects JSON that is nested too deeply for recursive code.
  *
  * @throws AppError json_too_deep
  */

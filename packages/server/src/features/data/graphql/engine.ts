@@ -41,7 +41,7 @@ import { buildSchema, type SchemaReader, type TableSchema } from './schema/build
 
 /** Schemas of one snapshot of the catalog for callers of all tables: one for each kind of caller. */
 const schemaLimit = 8
-/** Schemas of one snapshot for callers who are restricted to some tables, which are small. */
+/** Schemas of one snapshot for callers restricted to some tables. Such schemas are small. */
 const restrictedSchemaLimit = 100
 /** Queries that are remembered for a schema with their statement. */
 const queryLimit = 1000

@@ -40,7 +40,7 @@ const nothing: Size = { depth: 0, fields: 0, directFields: 0, aliases: 0 }
 
 /**
  * Returns the first limit that an operation of the document exceeds. It reads the text alone, before validation. Depth and
- * aliases of introspection are not limited, as the schema bounds its answer.
+ * aliases of introspection are not limited, as the schema bounds its response.
  */
 export function findExceededLimit(document: DocumentNode, limits: OperationLimits): GraphQLError | undefined {
   if (document.definitions.length > definitionLimit) {

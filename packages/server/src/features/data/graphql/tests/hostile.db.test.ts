@@ -19,7 +19,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 const run = (query: string, variables?: object) =>
   runGraphql(app, query, { token, ...(variables === undefined ? {} : { variables }) })
 
-/** Fragments of which each contains the next one twice, so that the last is reached 2^40 times. */
+/** Returns a chain of fragments, each of which contains the next one twice: the last is reached 2^40 times. */
 function doublingFragments(type: string, last: string): string {
   const fragments = Array.from(
     { length: 40 },
