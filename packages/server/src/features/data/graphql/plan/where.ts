@@ -9,6 +9,7 @@ import {
   type Value,
 } from '../../collections/index.ts'
 import { graphqlErrors } from '../errors.ts'
+import { labelOf } from '../schema/column-types.ts'
 import type { TableNames } from '../schema/names.ts'
 import type { PlanTools } from './tools.ts'
 
@@ -45,9 +46,8 @@ export function planWhere(tools: PlanTools, relation: Relation, where: Where): F
     value: unknown,
     level: number,
   ): FilterPlan => {
-    // A column may have one of these names: its comparisons are an object, and those of a list are not.
-    if ((name === '_and' || name === '_or') && Array.isArray(value)) {
-      const terms = value.map((each: Where) => planAll(from, each, level + 1))
+    if (name === '_and' || name === '_or') {
+      const terms = (value as readonly Where[]).map((each) => planAll(from, each, level + 1))
       return { kind: name === '_and' ? 'and' : 'or', terms }
     }
     if (name === '_not') return { kind: 'not', term: planAll(from, value as Where, level + 1) }
@@ -99,7 +99,7 @@ function planColumn({ reader, language }: PlanTools, column: Column, comparisons
       )
     }
     if (operator === '_in' || operator === '_nin') {
-      const values = (value as readonly unknown[]).map(toValue)
+      const values = (value as readonly unknown[]).map((each) => toValue(column, each))
       const isNegated = operator === '_nin'
       if (values.length === 0) return { kind: isNegated ? 'and' : 'or', terms: [] }
       return planTest(column, { ...subjectOf(column), kind: 'in', isNegated, values }, language)
@@ -109,7 +109,7 @@ function planColumn({ reader, language }: PlanTools, column: Column, comparisons
       ...subjectOf(column),
       kind: 'compare',
       operator: known,
-      value: toValue(value),
+      value: toValue(column, value),
     }
     return planTest(column, condition, language)
   })
@@ -131,10 +131,11 @@ function subjectOf({ name }: Column) {
   return { column: name, path: undefined, isPath: false, json: undefined, position: 0 }
 }
 
-/** Returns a value as a text that PostgreSQL reads. */
-function toValue(value: unknown): Value {
+/** Returns a value as a text that PostgreSQL reads. A label of an enum may be given by its name in the schema. */
+function toValue({ type }: Column, value: unknown): Value {
+  if (type.base === 'json' || type.base === 'jsonb') return { kind: 'string', text: JSON.stringify(value) }
   if (typeof value === 'boolean') return { kind: 'boolean', text: String(value) }
   if (typeof value === 'number') return { kind: 'number', text: String(value) }
-  if (typeof value === 'string') return { kind: 'string', text: value }
+  if (typeof value === 'string') return { kind: 'string', text: labelOf(type, value) ?? value }
   return { kind: 'string', text: JSON.stringify(value) }
 }

@@ -17,11 +17,11 @@ import type { Catalog, Column, Relation, Relationship } from '../../../../databa
 import { mayFollow, maySelect, privilegesOf, type Reader } from '../../collections/index.ts'
 import { ColumnTypes } from './column-types.ts'
 import { conflictConstraints } from './conflict-constraints.ts'
+import { describeColumn, describeRenamed, describeReplaced, describeTable } from './descriptions.ts'
 import { figureTypeOf, isFigureOf } from './figures.ts'
 import { createSharedInputs } from './inputs.ts'
 import type { FieldMeaning, FigureFunction } from './meaning.ts'
-import { builtInScalars, Namespace, nameTables, type TableNames, toGraphqlName } from './names.ts'
-import { scalars } from './scalars.ts'
+import { Namespace, nameTables, scalarNames, type TableNames, toValueName } from './names.ts'
 
 /** Caller, as far as the schema depends on it. */
 export interface SchemaReader {
@@ -61,24 +61,24 @@ class SchemaBuilder {
   readonly #catalog: Catalog
   readonly #caller: SchemaReader
   readonly #names: ReadonlyMap<Relation, TableNames>
+  readonly #roots: Namespace
   readonly #types: Namespace
   readonly #columns: ColumnTypes
   readonly #shared: ReturnType<typeof createSharedInputs>
   readonly #tables = new Map<Relation, TableTypes>()
 
   constructor(catalog: Catalog, caller: SchemaReader) {
-    const { reader } = caller
     this.#catalog = catalog
     this.#caller = caller
-    this.#names = nameTables(
-      catalog,
-      (relation) => this.#isShown(relation),
-      (column) => maySelect(column, reader),
-      (relation, relationship) => this.#targetOf(relation, relationship) !== undefined,
+    const all = nameTables(catalog)
+    this.#names = new Map(
+      [...all]
+        .filter(([relation]) => this.#isShown(relation))
+        .map(([relation, names]) => [relation, this.#selectNames(relation, names)]),
     )
-    const tableNames = [...this.#names.values()].map(({ table }) => table)
-    this.#types = new Namespace([...tableNames, ...builtInScalars])
-    for (const { name } of scalars) this.#types.claim(name)
+    // Names of tables that the caller does not see are taken, too: a document is the same for every caller.
+    this.#roots = new Namespace([...all.values()].map(({ table }) => table))
+    this.#types = new Namespace([...[...all.values()].map(({ type }) => type), ...scalarNames])
     this.#columns = new ColumnTypes(this.#types)
     this.#shared = createSharedInputs(this.#types)
   }
@@ -86,15 +86,14 @@ class SchemaBuilder {
   build(): TableSchema {
     const queries: Fields = {}
     const mutations: Fields = {}
-    const roots = new Namespace([...this.#names.values()].map(({ table }) => table))
     const mutationNames = new Namespace()
     for (const [relation, names] of this.#names) {
       if (!this.#mayRead(relation)) continue
       queries[names.table] = this.#listField(relation, { kind: 'list', relation }, names)
       const byKey = this.#byKeyField(relation)
-      if (byKey !== undefined) queries[roots.claim(`${names.table}_by_pk`)] = byKey
+      if (byKey !== undefined) this.#addRoot(queries, `${names.table}_by_pk`, byKey)
       const aggregate = this.#aggregateField(relation, { kind: 'aggregate', relation })
-      if (aggregate !== undefined) queries[roots.claim(`${names.table}_aggregate`)] = aggregate
+      if (aggregate !== undefined) this.#addRoot(queries, `${names.table}_aggregate`, aggregate)
     }
     if (this.#caller.mayWrite) {
       for (const [relation, names] of this.#names)
@@ -103,12 +102,31 @@ class SchemaBuilder {
     if (Object.keys(queries).length === 0) {
       queries._empty = { type: GraphQLString, extensions: { meaning: { kind: 'nothing' } } }
     }
-    const query = new GraphQLObjectType({ name: this.#types.claim('Query'), fields: queries })
-    const mutation =
-      Object.keys(mutations).length === 0
-        ? null
-        : new GraphQLObjectType({ name: this.#types.claim('Mutation'), fields: mutations })
+    const query = this.#rootType('Query', queries)
+    const mutation = Object.keys(mutations).length === 0 ? null : this.#rootType('Mutation', mutations)
     return { schema: new GraphQLSchema({ query, mutation }), names: this.#names }
+  }
+
+  #rootType(wanted: string, fields: Fields): GraphQLObjectType {
+    const name = this.#types.claim(wanted)
+    return new GraphQLObjectType({ name, description: describeReplaced(wanted, name), fields })
+  }
+
+  /** Adds a generated root field, whose name a table may have. */
+  #addRoot(fields: Fields, wanted: string, field: Field): void {
+    const name = this.#roots.claim(wanted)
+    fields[name] = { ...field, description: describeReplaced(wanted, name) }
+  }
+
+  /** Returns the names without the columns and relations that the caller may not read. */
+  #selectNames(relation: Relation, names: TableNames): TableNames {
+    const isFollowed = (relationship: Relationship) => this.#targetOf(relation, relationship) !== undefined
+    return {
+      ...names,
+      columns: select(names.columns, (column) => maySelect(column, this.#caller.reader)),
+      relationships: select(names.relationships, isFollowed),
+      aggregates: select(names.aggregates, isFollowed),
+    }
   }
 
   #isShown({ collection, rlsGap, ...relation }: Relation): boolean {
@@ -146,8 +164,8 @@ class SchemaBuilder {
     const sortable = [...names.columns].filter(([, { type }]) => type.hasOrder)
     const types: TableTypes = {
       record: new GraphQLObjectType({
-        name: names.table,
-        description: relation.comment,
+        name: names.type,
+        description: describeTable(relation, names.type),
         fields: () => this.#recordFields(relation, names),
       }),
       where: this.#whereInput(name('WhereInput'), relation, names),
@@ -177,7 +195,7 @@ class SchemaBuilder {
       const { type, isText, renamed } = this.#columns.find(column.type)
       fields[name] = {
         type: column.nullable ? type : new GraphQLNonNull(type),
-        description: column.comment,
+        description: describeColumn(column, name),
         extensions: { meaning: { kind: 'column', column, isText, renamed } },
       }
     }
@@ -241,7 +259,7 @@ class SchemaBuilder {
     }
     return {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(record))),
-      description: meaning.kind === 'list' ? relation.comment : undefined,
+      description: meaning.kind === 'list' ? describeTable(relation, names.table) : undefined,
       args,
       extensions: { meaning },
     }
@@ -399,7 +417,10 @@ class SchemaBuilder {
         written.map(([name, column]) => {
           const { type } = this.#columns.find(column.type)
           const isRequired = !column.nullable && column.default === undefined && column.identity === undefined
-          return [name, { type: isRequired ? new GraphQLNonNull(type) : type, description: column.comment }]
+          return [
+            name,
+            { type: isRequired ? new GraphQLNonNull(type) : type, description: describeColumn(column, name) },
+          ]
         }),
       ),
     })
@@ -413,23 +434,25 @@ class SchemaBuilder {
     return new GraphQLInputObjectType({
       name: this.#types.claim(`${pascal}SetInput`),
       fields: Object.fromEntries(
-        written.map(([name, { type, comment }]) => [
+        written.map(([name, column]) => [
           name,
-          { type: this.#columns.find(type).type, description: comment },
+          { type: this.#columns.find(column.type).type, description: describeColumn(column, name) },
         ]),
       ),
     })
   }
 
   #conflictInput(relation: Relation, { pascal }: TableNames): GraphQLInputObjectType | undefined {
-    const constraints = conflictConstraints(relation)
+    const constraints = conflictConstraints(relation, (column) => maySelect(column, this.#caller.reader))
     if (constraints.size === 0) return undefined
     const names = new Namespace()
+    const values = [...constraints].map(([own, columns]) => {
+      const name = names.claim(toValueName(own))
+      return [name, { value: columns, description: describeRenamed('index', own, name) }] as const
+    })
     const constraint = new GraphQLEnumType({
       name: this.#types.claim(`${pascal}ConstraintEnum`),
-      values: Object.fromEntries(
-        [...constraints].map(([name, columns]) => [names.claim(toGraphqlName(name)), { value: columns }]),
-      ),
+      values: Object.fromEntries(values),
     })
     return new GraphQLInputObjectType({
       name: this.#types.claim(`${pascal}OnConflictInput`),
@@ -441,6 +464,13 @@ class SchemaBuilder {
       },
     })
   }
+}
+
+function select<Item>(
+  named: ReadonlyMap<string, Item>,
+  isSelected: (item: Item) => boolean,
+): ReadonlyMap<string, Item> {
+  return new Map([...named].filter(([, item]) => isSelected(item)))
 }
 
 const figureSuffixes: readonly (readonly [FigureFunction, string])[] = [

@@ -9,7 +9,8 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { ColumnType } from '../../../../database/catalog/model.ts'
-import { type Namespace, toGraphqlName } from './names.ts'
+import { describeRenamed } from './descriptions.ts'
+import { type Namespace, toGraphqlName, toValueName } from './names.ts'
 import { bigIntScalar, dateTimeScalar, geoJsonScalar, jsonScalar, numericScalar } from './scalars.ts'
 
 /** Type of a column in the schema, of input and output. */
@@ -26,21 +27,30 @@ export interface ColumnTypeInSchema {
 export type Comparison = 'Int' | 'BigInt' | 'Float' | 'Numeric' | 'String' | 'Boolean' | 'JSON' | 'none'
 
 /** Types by the name of the PostgreSQL type. */
-const byBase: Readonly<Record<string, readonly [GraphQLScalarType, Comparison, 'text'?]>> = {
-  int2: [GraphQLInt, 'Int'],
-  int4: [GraphQLInt, 'Int'],
-  int8: [bigIntScalar, 'BigInt', 'text'],
-  oid: [bigIntScalar, 'BigInt', 'text'],
-  float4: [GraphQLFloat, 'Float'],
-  float8: [GraphQLFloat, 'Float'],
-  numeric: [numericScalar, 'Numeric', 'text'],
-  bool: [GraphQLBoolean, 'Boolean'],
-  timestamp: [dateTimeScalar, 'String'],
-  timestamptz: [dateTimeScalar, 'String'],
-  json: [jsonScalar, 'JSON'],
-  jsonb: [jsonScalar, 'JSON'],
-  vector: [GraphQLString, 'String', 'text'],
-  halfvec: [GraphQLString, 'String', 'text'],
+const byBase = new Map<string, readonly [GraphQLScalarType, Comparison, 'text'?]>(
+  Object.entries({
+    int2: [GraphQLInt, 'Int'],
+    int4: [GraphQLInt, 'Int'],
+    int8: [bigIntScalar, 'BigInt', 'text'],
+    oid: [bigIntScalar, 'BigInt', 'text'],
+    float4: [GraphQLFloat, 'Float'],
+    float8: [GraphQLFloat, 'Float'],
+    numeric: [numericScalar, 'Numeric', 'text'],
+    bool: [GraphQLBoolean, 'Boolean'],
+    timestamp: [dateTimeScalar, 'String'],
+    timestamptz: [dateTimeScalar, 'String'],
+    json: [jsonScalar, 'JSON'],
+    jsonb: [jsonScalar, 'JSON'],
+    vector: [GraphQLString, 'String', 'text'],
+    halfvec: [GraphQLString, 'String', 'text'],
+  }),
+)
+
+/** Returns the label whose name in the schema is another one; undefined for any other text. */
+export function labelOf({ enumLabels }: ColumnType, name: string): string | undefined {
+  if (enumLabels === undefined || enumLabels.includes(name)) return undefined
+  const found = enumLabels.filter((label) => toValueName(label) === name)
+  return found.length === 1 ? found[0] : undefined
 }
 
 /** Types of columns, each enum once. */
@@ -59,7 +69,7 @@ export class ColumnTypes {
     if (enumLabels !== undefined) return this.#enumOf(type, enumLabels)
     if (spatialSchema !== undefined) return plain(geoJsonScalar, 'none')
     if (attributes !== undefined) return plain(jsonScalar, 'none')
-    const [scalar, comparison, text] = byBase[base] ?? fallback(json)
+    const [scalar, comparison, text] = byBase.get(base) ?? fallback(json)
     return { ...plain(scalar, comparison), isText: text === 'text' }
   }
 
@@ -89,7 +99,12 @@ export class ColumnTypes {
     )
     const type = new GraphQLEnumType({
       name: this.#names.claim(`${pascalOf(name)}Enum`),
-      values: Object.fromEntries(labels.map((label, index) => [names[index] ?? '', { value: label }])),
+      values: Object.fromEntries(
+        labels.map((label, index) => {
+          const value = names[index] ?? ''
+          return [value, { value: label, description: describeRenamed('label', label, value) }]
+        }),
+      ),
     })
     return { type, isText: false, renamed: renamed.size === 0 ? undefined : renamed, comparison: 'String' }
   }
@@ -112,12 +127,6 @@ function fallback(json: ColumnType['json']): readonly [GraphQLScalarType, Compar
     default:
       return [GraphQLString, 'String']
   }
-}
-
-/** Returns the name of an enum value, which is none of `true`, `false` and `null` (GraphQL specification, Enum Value). */
-function toValueName(label: string): string {
-  const name = toGraphqlName(label)
-  return ['true', 'false', 'null'].includes(name) ? `${name}_` : name
 }
 
 /** Returns the type name in Pascal case: `shop.order_state` → `ShopOrderState`. */

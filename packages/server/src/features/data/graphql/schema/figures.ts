@@ -5,19 +5,19 @@ import type { FigureFunction } from './meaning.ts'
 import { bigIntScalar, numericScalar } from './scalars.ts'
 
 /** Numbers that PostgreSQL sums exactly, by the type of the sum (PostgreSQL, Aggregate Functions). */
-const exactSums: Readonly<Record<string, typeof bigIntScalar>> = {
-  int2: bigIntScalar,
-  int4: bigIntScalar,
-  int8: numericScalar,
-  numeric: numericScalar,
-}
+const exactSums = new Map([
+  ['int2', bigIntScalar],
+  ['int4', bigIntScalar],
+  ['int8', numericScalar],
+  ['numeric', numericScalar],
+])
 const floats: ReadonlySet<string> = new Set(['float4', 'float8'])
 
 /** Returns whether the figure exists for values of the type. */
 export function isFigureOf(figure: FigureFunction, { base, hasOrder, element }: ColumnType): boolean {
   if (element !== undefined) return false
   if (figure === 'min' || figure === 'max') return hasOrder
-  return base in exactSums || floats.has(base) || base === 'interval'
+  return exactSums.has(base) || floats.has(base) || base === 'interval'
 }
 
 /** Returns the type of the figure. */
@@ -33,5 +33,8 @@ export function figureTypeOf(
   }
   if (floats.has(type.base)) return { type: GraphQLFloat, isText: false }
   if (type.base === 'interval') return { type: GraphQLString, isText: true }
-  return { type: figure === 'sum' ? (exactSums[type.base] ?? numericScalar) : numericScalar, isText: true }
+  return {
+    type: figure === 'sum' ? (exactSums.get(type.base) ?? numericScalar) : numericScalar,
+    isText: true,
+  }
 }

@@ -1,9 +1,12 @@
 import type { Catalog, Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import { scalars } from './scalars.ts'
 
-/** Names that a relation and its parts have in the schema. */
+/** Names that a relation and its parts have in the schema. They are the same for every caller. */
 export interface TableNames {
-  /** Object type, and field of `Query`. */
+  /** Field of `Query`, and part of the names of mutations. */
   readonly table: string
+  /** Object type: as `table`, unless a scalar has that name. */
+  readonly type: string
   /** Beginning of the names of its inputs: `InvoiceLine`. */
   readonly pascal: string
   readonly columns: ReadonlyMap<string, Column>
@@ -20,6 +23,10 @@ export class Namespace {
     for (const name of reserved) this.#names.add(name)
   }
 
+  has(name: string): boolean {
+    return this.#names.has(name)
+  }
+
   claim(wanted: string): string {
     let name = wanted
     while (this.#names.has(name)) name += '_'
@@ -28,8 +35,14 @@ export class Namespace {
   }
 }
 
-/** Scalars that the GraphQL specification defines; no other type can have their names. */
-export const builtInScalars = ['Int', 'Float', 'String', 'Boolean', 'ID']
+/** Scalars of every schema. No table's type has one of their names. */
+export const scalarNames: readonly string[] = [
+  ...['Int', 'Float', 'String', 'Boolean', 'ID'],
+  ...scalars.map(({ name }) => name),
+]
+
+/** Members of every filter beside the columns. */
+const filterMembers = ['_and', '_or', '_not']
 
 /**
  * Returns the text as a GraphQL name: letters, digits and underscores, not beginning with a digit or two underscores
@@ -40,6 +53,12 @@ export function toGraphqlName(text: string): string {
   return /^[_A-Za-z]/.test(name) ? name : `_${name}`
 }
 
+/** Returns the name of an enum value, which is none of `true`, `false` and `null` (GraphQL specification, Enum Value). */
+export function toValueName(label: string): string {
+  const name = toGraphqlName(label)
+  return ['true', 'false', 'null'].includes(name) ? `${name}_` : name
+}
+
 function toPascal(name: string): string {
   return name
     .split('_')
@@ -47,44 +66,50 @@ function toPascal(name: string): string {
     .join('')
 }
 
+const namesOf = new WeakMap<Catalog, ReadonlyMap<Relation, TableNames>>()
+
 /**
- * Names the relations and what belongs to them. Names that need no change are given first; a generated one gives way to
- * the name of a table or column.
+ * Names all relations of the catalog and what belongs to them. Names that need no change are given first. A generated
+ * one gives way to the name of a table or column.
  */
-export function nameTables(
-  { relations }: Pick<Catalog, 'relations'>,
-  isShown: (relation: Relation) => boolean,
-  isReadable: (column: Column) => boolean,
-  isFollowed: (relation: Relation, relationship: Relationship) => boolean,
-): ReadonlyMap<Relation, TableNames> {
-  const shown = [...relations.values()].filter(isShown)
-  const tables = new Namespace(builtInScalars)
-  const pascals = new Namespace()
-  const named = nameAll(shown, ({ collection }) => collection, tables)
-  return new Map(
-    [...named].map(([relation, table]) => {
-      const readable = relation.columns.filter(isReadable)
-      const fields = new Namespace()
-      const columns = invert(nameAll(readable, ({ name }) => name, fields))
-      const followed = [...relation.relationships.values()].filter((each) => isFollowed(relation, each))
-      const relationships = invert(nameAll(followed, ({ name }) => name, fields))
-      const aggregates = new Map(
-        [...relationships]
-          .filter(([, { kind }]) => kind === 'one-to-many')
-          .map(([name, relationship]) => [fields.claim(`${name}_aggregate`), relationship]),
-      )
-      return [relation, { table, pascal: pascals.claim(toPascal(table)), columns, relationships, aggregates }]
+export function nameTables(catalog: Catalog): ReadonlyMap<Relation, TableNames> {
+  const known = namesOf.get(catalog)
+  if (known !== undefined) return known
+  const relations = [...catalog.relations.values()]
+  const tables = nameAll(relations, ({ collection }) => collection)
+  const types = nameAll(relations, (relation) => tables.get(relation) ?? '', new Namespace(scalarNames))
+  const pascals = nameAll(relations, (relation) => toPascal(tables.get(relation) ?? ''))
+  const named = new Map(
+    relations.map((relation) => {
+      const [table = '', type = '', pascal = ''] = [tables, types, pascals].map((each) => each.get(relation))
+      return [relation, { table, type, pascal, ...nameFields(relation) }]
     }),
   )
+  namesOf.set(catalog, named)
+  return named
+}
+
+function nameFields(relation: Relation): Pick<TableNames, 'columns' | 'relationships' | 'aggregates'> {
+  const fields = new Namespace(filterMembers)
+  const columns = invert(nameAll(relation.columns, ({ name }) => name, fields))
+  const related = [...relation.relationships.values()]
+  const relationships = invert(nameAll(related, ({ name }) => name, fields))
+  const aggregates = new Map(
+    [...relationships]
+      .filter(([, { kind }]) => kind === 'one-to-many')
+      .map(([name, relationship]) => [fields.claim(`${name}_aggregate`), relationship]),
+  )
+  return { columns, relationships, aggregates }
 }
 
 function nameAll<Item>(
   items: readonly Item[],
   textOf: (item: Item) => string,
-  names: Namespace,
+  names = new Namespace(),
 ): ReadonlyMap<Item, string> {
-  const isValid = (item: Item) => toGraphqlName(textOf(item)) === textOf(item)
-  const inOrder = [...items.filter(isValid), ...items.filter((item) => !isValid(item))]
+  const isKept = (item: Item) => toGraphqlName(textOf(item)) === textOf(item) && !names.has(textOf(item))
+  const kept = new Set(items.filter(isKept))
+  const inOrder = [...kept, ...items.filter((item) => !kept.has(item))]
   const given = new Map(inOrder.map((item) => [item, names.claim(toGraphqlName(textOf(item)))]))
   return new Map(items.map((item) => [item, given.get(item) ?? '']))
 }
