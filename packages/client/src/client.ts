@@ -9,6 +9,13 @@ import type {
   UntypedDatabase,
 } from './database-types.ts'
 import {
+  type GraphqlArguments,
+  type GraphqlDocument,
+  type GraphqlOptions,
+  sendGraphql,
+  type TypedGraphqlDocument,
+} from './graphql.ts'
+import {
   createTransport,
   pathSegment,
   type Transport,
@@ -42,6 +49,21 @@ export interface Client<DB extends AnyDatabase = UntypedDatabase> {
     make: (operations: Operations<DB>) => Batch,
     options?: WriteOptions,
   ): Promise<ResultsOf<Batch>>
+  /**
+   * Runs a GraphQL operation and returns its data. Documents of graphql-codegen have the types of their result and variables.
+   *
+   * @throws BasaltError with all errors of the response as `errors`
+   */
+  graphql<Result, Variables>(
+    document: TypedGraphqlDocument<Result, Variables>,
+    ...args: GraphqlArguments<Variables>
+  ): Promise<Result>
+  // biome-ignore lint/suspicious/noExplicitAny: nothing is known of the fields
+  graphql<Result = Record<string, any>>(
+    document: GraphqlDocument,
+    variables?: object | undefined,
+    options?: GraphqlOptions,
+  ): Promise<Result>
   /** Low-level transport, for endpoints without a method here. */
   readonly transport: Transport
 }
@@ -70,5 +92,12 @@ export function createClient<DB extends AnyDatabase = UntypedDatabase>(options: 
       // The server returns one result for each operation, in their order.
       return (await sendBatch(transport, batch, writeOptions)) as ResultsOf<Batch>
     },
+    graphql: async <Result>(
+      document: object | string,
+      variables?: unknown,
+      graphqlOptions?: GraphqlOptions,
+    ) =>
+      // The generated types describe the data of the document.
+      (await sendGraphql(transport, document, variables, graphqlOptions)) as Result,
   }
 }

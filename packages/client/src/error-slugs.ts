@@ -352,6 +352,7 @@ export type ErrorSlug =
   | 'password_too_short'
   | 'payload_too_large'
   | 'persisted_query_not_found'
+  | 'persisted_query_not_supported'
   | 'phone_country_not_allowed'
   | 'phone_taken'
   | 'policy_not_found'

@@ -28,6 +28,10 @@ export class BasaltError extends Error {
   readonly data: Readonly<Record<string, unknown>> | undefined
   /** Operation that failed, if the request was a batch. */
   readonly operation: { readonly index: number; readonly method: string } | undefined
+  /** All errors of a GraphQL response. The first of them has the message, the code and the data of this error. */
+  readonly errors: readonly GraphqlError[] | undefined
+  /** Path of the GraphQL field that failed, such as `['insert_task']`. */
+  readonly path: readonly (string | number)[] | undefined
   /** Seconds to wait before the next attempt, if the server sent a time. */
   readonly retryAfterSeconds: number | undefined
 
@@ -38,8 +42,19 @@ export class BasaltError extends Error {
     this.requestId = detail.requestId
     this.data = detail.data
     this.operation = detail.operation
+    this.errors = detail.errors
+    this.path = detail.errors?.[0]?.path
     this.retryAfterSeconds = detail.retryAfterSeconds
   }
+}
+
+/** Error of a GraphQL response (GraphQL specification, Errors). */
+export interface GraphqlError {
+  readonly message: string
+  readonly path?: readonly (string | number)[] | undefined
+  readonly locations?: readonly { readonly line: number; readonly column: number }[] | undefined
+  /** Members of this server: `code` is the stable error code, `data` are its details. */
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Members of a {@link BasaltError}. */
@@ -49,6 +64,7 @@ export interface ErrorDetail {
   readonly requestId?: string | undefined
   readonly data?: Readonly<Record<string, unknown>> | undefined
   readonly operation?: { readonly index: number; readonly method: string } | undefined
+  readonly errors?: readonly GraphqlError[] | undefined
   readonly retryAfterSeconds?: number | undefined
   readonly cause?: unknown
 }

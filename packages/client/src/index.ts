@@ -27,7 +27,7 @@ export type {
   UpdateOf,
 } from './database-types.ts'
 export type { ErrorSlug } from './error-slugs.ts'
-export { BasaltError, isBasaltError } from './errors.ts'
+export { BasaltError, type GraphqlError, isBasaltError } from './errors.ts'
 export { parseExact } from './exact-json.ts'
 export {
   and,
@@ -50,5 +50,11 @@ export {
   or,
   where,
 } from './filter.ts'
+export type {
+  GraphqlArguments,
+  GraphqlDocument,
+  GraphqlOptions,
+  TypedGraphqlDocument,
+} from './graphql.ts'
 export { randomId } from './random-id.ts'
 export type { RequestOptions, TokenSource, WriteOptions } from './transport.ts'

@@ -1,4 +1,4 @@
-import { BasaltError } from './errors.ts'
+import { BasaltError, type GraphqlError } from './errors.ts'
 import { parseExact } from './exact-json.ts'
 
 /**
@@ -43,13 +43,28 @@ export function readError(response: Response, text: string): BasaltError {
     const message = `the server redirects to ${headers.get('location') ?? 'another address'}: use that as url`
     return new BasaltError(message, { error: 'invalid_response', status, requestId: idOf(response) })
   }
-  const { message, error, data, operation } = readEnvelope(text)
+  return createError(response, readEnvelope(text))
+}
+
+/** Members of an error body. */
+interface Envelope {
+  readonly message?: string | undefined
+  readonly error?: string | undefined
+  readonly data?: Readonly<Record<string, unknown>> | undefined
+  readonly operation?: { readonly index: number; readonly method: string }
+  readonly errors?: readonly GraphqlError[] | undefined
+}
+
+/** Creates the error of a response. */
+function createError(response: Response, { message, error, data, operation, errors }: Envelope): BasaltError {
+  const { status, headers } = response
   return new BasaltError(message ?? `the server returned ${status}`, {
     error: error ?? `http_${status}`,
     status,
     requestId: idOf(response),
     data,
     operation,
+    errors,
     retryAfterSeconds: readRetryAfter(headers.get('retry-after') ?? '', headers.get('date') ?? ''),
   })
 }
@@ -65,21 +80,38 @@ function readRetryAfter(text: string, date: string): number | undefined {
 }
 
 /** Parses an error body. Returns an empty object for other bodies, such as the HTML page of a proxy. */
-function readEnvelope(text: string): {
-  message?: string | undefined
-  error?: string | undefined
-  data?: Record<string, unknown>
-  operation?: { index: number; method: string }
-} {
+function readEnvelope(text: string): Envelope {
   try {
     const body = (parseExact(text) ?? {}) as Record<string, unknown>
-    const { error, message } = body
+    const { error, message, errors } = body
+    if (isErrors(errors)) return describeErrors(errors)
     // The body belongs to another error format if `error` is an object.
     if (typeof error === 'object') return {}
-    return { ...body, error: textOf(error), message: textOf(message) }
+    return { ...body, error: textOf(error), message: textOf(message), errors: undefined }
   } catch {
     return {}
   }
+}
+
+const isErrors = (errors: unknown): errors is readonly GraphqlError[] =>
+  Array.isArray(errors) && errors.length > 0 && errors.every((each) => typeof each?.message === 'string')
+
+/** Describes the errors of a GraphQL response by the first of them. */
+function describeErrors(errors: readonly GraphqlError[]): Envelope {
+  const [{ message, extensions } = { message: undefined }] = errors
+  const { code, data } = extensions ?? {}
+  return { message, error: textOf(code), data: data as Envelope['data'], errors }
+}
+
+/**
+ * @internal Returns the data of a GraphQL response.
+ * @throws BasaltError with its errors, or `invalid_response` if it has neither
+ */
+export async function readGraphql(response: Response): Promise<unknown> {
+  const { data, errors } = ((await readJson(response)) ?? {}) as { data?: unknown; errors?: unknown }
+  if (isErrors(errors)) throw createError(response, describeErrors(errors))
+  if (data === undefined || data === null) throw invalidResponse('data')
+  return data
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)

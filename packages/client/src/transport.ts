@@ -84,11 +84,12 @@ export interface Transport {
     detail: RequestDetail,
     read: (response: Response) => Result | Promise<Result>,
   ): Promise<Result>
-  /** Sends a write with an idempotency key, so that it can be retried. */
+  /** Sends a write with an idempotency key, so that it can be retried. Returns what `read` returns, the JSON body unless set. */
   write(
     method: string,
     path: string,
     detail: Omit<RequestDetail, 'isRepeatable'> & WriteOptions,
+    read?: (response: Response) => Promise<unknown>,
   ): Promise<unknown>
 }
 
@@ -186,12 +187,13 @@ export function createTransport(options: TransportOptions): Transport {
     fetch: send,
     request,
     exchange,
-    write: (method, path, { idempotencyKey = randomId(), headers, ...detail }) =>
-      request(method, path, {
-        ...detail,
-        headers: { ...headers, 'idempotency-key': idempotencyKey },
-        isRepeatable: true,
-      }),
+    write: (method, path, { idempotencyKey = randomId(), headers, ...detail }, read = readJson) =>
+      exchange(
+        method,
+        path,
+        { ...detail, headers: { ...headers, 'idempotency-key': idempotencyKey }, isRepeatable: true },
+        read,
+      ),
   }
 }
 

@@ -35,7 +35,12 @@ export const graphqlErrorTable = {
   persistedQueryNotFound: {
     status: 404,
     message: 'PersistedQueryNotFound',
-    help: 'No document of this hash is listed. Send the document with its hash, or list it first.',
+    help: 'No document of this hash is listed. Send its text, or list it first by `basalt graphql persist`. Clients do not list documents.',
+  },
+  persistedQueryNotSupported: {
+    status: 400,
+    message: 'PersistedQueryNotSupported',
+    help: 'The request names a document by its hash, and `graphql.persisted` is `off`. Send the text of the document.',
   },
   documentNotAllowed: {
     status: 403,

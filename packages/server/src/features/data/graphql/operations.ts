@@ -106,7 +106,7 @@ async function run(
 /**
  * Returns the text of the document that the request sends or names.
  *
- * @throws AppError invalid_graphql_request, persisted_query_not_found, document_not_allowed
+ * @throws AppError invalid_graphql_request, persisted_query_not_found, persisted_query_not_supported, document_not_allowed
  */
 async function findText(
   persisted: Graphql['config']['persisted'],
@@ -114,6 +114,7 @@ async function findText(
   find: (hash: string) => Promise<string | undefined>,
 ): Promise<string> {
   if (hash === undefined || persisted === 'off') {
+    if (query === undefined && hash !== undefined) throw graphqlErrors.persistedQueryNotSupported()
     if (query === undefined) throw graphqlErrors.invalidGraphqlRequest('Must provide query string.')
     if (persisted !== 'only') return query
   }
