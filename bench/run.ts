@@ -14,6 +14,7 @@ import {
 } from './cases.ts'
 import type { Latencies } from './open-loop.ts'
 import { measurePaired, pairedCases, pairedRequest } from './paired.ts'
+import { processorTimes } from './processor-time.ts'
 import { measureRecording, recordingCases } from './recording.ts'
 import { basalt, createDirectory, runScript, type Server, startFarServer, startServer } from './server.ts'
 
@@ -21,7 +22,8 @@ import { basalt, createDirectory, runScript, type Server, startFarServer, startS
  * Measures requests per second over HTTP on loopback, with a token and row-level security. The floor is the same
  * statements sent directly to the same Postgres from the same distance. Rounds alternate between the two, so that drift
  * of the machine's speed affects both equally. With `--case`, the cost of a kind of call is measured instead: the
- * medians with and without it are compared. Ratios can be quoted, rates only together with the machine.
+ * medians with and without it are compared. Ratios can be quoted, rates only together with the machine. Beside the rates is
+ * the processor time of the server and of the database a request.
  */
 const { values: options } = parseArgs({
   options: {
@@ -52,6 +54,8 @@ interface Result {
   readonly http: number
   readonly floor: number
   readonly peer: number | undefined
+  /** Microseconds of processor time a request; undefined if the database is far away. */
+  readonly micros: { readonly server: number; readonly database: number } | undefined
 }
 
 /** Secret of both servers if the database is far away. */
@@ -149,7 +153,16 @@ function describe(rounds: readonly Latencies[]): string {
 }
 
 async function measure(benchCase: BenchCase, { url, database }: Server, token: string): Promise<Result> {
-  const http = () => loadOverHttp(benchCase, url, token)
+  const micros = { server: [] as number[], database: [] as number[] }
+  const http = async () => {
+    const before = processorTimes(near)
+    const rate = await loadOverHttp(benchCase, url, token)
+    const after = processorTimes(near)
+    const answered = rate * Number(seconds)
+    micros.server.push((after.server - before.server) / answered)
+    micros.database.push((after.database - before.database) / answered)
+    return rate
+  }
   const floor = () => load('floor-load.ts', [database, benchCase.name, options.connections, seconds])
   const { peer: peerUrl } = options
   const peer =
@@ -166,6 +179,8 @@ async function measure(benchCase: BenchCase, { url, database }: Server, token: s
     http: median(rates.http),
     floor: median(rates.floor),
     peer: peer === undefined ? undefined : median(rates.peer),
+    micros:
+      far === undefined ? { server: median(micros.server), database: median(micros.database) } : undefined,
   }
 }
 
@@ -184,7 +199,7 @@ function median(rates: readonly number[]): number {
 }
 
 function print(results: readonly Result[]): void {
-  const rows = results.map(({ benchCase, http, floor, peer }) => {
+  const rows = results.map(({ benchCase, http, floor, peer, micros }) => {
     const ratio = http / floor
     const verdict = benchCase.target === undefined ? '' : ratio >= benchCase.target ? 'reached' : 'missed'
     return [
@@ -194,6 +209,8 @@ function print(results: readonly Result[]): void {
       ratio.toFixed(2),
       benchCase.target?.toFixed(2) ?? '',
       verdict,
+      micros === undefined ? '' : micros.server.toFixed(0),
+      micros === undefined ? '' : micros.database.toFixed(0),
       ...(peer === undefined ? [] : [perSecond(peer), (http / peer).toFixed(2)]),
     ]
   })
@@ -204,6 +221,8 @@ function print(results: readonly Result[]): void {
     'ratio',
     'target',
     '',
+    'server µs',
+    'database µs',
     ...(options.peer === undefined ? [] : ['peer/s', 'to peer']),
   ]
   const widths = heads.map((_, column) =>
