@@ -1,16 +1,10 @@
-/** Significant digits that every double keeps (IEEE 754). */
-const safeDigits = 15
-
-/** Returns a number as JSON has it; one with more digits than a double keeps as a {@link RawNumber}. */
+/** Returns a number as JSON has it, or a {@link RawNumber} if JavaScript would write it in another form: `1.10`. */
 export function readNumber(text: string): number | RawNumber {
   const number = Number(text)
-  const [mantissa = ''] = text.split(/e/i)
-  const digits = mantissa.replace(/[-.]/g, '').replace(/^0+/, '')
-  const isKept = digits.length <= safeDigits || String(number) === text
-  return isKept && Number.isFinite(number) ? number : new RawNumber(text)
+  return String(number) === text ? number : new RawNumber(text)
 }
 
-/** Number whose digits a double would lose. `JSON.stringify` writes it as it was sent. */
+/** Number whose digits JavaScript would change. `JSON.stringify` writes it as it was sent. */
 export class RawNumber {
   readonly text: string
 
@@ -21,4 +15,13 @@ export class RawNumber {
   toJSON(): unknown {
     return JSON.rawJSON(this.text)
   }
+
+  toString(): string {
+    return this.text
+  }
+}
+
+/** Returns a message of the library `graphql` with numbers as they were sent. */
+export function showNumbers(message: string): string {
+  return message.replace(/\{ rawJSON: "([-+.\deE]+)" \}/g, '$1')
 }

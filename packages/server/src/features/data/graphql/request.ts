@@ -63,8 +63,8 @@ function readObject(name: string, value: unknown): Readonly<Record<string, unkno
   throw graphqlErrors.invalidGraphqlRequest(`${name}: expected an object`)
 }
 
-/** Numbers that a double may not keep have more digits than this. */
-const longNumber = /\d{15}|\d[eE.]\d/
+/** Text that may hold a number whose digits JavaScript would change. */
+const longNumber = /\d{15}|\d[eE.]|-0/
 
 /**
  * Returns the value of a JSON text; its numbers keep their digits. Undefined for text that is not JSON.

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorEnvelope } from '../../../http/errors/error-handler.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { parseJson } from '../../../lib/json.ts'
+import { showNumbers } from './raw-number.ts'
 import { RequestErrors } from './request-errors.ts'
 
 /** Responses of a GraphQL endpoint (GraphQL over HTTP, Response). */
@@ -24,7 +25,7 @@ export function describeRequestErrors(error: unknown): readonly unknown[] | unde
   return error.errors.map((each) => {
     const { message, locations, path } = each.toJSON()
     return {
-      message,
+      message: showNumbers(message),
       ...(locations === undefined ? {} : { locations }),
       ...(path === undefined ? {} : { path }),
       extensions: { code: 'invalid_graphql_document' },

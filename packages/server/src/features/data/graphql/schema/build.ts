@@ -6,7 +6,6 @@ import {
   type GraphQLFieldConfigMap,
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
-  GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -22,6 +21,7 @@ import { figureTypeOf, isFigureOf } from './figures.ts'
 import { createSharedInputs } from './inputs.ts'
 import type { FieldMeaning, FigureFunction } from './meaning.ts'
 import { Namespace, nameTables, scalarNames, type TableNames, toValueName } from './names.ts'
+import { intScalar } from './scalars.ts'
 
 /** Caller, as far as the schema depends on it. */
 export interface SchemaReader {
@@ -246,8 +246,8 @@ class SchemaBuilder {
         description: 'Columns of which each combination of values appears once: the first record in order.',
       }
     }
-    args.limit = { type: GraphQLInt }
-    args.offset = { type: GraphQLInt }
+    args.limit = { type: intScalar }
+    args.offset = { type: intScalar }
     if (meaning.kind === 'list') {
       if (relation.columns.some(({ type }) => type.spatialSchema !== undefined)) {
         args.near = { type: this.#shared.near }
@@ -315,7 +315,7 @@ class SchemaBuilder {
       name: typeName,
       fields: () => {
         const fields: Fields = {
-          count: { type: new GraphQLNonNull(GraphQLInt), extensions: { meaning: { kind: 'count' } } },
+          count: { type: new GraphQLNonNull(intScalar), extensions: { meaning: { kind: 'count' } } },
         }
         for (const [figure, suffix] of figureSuffixes) {
           const field = figures(figure, suffix)
@@ -395,7 +395,7 @@ class SchemaBuilder {
       name: this.#types.claim(`${names.pascal}MutationResponse`),
       fields: {
         affected_rows: {
-          type: new GraphQLNonNull(GraphQLInt),
+          type: new GraphQLNonNull(intScalar),
           extensions: { meaning: { kind: 'affectedRows' } },
         },
         returning: {

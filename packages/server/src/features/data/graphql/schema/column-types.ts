@@ -1,8 +1,6 @@
 import {
   GraphQLBoolean,
   GraphQLEnumType,
-  GraphQLFloat,
-  GraphQLInt,
   GraphQLList,
   type GraphQLNullableType,
   type GraphQLScalarType,
@@ -11,7 +9,15 @@ import {
 import type { ColumnType } from '../../../../database/catalog/model.ts'
 import { describeRenamed } from './descriptions.ts'
 import { type Namespace, toGraphqlName, toValueName } from './names.ts'
-import { bigIntScalar, dateTimeScalar, geoJsonScalar, jsonScalar, numericScalar } from './scalars.ts'
+import {
+  bigIntScalar,
+  dateTimeScalar,
+  floatScalar,
+  geoJsonScalar,
+  intScalar,
+  jsonScalar,
+  numericScalar,
+} from './scalars.ts'
 
 /** Type of a column in the schema, of input and output. */
 export interface ColumnTypeInSchema {
@@ -29,12 +35,12 @@ export type Comparison = 'Int' | 'BigInt' | 'Float' | 'Numeric' | 'String' | 'Bo
 /** Types by the name of the PostgreSQL type. */
 const byBase = new Map<string, readonly [GraphQLScalarType, Comparison, 'text'?]>(
   Object.entries({
-    int2: [GraphQLInt, 'Int'],
-    int4: [GraphQLInt, 'Int'],
+    int2: [intScalar, 'Int'],
+    int4: [intScalar, 'Int'],
     int8: [bigIntScalar, 'BigInt', 'text'],
     oid: [bigIntScalar, 'BigInt', 'text'],
-    float4: [GraphQLFloat, 'Float'],
-    float8: [GraphQLFloat, 'Float'],
+    float4: [floatScalar, 'Float'],
+    float8: [floatScalar, 'Float'],
     numeric: [numericScalar, 'Numeric', 'text'],
     bool: [GraphQLBoolean, 'Boolean'],
     timestamp: [dateTimeScalar, 'String'],

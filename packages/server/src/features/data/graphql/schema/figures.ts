@@ -1,8 +1,8 @@
-import { GraphQLFloat, GraphQLString } from 'graphql'
+import { GraphQLString } from 'graphql'
 import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
 import type { ColumnTypeInSchema, ColumnTypes } from './column-types.ts'
 import type { FigureFunction } from './meaning.ts'
-import { bigIntScalar, numericScalar } from './scalars.ts'
+import { bigIntScalar, floatScalar, numericScalar } from './scalars.ts'
 
 /** Numbers that PostgreSQL sums exactly, by the type of the sum (PostgreSQL, Aggregate Functions). */
 const exactSums = new Map([
@@ -31,7 +31,7 @@ export function figureTypeOf(
   if (figure === 'min' || figure === 'max') {
     return found.renamed === undefined ? found : { type: GraphQLString, isText: true }
   }
-  if (floats.has(type.base)) return { type: GraphQLFloat, isText: false }
+  if (floats.has(type.base)) return { type: floatScalar, isText: false }
   if (type.base === 'interval') return { type: GraphQLString, isText: true }
   return {
     type: figure === 'sum' ? (exactSums.get(type.base) ?? numericScalar) : numericScalar,

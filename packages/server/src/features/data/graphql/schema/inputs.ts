@@ -1,9 +1,7 @@
 import {
   GraphQLBoolean,
   GraphQLEnumType,
-  GraphQLFloat,
   GraphQLInputObjectType,
-  GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   type GraphQLScalarType,
@@ -11,7 +9,7 @@ import {
 } from 'graphql'
 import type { Comparison } from './column-types.ts'
 import type { Namespace } from './names.ts'
-import { bigIntScalar, geoJsonScalar, jsonScalar, numericScalar } from './scalars.ts'
+import { bigIntScalar, floatScalar, geoJsonScalar, intScalar, jsonScalar, numericScalar } from './scalars.ts'
 
 /** Inputs that all tables share. */
 export interface SharedInputs {
@@ -32,9 +30,9 @@ const comparisons: Readonly<
     { type: GraphQLScalarType; operators: readonly string[]; lists: boolean }
   >
 > = {
-  Int: { type: GraphQLInt, operators: [...equality, ...order], lists: true },
+  Int: { type: intScalar, operators: [...equality, ...order], lists: true },
   BigInt: { type: bigIntScalar, operators: [...equality, ...order], lists: true },
-  Float: { type: GraphQLFloat, operators: [...equality, ...order], lists: true },
+  Float: { type: floatScalar, operators: [...equality, ...order], lists: true },
   Numeric: { type: numericScalar, operators: [...equality, ...order], lists: true },
   String: { type: GraphQLString, operators: [...equality, ...order, ...patterns], lists: true },
   Boolean: { type: GraphQLBoolean, operators: equality, lists: false },
@@ -55,9 +53,9 @@ export function createSharedInputs(names: Namespace): SharedInputs {
       description: 'Places at most `distance` meters from a point.',
       fields: {
         column: required(GraphQLString),
-        longitude: required(GraphQLFloat),
-        latitude: required(GraphQLFloat),
-        distance: required(GraphQLFloat),
+        longitude: required(floatScalar),
+        latitude: required(floatScalar),
+        distance: required(floatScalar),
       },
     }),
     within: new GraphQLInputObjectType({
@@ -70,10 +68,10 @@ export function createSharedInputs(names: Namespace): SharedInputs {
       description: 'Places within a rectangle.',
       fields: {
         column: required(GraphQLString),
-        minLng: required(GraphQLFloat),
-        minLat: required(GraphQLFloat),
-        maxLng: required(GraphQLFloat),
-        maxLat: required(GraphQLFloat),
+        minLng: required(floatScalar),
+        minLat: required(floatScalar),
+        maxLng: required(floatScalar),
+        maxLat: required(floatScalar),
       },
     }),
     comparisonOf(comparison) {

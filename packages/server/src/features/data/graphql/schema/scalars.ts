@@ -1,4 +1,12 @@
-import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from 'graphql'
+import {
+  GraphQLError,
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLScalarType,
+  Kind,
+  type ValueNode,
+  valueFromASTUntyped,
+} from 'graphql'
 import { isObject } from '../../../../lib/json.ts'
 import { RawNumber, readNumber } from '../raw-number.ts'
 
@@ -41,6 +49,32 @@ function readLiteral(node: ValueNode, variables: Parameters<typeof valueFromASTU
   return valueFromASTUntyped(node, variables)
 }
 
+/** `Int` of the specification, for numbers of requests. */
+export const intScalar = new GraphQLScalarType({
+  ...GraphQLInt.toConfig(),
+  parseValue: (value) => GraphQLInt.parseValue(value instanceof RawNumber ? Number(value.text) : value),
+})
+
+const noNumbers: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity'])
+
+/** `Float` of the specification. Inputs may also be the texts that responses have for values that are no numbers. */
+export const floatScalar = new GraphQLScalarType({
+  ...GraphQLFloat.toConfig(),
+  parseValue: readFloat,
+  parseLiteral(node, variables) {
+    return node.kind === Kind.OBJECT || node.kind === Kind.LIST
+      ? GraphQLFloat.parseLiteral(node, variables)
+      : readFloat(readLiteral(node, variables))
+  },
+})
+
+function readFloat(value: unknown): unknown {
+  if (noNumbers.has(value)) return value
+  if (!(value instanceof RawNumber)) return GraphQLFloat.parseValue(value)
+  GraphQLFloat.parseValue(Number(value.text))
+  return value
+}
+
 /** Returns the digits of a number, which may have been sent as a string. */
 function numberText(value: unknown): string | undefined {
   if (value instanceof RawNumber) return value.text
@@ -48,12 +82,18 @@ function numberText(value: unknown): string | undefined {
   return typeof value === 'string' ? value.trim() : undefined
 }
 
+/** Returns `1.0` and `1e3` as integers. */
+function wholeNumber(value: RawNumber): number | RawNumber {
+  const number = Number(value.text)
+  return Number.isSafeInteger(number) ? number : value
+}
+
 export const bigIntScalar = createScalar({
   name: 'BigInt',
   description: 'Integer of 64 bits, as a string of digits. Inputs may be numbers, too.',
   expects: 'an integer, as a number or a string of digits',
   parse(value) {
-    const text = numberText(value)
+    const text = numberText(value instanceof RawNumber ? wholeNumber(value) : value)
     return text !== undefined && /^[+-]?\d+$/.test(text) ? text : undefined
   },
 })
