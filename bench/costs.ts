@@ -8,9 +8,9 @@ import { RawConnection, renderRequest } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
 /**
- * Prints the processor time of requests, of the server and of the database, as medians of alternating rounds, and the
- * server's part as a ratio to that of the list in the same round: `node bench/costs.ts [--rounds 5] [--busy]`. With
- * `--busy`, each round is repeated beside four spinning processes.
+ * Prints the processor time of requests, of the server and of the database, as medians of alternating rounds:
+ * `node bench/costs.ts [--rounds 5] [--busy]`. The server's part is also a ratio to that of the list in the same round.
+ * With `--busy`, each round is repeated beside four spinning processes.
  */
 const { values: options } = parseArgs({
   options: {
@@ -88,7 +88,7 @@ function tableCases(): readonly CostCase[] {
     })
 }
 
-/** Each connection refreshes a session of its own. */
+/** Returns a case in which each connection refreshes a session of its own. */
 function refreshCase(tokens: string[]): CostCase {
   return {
     name: 'refresh of a session',

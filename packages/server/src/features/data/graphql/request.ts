@@ -63,7 +63,7 @@ function readObject(name: string, value: unknown): Readonly<Record<string, unkno
   throw graphqlErrors.invalidGraphqlRequest(`${name}: expected an object`)
 }
 
-/** Text that may hold a number whose digits JavaScript would change. */
+/** Pattern of texts with numbers whose digits JavaScript could change. */
 const longNumber = /\d{15}|\d[eE.]|-0/
 
 /**

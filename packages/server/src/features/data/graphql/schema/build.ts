@@ -76,7 +76,7 @@ class SchemaBuilder {
         .filter(([relation]) => this.#isShown(relation))
         .map(([relation, names]) => [relation, this.#selectNames(relation, names)]),
     )
-    // Names of tables that the caller does not see are taken, too: a document is the same for every caller.
+    // The names of hidden tables are reserved, so that a document means the same to every caller.
     this.#roots = new Namespace([...all.values()].map(({ table }) => table))
     this.#types = new Namespace([...[...all.values()].map(({ type }) => type), ...scalarNames])
     this.#columns = new ColumnTypes(this.#types)

@@ -57,7 +57,7 @@ export const intScalar = new GraphQLScalarType({
 
 const noNumbers: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity'])
 
-/** `Float` of the specification. Inputs may also be the texts that responses have for values that are no numbers. */
+/** `Float` of the specification. Inputs may also be the texts of NaN and the infinities in responses. */
 export const floatScalar = new GraphQLScalarType({
   ...GraphQLFloat.toConfig(),
   parseValue: readFloat,

@@ -134,7 +134,7 @@ describe('POST /api/graphql › names of tables', () => {
     })
   })
 
-  test('that GraphQL does not allow get underscores', async () => {
+  test('get underscores for characters outside GraphQL', async () => {
     expect(
       await run(`mutation {
         insert_Odd_table(
@@ -178,7 +178,7 @@ describe('POST /api/graphql › names of tables', () => {
     })
   })
 
-  test('of columns win over relations and figures; those of operators are reserved', async () => {
+  test('prefer columns to relations and figures, and reserve operators', async () => {
     expect(
       await run(`{
         parent { child child_aggregate child_ { id } child__aggregate { count } }

@@ -76,7 +76,7 @@ describe('POST /api/graphql › value of type', () => {
       if (isNested) continue
       const insert = `mutation ($id: Int!, $v: ${type}) { t: insert_${table}(objects: [{id: $id, v: $v}]) { returning { v } } }`
       const written = await send(insert, `{"id": ${id + 1}, "v": ${expected}}`)
-      // A request's documents are parsed: blanks, escapes and repeated keys are gone.
+      // The documents of a request are parsed: blanks, escapes and repeated keys are not kept.
       if (name === 'json' || name === 'json_array') {
         expect(JSON.parse(written)).toEqual({ data: { t: { returning: [{ v: JSON.parse(expected) }] } } })
         continue
@@ -92,7 +92,7 @@ describe('POST /api/graphql › value of type', () => {
 })
 
 describe('POST /api/graphql › numbers', () => {
-  test('that are none are the texts of REST, which an input accepts', async () => {
+  test('NaN and the infinities are the texts of REST, also in inputs', async () => {
     expect(
       await run(
         `mutation ($f: Float!, $g: Float) {
@@ -169,7 +169,7 @@ describe('POST /api/graphql › numbers', () => {
     ],
     ['Numeric', '"0x10"', '{id: 1, f: 1, n: $v}', 'Numeric: expected a number, or a string that holds one'],
     ['Numeric', 'true', '{id: 1, f: 1, n: $v}', 'Numeric: expected a number, or a string that holds one'],
-  ])('that do not fit %s are refused: %s', async (type, value, object, problem) => {
+  ])('values outside %s are rejected: %s', async (type, value, object, problem) => {
     const insert = `mutation ($v: ${type}) { insert_measure(objects: [${object}]) { affected_rows } }`
     const { data, errors } = JSON.parse(await send(insert, `{"v": ${value}}`))
     expect([data, errors]).toEqual([
