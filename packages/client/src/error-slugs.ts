@@ -114,6 +114,7 @@ export type ErrorSlug =
   | 'foreign_token'
   | 'from_address_not_allowed'
   | 'function_not_found'
+  | 'function_writes'
   | 'fuzzy_search_unavailable'
   | 'grant_not_found'
   | 'graphql_cost_exceeded'

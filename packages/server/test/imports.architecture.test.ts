@@ -38,7 +38,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   callers: ['accounts', 'api-keys', 'oauth-server', 'opaque-tokens', 'policies'],
   collections: ['idempotency', 'schema', 'throttle', 'view-as'],
   'embedding-provider': ['throttle'],
-  graphql: ['audit', 'collections', 'idempotency'],
+  graphql: ['audit', 'collections', 'idempotency', 'procedures'],
   embeddings: ['audit', 'embedding-provider', 'jobs', 'outbox'],
   jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],

@@ -35,6 +35,8 @@ export function buildFunctions(rows: readonly FunctionRow[], types: FunctionType
       volatility: volatilities[row.volatility],
       returnType: row.return_type,
       returnsSet: row.returns_set,
+      returnedRelation: row.returned_relation_oid ?? undefined,
+      isStrict: row.is_strict,
       result: resultOf(row, all, types),
       version: functionVersion(row, types),
       callersMayExecute: row.can_execute,

@@ -228,6 +228,10 @@ export interface DatabaseFunction {
   readonly volatility: 'immutable' | 'stable' | 'volatile'
   readonly returnType: TypeName
   readonly returnsSet: boolean
+  /** Object id of the relation whose row type is that of the result; undefined for other types. */
+  readonly returnedRelation: string | undefined
+  /** True if its result is NULL as soon as an argument is. */
+  readonly isStrict: boolean
   readonly result: FunctionResult
   /** Text that changes with the function, and with the types in a prepared call. */
   readonly version: string

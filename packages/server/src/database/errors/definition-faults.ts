@@ -126,6 +126,11 @@ function textOf({ message, detail, hint, where }: pg.DatabaseError): Readonly<Re
 /** Pattern of the CONTEXT lines that name functions; others quote statements and values. */
 const functionLine = /^(?:SQL|PL\/\w+) function .*$/gm
 
+/** Returns the CONTEXT line of the outermost function that failed: `PL/pgSQL function f() line 3 at RETURN`. */
+export function findOutermostFunction({ where = '' }: pg.DatabaseError): string | undefined {
+  return where.match(functionLine)?.at(-1)
+}
+
 /**
  * Formats PostgreSQL's message in one line for a log, without the values of rows, which can be secrets. Names
  * of a statement in a function are kept; PostgreSQL marks it by a position. In a statement made at run time

@@ -32,6 +32,13 @@ export function functionsQuery(schemas: readonly string[]): Sql {
       p.prorettype::int8 as return_type_oid,
       format_type(p.prorettype, null) as return_type,
       p.proretset as returns_set,
+      (
+        select c.oid::int8
+        from pg_type t
+        join pg_class c on c.oid = t.typrelid
+        where t.oid = p.prorettype and c.relkind <> 'c'
+      ) as returned_relation_oid,
+      p.proisstrict as is_strict,
       coalesce(
         has_schema_privilege(${caller}, n.oid, 'usage') and has_function_privilege(${caller}, p.oid, 'execute'), false
       ) as can_execute,
@@ -68,6 +75,9 @@ export interface FunctionRow {
   readonly return_type_oid: string
   readonly return_type: TypeName
   readonly returns_set: boolean
+  /** Relation whose rows it returns. */
+  readonly returned_relation_oid: string | null
+  readonly is_strict: boolean
   readonly can_execute: boolean
   readonly anonymous_can_execute: boolean
   readonly public_can_execute: boolean

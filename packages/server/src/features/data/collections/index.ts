@@ -14,13 +14,21 @@ export { relationName } from './compile/relation.ts'
 export { compileConditions } from './compile/rows.ts'
 export { compileTrigramKeys, compileVector } from './compile/search.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './compile/search-index-names.ts'
+export { compileDistinct, compileSelection } from './compile/selection.ts'
 export {
   type CompiledReads,
   compileReads,
   type DocumentRead,
+  type ReadCall,
   runReads,
 } from './document/reads.ts'
-export { type DocumentWrite, type InsertedRow, runWrites, type WriteResult } from './document/writes.ts'
+export {
+  type DocumentWrite,
+  type InsertedRow,
+  runWrites,
+  type WriteCall,
+  type WriteResult,
+} from './document/writes.ts'
 export { collectionErrors, collectionErrorTable } from './errors.ts'
 export { findConditionFault } from './faults/condition-faults.ts'
 export { firstFailure } from './faults/probe.ts'
@@ -39,11 +47,11 @@ export type { BulkPlan, ColumnChange } from './plan/bulk.ts'
 export { isComparable, planTest } from './plan/condition.ts'
 export type { FilterPlan } from './plan/filter-plan.ts'
 export { type ListPlan, planList, type ReadLimits } from './plan/list.ts'
-export { planOrder } from './plan/order.ts'
+export { type OrderKey, planOrder } from './plan/order.ts'
 export { lacksColumns, maySelect, privilegesOf, type Reader, requireReadable } from './plan/reader.ts'
 export { planWholeRecord, type RecordPlan } from './plan/record.ts'
 export { mayFollow } from './plan/references.ts'
-export { type PlanContext, planRows, type RowsPlan } from './plan/rows.ts'
+export { type PlanContext, planRows, type RowsPlan, relationsOfRows } from './plan/rows.ts'
 export type { SearchDefinitions } from './plan/search.ts'
 export {
   isSearchable,
@@ -53,14 +61,16 @@ export {
   type SearchWeight,
   searchedColumns,
 } from './plan/search-vector.ts'
-export type {
-  AggregateMember,
-  RelatedList,
-  SelectedAggregate,
-  SelectedFigure,
-  SelectedMember,
-  SelectedRecord,
-  Selection,
+export {
+  type AggregateMember,
+  type RelatedList,
+  relationsOfSelected,
+  type SelectedAggregate,
+  type SelectedColumn,
+  type SelectedFigure,
+  type SelectedMember,
+  type SelectedRecord,
+  type Selection,
 } from './plan/selection.ts'
 export { planUpsert, type UpsertPlan } from './plan/upsert.ts'
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'

@@ -388,7 +388,8 @@ function formatData(
 }
 
 /** Formats the response of a write. With several `returning`, each record holds one member for each of them. */
-function formatWrite({ selected, typeName }: PlannedWrite, { count, records }: WriteResult): string {
+function formatWrite({ write, selected, typeName }: PlannedWrite, { count, records }: WriteResult): string {
+  if (write.kind === 'call') return records[0] ?? 'null'
   const returning = selected.filter(({ meaning }) => meaning?.kind === 'returning')
   const parts = `[${records.join()}]`
   const rows = returning.length > 1 ? sliceArray(parts).map(sliceObject) : []

@@ -17,6 +17,11 @@ export const graphqlErrorTable = {
       `query cost ${cost} exceeds maximum allowed cost of ${limit} records`,
     help: 'The lists of the operation could return more records than `graphql.max_cost`. Set a `limit` on inner lists, or split the operation.',
   },
+  functionWrites: {
+    status: 400,
+    message: (name: string) => `function "${name}" writes in a query`,
+    help: 'A query runs in a read-only transaction. The function is declared stable or immutable and writes nevertheless, for example by a function that it calls. Declare it volatile: it is then a field of mutations.',
+  },
   introspectionRefused: {
     status: 403,
     message: 'introspection requires admin access',

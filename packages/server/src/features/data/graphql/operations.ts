@@ -151,7 +151,10 @@ async function respond(
   }
 }
 
-/** Returns whether some collection is open to requests without a token. */
-function isAnythingGranted({ relations }: Catalog): boolean {
-  return [...relations.values()].some(({ anonymous }) => Object.values(anonymous).includes(true))
+/** Returns whether some collection or function is open to requests without a token. */
+function isAnythingGranted({ relations, functions }: Catalog): boolean {
+  return (
+    [...relations.values()].some(({ anonymous }) => Object.values(anonymous).includes(true)) ||
+    functions.some(({ anonymousMayExecute }) => anonymousMayExecute)
+  )
 }

@@ -12,7 +12,6 @@ import {
   type PlanContext,
   parseListQuery,
   planList,
-  type Reader,
   type ReadLimits,
   readerOf,
   requireFittingValue,
@@ -22,14 +21,14 @@ import {
 } from '../collections/index.ts'
 import { argumentsSlot, compilePage, compileSet, compileSingle } from './compile.ts'
 import { procedureErrors, unknownProcedureKinds } from './errors.ts'
-import { explainFailure } from './failures.ts'
+import { explainFailure, writesByPost } from './failures.ts'
 import {
   compileNotification,
   findNotification,
   type Notification,
   type NotifyHeaders,
 } from './notification.ts'
-import type { Target } from './resolve.ts'
+import { mayExecute, type Target } from './resolve.ts'
 import { isSet, relationOfResult } from './result.ts'
 
 export interface ProcedureDeps
@@ -129,7 +128,8 @@ async function run(
   } catch (error) {
     if (!(error instanceof StatementFailed)) throw error
     const overloads = catalog.procedures.get(called.procedure) ?? []
-    const call = { caller, target, overloads, json, isReadOnly, list: plan.list }
+    const refuseWrite = isReadOnly ? writesByPost : undefined
+    const call = { caller, target, overloads, json, refuseWrite, list: plan.list }
     throw (await explainFailure(procedures, error, call)) ?? error
   }
 }
@@ -179,10 +179,6 @@ function requireOverloads(
   throw overloads === undefined
     ? procedureErrors.functionNotFound(procedure)
     : databaseErrors.insufficientPermissions()
-}
-
-function mayExecute({ callersMayExecute, anonymousMayExecute }: DatabaseFunction, reader: Reader): boolean {
-  return reader === 'unrestricted' || (reader === 'anonymous' ? anonymousMayExecute : callersMayExecute)
 }
 
 function planPage(

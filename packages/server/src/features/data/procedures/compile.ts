@@ -14,12 +14,12 @@ import {
 } from '../collections/index.ts'
 import type { Notification } from './notification.ts'
 import type { Target } from './resolve.ts'
-import { columnsOf, relationOfResult } from './result.ts'
+import { relationOfResult } from './result.ts'
 
 /** Slot of the statements below, for the arguments as JSON. */
 export const argumentsSlot = 'arguments'
 
-const json = sql`${new Slot(argumentsSlot)}::json`
+const slot = sql`${new Slot(argumentsSlot)}::json`
 /** Alias of the rows of a set. */
 const row = 't'
 const rowsAsJson = sql`coalesce(json_agg(r.*), '[]')`
@@ -78,22 +78,23 @@ export function compilePage(target: Target, list: ListPlan, notification: Notifi
     ) r`
 }
 
-/** Compiles `from … t (columns)`, where `t` are the rows of a set. */
-function compileRows(target: Target): Sql {
-  const names = columnsOf(target.called).map(({ name }) => sql.id(name))
-  const rows = sql`lateral ${compileCall(target)} as ${sql.id(row)} (${sql.join(names)})`
+/** Compiles `from … t`, where `t` are the rows of a set. Rows keep the column names of the present definition. */
+export function compileRows(target: Target): Sql {
+  const { result } = target.called
+  const names = result.kind === 'scalar' ? sql` (${sql.id(result.name)})` : sql.empty
+  const rows = sql`lateral ${compileCall(target)} as ${sql.id(row)}${names}`
   return target.passed.length === 0 ? sql`from ${rows}` : sql`${compileSource(target)} cross join ${rows}`
 }
 
 /** Compiles the source of the arguments. */
-function compileSource({ passed }: Target): Sql {
+export function compileSource({ passed, json = slot }: Target): Sql {
   return passed.length === 0
     ? sql.empty
     : sql`from json_to_record(${json}) as b (${compileBodyTypes(passed)})`
 }
 
 /** Compiles the conversion of each argument by itself, as in the call. The result is discarded. */
-export function compileArgumentChecks({ called, passed, takesBody }: Target): readonly Sql[] {
+export function compileArgumentChecks({ called, passed, takesBody, json = slot }: Target): readonly Sql[] {
   const [first] = called.parameters
   if (takesBody && first !== undefined) return [sql`select ${json}::${sql.type(first.type.name)}`]
   return passed.map(
@@ -104,7 +105,7 @@ export function compileArgumentChecks({ called, passed, takesBody }: Target): re
 }
 
 /** Compiles the call with named arguments. An absent argument gets its default. */
-function compileCall({ called, passed, takesBody }: Target): Sql {
+export function compileCall({ called, passed, takesBody, json = slot }: Target): Sql {
   const name = sql`${sql.version(called.version)}${sql.id(called.schema, called.name)}`
   const [first] = called.parameters
   if (takesBody && first !== undefined) return sql`${name}(${json}::${sql.type(first.type.name)})`

@@ -30,13 +30,14 @@ export interface FailedCall {
   readonly overloads: readonly DatabaseFunction[]
   /** Arguments as JSON text. */
   readonly json: string
-  readonly isReadOnly: boolean
+  /** Creates the error of a function that writes in a read-only transaction; undefined in any other transaction. */
+  readonly refuseWrite: (() => AppError) | undefined
   /** Plan of the page; undefined without parameters of a list. */
   readonly list: ListPlan | undefined
 }
 
 /** Dependencies for finding the fault of a call. */
-interface FaultDeps {
+export interface FaultDeps {
   readonly database: Pick<UserDatabase, 'run'>
   readonly statements: StatementCache
   readonly isDevelopment: boolean
@@ -58,7 +59,7 @@ export async function explainFailure(
   // Errors of the function itself may carry the text of PostgreSQL.
   const showsText = deps.isDevelopment || call.caller.isAdministrator
   if (isRaised(error)) return translateDatabaseFailure(failure)
-  if (code === '25006' && call.isReadOnly) return writesByPost().with({ cause: error })
+  if (code === '25006' && call.refuseWrite !== undefined) return call.refuseWrite().with({ cause: error })
   // This is ambiguous for this call, not for one within the function. PostgreSQL chooses by types alone, so that
   // defaults may make overloads equal.
   if (code === '42725' && error.where === undefined) return ambiguous(call.overloads)

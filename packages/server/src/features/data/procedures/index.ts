@@ -6,6 +6,16 @@ import type { ProcedureDeps } from './call.ts'
 import { procedureOperations } from './operations.ts'
 
 export { procedureErrorTable } from './errors.ts'
+export { relationOfResult } from './result.ts'
+export {
+  callableFunctions,
+  compileSelectedCall,
+  explainSelectedCall,
+  type ResultPage,
+  type SelectedCall,
+  type SelectedResult,
+  targetOf,
+} from './selected-call.ts'
 
 /** Creates the feature that serves functions of the database over HTTP. */
 export function procedures(deps: ProcedureDeps): Feature {

@@ -1,6 +1,8 @@
 import type { DatabaseFunction, Parameter } from '../../../database/catalog/model.ts'
+import type { Sql } from '../../../database/sql.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { suggestion } from '../../../lib/suggestion.ts'
+import type { Reader } from '../collections/index.ts'
 import { procedureErrors } from './errors.ts'
 
 /** Function, and the parameters that a request passes. */
@@ -10,6 +12,8 @@ export interface Target {
   readonly passed: readonly Parameter[]
   /** True if the whole body is its only argument. */
   readonly takesBody: boolean
+  /** Arguments as `json`; undefined where a slot of the statement has them. */
+  readonly json?: Sql
 }
 
 /**
@@ -48,7 +52,15 @@ function isOfWholeBody({ parameters: [first, ...others] }: DatabaseFunction): bo
   return others.length === 0 && first?.name === '' && ['json', 'jsonb'].includes(first.type.base)
 }
 
-function findObstacle({ isPolymorphic, returnsSet, result }: DatabaseFunction): string | undefined {
+export function mayExecute(
+  { callersMayExecute, anonymousMayExecute }: DatabaseFunction,
+  reader: Reader,
+): boolean {
+  return reader === 'unrestricted' || (reader === 'anonymous' ? anonymousMayExecute : callersMayExecute)
+}
+
+/** Returns the reason why no request can call the function; undefined where one can. */
+export function findObstacle({ isPolymorphic, returnsSet, result }: DatabaseFunction): string | undefined {
   if (isPolymorphic) return 'it has parameters of a polymorphic type'
   if (returnsSet && result.kind === 'record')
     return 'it returns records without columns; declare them with returns table'

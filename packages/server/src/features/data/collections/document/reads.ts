@@ -1,6 +1,9 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
+import { StatementFailed } from '../../../../database/connection/message.ts'
+import { originOf } from '../../../../database/errors/definition-faults.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
+import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
 import { compileItems } from '../compile/list.ts'
@@ -8,6 +11,7 @@ import { compileSelectList } from '../compile/record.ts'
 import { compileFrom } from '../compile/rows.ts'
 import { compileFigures } from '../compile/selection.ts'
 import { explainFailure } from '../faults/explain.ts'
+import { firstFailure } from '../faults/probe.ts'
 import { type ListPlan, relationsOfList } from '../plan/list.ts'
 import { type RecordPlan, relationsOf } from '../plan/record.ts'
 import { type RowsPlan, relationsOfRows } from '../plan/rows.ts'
@@ -24,6 +28,25 @@ export type DocumentRead =
   /** At most one record; null where there is none. */
   | { readonly kind: 'record'; readonly record: RecordPlan; readonly rows: RowsPlan }
   | { readonly kind: 'aggregate'; readonly aggregate: SelectedAggregate }
+  | ReadCall
+
+/** Call of a function, whose feature compiles it and explains its failures. */
+export interface ReadCall {
+  readonly kind: 'call'
+  /** Query of one JSON value. */
+  readonly query: Sql
+  /** Relations that the selection of the result reads. */
+  readonly relations: readonly Relation[]
+  /** @param isOnly true if nothing else in the statement can have failed */
+  readonly explain: (
+    collections: Collections,
+    caller: Caller,
+    failure: StatementFailed,
+    isOnly: boolean,
+  ) => Promise<AppError | undefined>
+}
+
+type TableRead = Exclude<DocumentRead, ReadCall>
 
 /** Reads of a document, compiled to one statement. */
 export interface CompiledReads {
@@ -67,10 +90,12 @@ function compileRead(read: DocumentRead): Sql {
         from (select ${compileSelectList(read.record, 't')} ${compileFrom(read.rows, 't')} limit 1) r`
     case 'aggregate':
       return compileFigures(read.aggregate, 't')
+    case 'call':
+      return read.query
   }
 }
 
-function rowsOf(read: DocumentRead): RowsPlan {
+function rowsOf(read: TableRead): RowsPlan {
   switch (read.kind) {
     case 'list':
       return read.list.rows
@@ -89,7 +114,13 @@ function relationsOfRead(read: DocumentRead): readonly Relation[] {
       return [...relationsOf(read.record), ...relationsOfRows(read.rows)]
     case 'aggregate':
       return relationsOfRows(read.aggregate.rows)
+    case 'call':
+      return read.relations
   }
+}
+
+function isCall(read: DocumentRead): read is ReadCall {
+  return read.kind === 'call'
 }
 
 /**
@@ -104,19 +135,62 @@ export async function runReads(
   { reads, steps, relations }: CompiledReads,
 ): Promise<readonly string[]> {
   requireTables(caller, relations)
-  for (const read of reads) noteSearch(collections, rowsOf(read))
+  const tables = reads.filter((read) => !isCall(read))
+  for (const read of tables) noteSearch(collections, rowsOf(read))
   try {
     const [answer] = await collections.database.run(caller.scope, steps, {
       isRead: true,
+      // A function may write, whatever its declaration.
+      isReadOnly: reads.some(isCall),
       isAbandoned: caller.isAbandoned,
     })
     return reads.map((_, index) => answer?.rows[0]?.[index] ?? 'null')
   } catch (error) {
-    for (const read of reads) {
-      const work = { action: 'read', relations: relationsOfRead(read), rows: rowsOf(read) } as const
-      const explained = await explainFailure(collections, caller, error, work)
-      if (explained !== undefined) throw explained
-    }
-    throw error
+    throw (await explainReads(collections, caller, tables, reads.filter(isCall), error)) ?? error
   }
+}
+
+async function explainReads(
+  collections: Collections,
+  caller: Caller,
+  tables: readonly TableRead[],
+  calls: readonly ReadCall[],
+  failure: unknown,
+): Promise<AppError | undefined> {
+  if (failure instanceof StatementFailed) {
+    const explained = await explainCalls(collections, caller, calls, failure, tables.length === 0)
+    if (explained !== undefined) return explained
+  }
+  for (const read of tables) {
+    const work = { action: 'read', relations: relationsOfRead(read), rows: rowsOf(read) } as const
+    const found = await explainFailure(collections, caller, failure, work)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Returns the error of the call that failed; undefined if another read may have failed. */
+async function explainCalls(
+  collections: Collections,
+  caller: Caller,
+  calls: readonly ReadCall[],
+  failure: StatementFailed,
+  isComplete: boolean,
+): Promise<AppError | undefined> {
+  const isOnly = isComplete && calls.length === 1
+  for (const call of calls) {
+    const explained = await call.explain(collections, caller, failure, isOnly)
+    if (explained !== undefined) return explained
+  }
+  const origin = originOf(failure.error)
+  if (origin === 'state' || origin === 'definition') return undefined
+  // PostgreSQL does not say which function failed: the calls run once more, each by itself.
+  const { database, statements } = collections
+  for (const call of calls) {
+    const alone = [statements.call(compileDocument([call]))]
+    const found = await firstFailure({ database, statements, caller }, alone, { isReadOnly: true })
+    const explained = found && (await call.explain(collections, caller, found, true))
+    if (explained !== undefined) return explained
+  }
+  return undefined
 }

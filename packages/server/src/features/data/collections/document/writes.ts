@@ -3,6 +3,7 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { type Capture, isNotCaptured, withCapture } from '../../../../database/change-log.ts'
 import { type Answer, StatementFailed } from '../../../../database/connection/message.ts'
 import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
@@ -22,7 +23,7 @@ import { findCapture } from '../write/capture.ts'
 import { explainRefusal } from '../write/refusal.ts'
 
 /** One of several writes that a document sends together, in order. */
-export type DocumentWrite = InsertWrite | BulkWrite
+export type DocumentWrite = InsertWrite | BulkWrite | WriteCall
 
 export interface InsertWrite {
   readonly kind: 'insert'
@@ -46,6 +47,20 @@ export interface BulkWrite {
   readonly body: RecordBody
 }
 
+/** Call of a function, whose feature compiles it and explains its failures. */
+export interface WriteCall {
+  readonly kind: 'call'
+  /** Query of one JSON value, the only record of the result. */
+  readonly query: Sql
+  /** Relations that the selection of the result reads. */
+  readonly relations: readonly Relation[]
+  readonly explain: (
+    collections: Collections,
+    caller: Caller,
+    failure: StatementFailed,
+  ) => Promise<AppError | undefined>
+}
+
 export interface WriteResult {
   readonly count: number
   /** JSON text of each record in the response. */
@@ -59,7 +74,8 @@ interface WriteStep {
   /** Reads the result of the write; undefined for steps after it. */
   readonly read?: (answer: Answer | undefined) => StepResult
   readonly capture: Capture | undefined
-  readonly work: Work
+  /** Subject of the statement, or the call that it makes. */
+  readonly work: Work | WriteCall
 }
 
 interface StepResult {
@@ -84,13 +100,13 @@ export async function runWrites<Result>(
   format: (results: readonly WriteResult[]) => Result,
 ): Promise<Result> {
   for (const write of writes) requireTables(caller, relationsOfWrite(write))
-  const compiled = writes.flatMap((write, index) =>
-    write.kind === 'insert'
-      ? compileInsertSteps(collections, caller, write, index)
-      : compileBulkSteps(collections, caller, write, index),
-  )
+  const compiled = writes.flatMap((write, index) => compileSteps(collections, caller, write, index))
   const { scope, key, isAbandoned, origin } = caller
-  const isRecorded = collections.isAudited || compiled.some(({ capture }) => capture !== undefined)
+  // Triggers record the writes of functions.
+  const isRecorded =
+    collections.isAudited ||
+    compiled.some(({ capture }) => capture !== undefined) ||
+    writes.some(({ kind }) => kind === 'call')
   const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
   const steps = compiled.map(({ step }) => step)
   const read = (answers: readonly Answer[]) => format(readResults(writes, compiled, answers))
@@ -120,11 +136,21 @@ async function explain(
   const found = readUnexpectedCount(failure)
   const error: AppError | undefined =
     found === undefined
-      ? ((step && (await explainFailure(collections, caller, failure, step.work))) ??
+      ? ((step && (await explainStep(collections, caller, failure, step))) ??
         translateDatabaseFailure(failure))
       : collectionErrors.bulkLimitExceeded(collections.bulkLimit)
   if (error === undefined) return failure
   return explainRefusal(error).with({ members: { field: step?.index ?? 0 } })
+}
+
+async function explainStep(
+  collections: Collections,
+  caller: Caller,
+  failure: StatementFailed,
+  { work }: WriteStep,
+): Promise<AppError | undefined> {
+  if ('kind' in work) return await work.explain(collections, caller, failure)
+  return await explainFailure(collections, caller, failure, work)
 }
 
 function readResults(
@@ -145,7 +171,30 @@ function readResults(
 
 function relationsOfWrite(write: DocumentWrite): readonly Relation[] {
   if (write.kind === 'bulk') return relationsOfBulk(write.plan)
+  if (write.kind === 'call') return write.relations
   return [write.relation, ...(write.answer === undefined ? [] : relationsOf(write.answer))]
+}
+
+function compileSteps(
+  collections: Collections,
+  caller: Caller,
+  write: DocumentWrite,
+  index: number,
+): WriteStep[] {
+  switch (write.kind) {
+    case 'insert':
+      return compileInsertSteps(collections, caller, write, index)
+    case 'bulk':
+      return compileBulkSteps(collections, caller, write, index)
+    case 'call': {
+      const step = collections.statements.call(sql`select (${write.query})::text`)
+      const read = (answer: Answer | undefined) => ({
+        count: 1,
+        records: `[${answer?.rows[0]?.[0] ?? 'null'}]`,
+      })
+      return [{ step, index, read, capture: undefined, work: write }]
+    }
+  }
 }
 
 /** Compiles one statement for each run of rows with the same columns, and one for each row that may meet another. */

@@ -14,10 +14,11 @@ export interface Probe {
 export async function firstFailure(
   { caller, database }: Probe,
   calls: readonly Call[],
+  { isReadOnly = false }: { readonly isReadOnly?: boolean } = {},
 ): Promise<StatementFailed | undefined> {
   if (calls.length === 0) return undefined
   try {
-    await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
+    await database.run(caller.scope, calls, { isRead: true, isReadOnly, isAbandoned: caller.isAbandoned })
     return undefined
   } catch (error) {
     if (error instanceof StatementFailed) return error

@@ -51,6 +51,8 @@ interface SentTerm {
 }
 
 function sentOrder({ fields }: PlanTools, { nodes, args }: SelectedField): readonly SentTerm[] {
+  // A parameter of a function may have the name.
+  if (args.order_by === undefined) return []
   const node = nodes[0]?.arguments?.find(({ name }) => name.value === 'order_by')?.value
   const terms = node === undefined ? [] : readNode(node, fields)
   // A default value of the document, or none at all.

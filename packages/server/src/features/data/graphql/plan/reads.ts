@@ -11,6 +11,7 @@ import {
   type RowsPlan,
 } from '../../collections/index.ts'
 import type { SelectedField } from './fields.ts'
+import { planReadCall } from './functions.ts'
 import { readOrder } from './order.ts'
 import { listLimit, planRowsOf, planSelectedAggregate, planSelectedRecord, readPage } from './selection.ts'
 import type { PlanTools } from './tools.ts'
@@ -25,6 +26,8 @@ export function planRead(tools: PlanTools, field: SelectedField): DocumentRead |
       return planByKey(tools, meaning.relation, field)
     case 'aggregate':
       return { kind: 'aggregate', aggregate: planSelectedAggregate(tools, meaning.relation, field) }
+    case 'call':
+      return planReadCall(tools, meaning, field)
     default:
       return undefined
   }

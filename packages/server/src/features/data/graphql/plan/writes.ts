@@ -13,6 +13,7 @@ import {
 } from '../../collections/index.ts'
 import { graphqlErrors } from '../errors.ts'
 import { collectFields, type SelectedField, selectionsOf } from './fields.ts'
+import { planWriteCall } from './functions.ts'
 import { objectTypeOf, planRowsOf, planSelectedRecord } from './selection.ts'
 import type { PlanTools } from './tools.ts'
 
@@ -24,6 +25,7 @@ const estimatedChanges = 1000
 /** Write of a root field, and what its response selects. */
 export interface PlannedWrite {
   readonly write: DocumentWrite
+  /** Fields of the response; none where the write returns its value itself. */
   readonly selected: readonly SelectedField[]
   readonly typeName: string
 }
@@ -42,6 +44,8 @@ export function planWrite(
   bulkLimit: number,
 ): PlannedWrite | undefined {
   const { meaning } = field
+  if (meaning?.kind === 'call')
+    return { write: planWriteCall(tools, meaning, field), selected: [], typeName: '' }
   if (meaning?.kind !== 'insert' && meaning?.kind !== 'update' && meaning?.kind !== 'delete') return undefined
   const { relation, kind } = meaning
   const type = objectTypeOf(field)

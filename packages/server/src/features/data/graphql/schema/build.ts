@@ -18,6 +18,7 @@ import { ColumnTypes } from './column-types.ts'
 import { conflictConstraints } from './conflict-constraints.ts'
 import { describeColumn, describeRenamed, describeReplaced, describeTable } from './descriptions.ts'
 import { figureTypeOf, isFigureOf } from './figures.ts'
+import { createFunctionFields } from './functions.ts'
 import { createSharedInputs } from './inputs.ts'
 import type { FieldMeaning, FigureFunction } from './meaning.ts'
 import { Namespace, nameTables, scalarNames, type TableNames, toValueName } from './names.ts'
@@ -99,12 +100,30 @@ class SchemaBuilder {
       for (const [relation, names] of this.#names)
         this.#addMutations(mutations, mutationNames, relation, names)
     }
+    const functions = this.#functionFields()
+    Object.assign(queries, functions.queries)
+    Object.assign(mutations, functions.mutations)
     if (Object.keys(queries).length === 0) {
       queries._empty = { type: GraphQLString, extensions: { meaning: { kind: 'nothing' } } }
     }
     const query = this.#rootType('Query', queries)
     const mutation = Object.keys(mutations).length === 0 ? null : this.#rootType('Mutation', mutations)
-    return { schema: new GraphQLSchema({ query, mutation }), names: this.#names }
+    const names = new Map([...this.#names, ...functions.names])
+    return { schema: new GraphQLSchema({ query, mutation }), names }
+  }
+
+  #functionFields() {
+    return createFunctionFields({
+      catalog: this.#catalog,
+      caller: this.#caller,
+      types: this.#types,
+      columns: this.#columns,
+      namesOf: (relation) => (this.#mayRead(relation) ? this.#names.get(relation) : undefined),
+      recordOf: (relation, names) => ({
+        record: this.#typesOf(relation, names).record,
+        args: this.#listArguments(relation, names),
+      }),
+    })
   }
 
   #rootType(wanted: string, fields: Fields): GraphQLObjectType {
@@ -237,17 +256,8 @@ class SchemaBuilder {
 
   /** Creates the field of a list: at the root, or of related records. */
   #listField(relation: Relation, meaning: FieldMeaning, names: TableNames): Field {
-    const { record, where, orderBy, columns } = this.#typesOf(relation, names)
-    const args: GraphQLFieldConfigArgumentMap = { where: { type: where } }
-    if (orderBy !== undefined && columns !== undefined) {
-      args.order_by = { type: new GraphQLList(new GraphQLNonNull(orderBy)) }
-      args.distinct_on = {
-        type: new GraphQLList(new GraphQLNonNull(columns)),
-        description: 'Columns of which each combination of values appears once: the first record in order.',
-      }
-    }
-    args.limit = { type: intScalar }
-    args.offset = { type: intScalar }
+    const { record } = this.#typesOf(relation, names)
+    const args = this.#listArguments(relation, names)
     if (meaning.kind === 'list') {
       if (relation.columns.some(({ type }) => type.spatialSchema !== undefined)) {
         args.near = { type: this.#shared.near }
@@ -263,6 +273,22 @@ class SchemaBuilder {
       args,
       extensions: { meaning },
     }
+  }
+
+  /** Returns the arguments of every list of records. */
+  #listArguments(relation: Relation, names: TableNames): GraphQLFieldConfigArgumentMap {
+    const { where, orderBy, columns } = this.#typesOf(relation, names)
+    const args: GraphQLFieldConfigArgumentMap = { where: { type: where } }
+    if (orderBy !== undefined && columns !== undefined) {
+      args.order_by = { type: new GraphQLList(new GraphQLNonNull(orderBy)) }
+      args.distinct_on = {
+        type: new GraphQLList(new GraphQLNonNull(columns)),
+        description: 'Columns of which each combination of values appears once: the first record in order.',
+      }
+    }
+    args.limit = { type: intScalar }
+    args.offset = { type: intScalar }
+    return args
   }
 
   #byKeyField(relation: Relation): Field | undefined {

@@ -1,4 +1,4 @@
-import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Column, DatabaseFunction, Relation } from '../../../../database/catalog/model.ts'
 
 /** Returns the comment of a table. If its name in the schema is another one, its own name follows. */
 export function describeTable({ collection, kind, comment }: Relation, name: string): string | undefined {
@@ -8,6 +8,11 @@ export function describeTable({ collection, kind, comment }: Relation, name: str
 /** Returns the comment of a column. If its name in the schema is another one, its own name follows. */
 export function describeColumn({ name: own, comment }: Column, name: string): string | undefined {
   return describeEntity(comment, 'column', own, name)
+}
+
+/** Returns the comment of a function. If its name in the schema is another one, its own name follows. */
+export function describeFunction({ procedure, comment }: DatabaseFunction, name: string): string | undefined {
+  return describeEntity(comment, 'function', procedure, name)
 }
 
 /** Returns the description of an enum value or a constraint whose name in the schema is another one. */

@@ -1,4 +1,10 @@
-import type { Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import type {
+  Column,
+  DatabaseFunction,
+  Parameter,
+  Relation,
+  Relationship,
+} from '../../../../database/catalog/model.ts'
 
 /** Meaning of an output field for the plan of a request. */
 export type FieldMeaning =
@@ -7,6 +13,7 @@ export type FieldMeaning =
   | { readonly kind: 'affectedRows' }
   | { readonly kind: 'returning' }
   | ColumnMeaning
+  | CallMeaning
   | {
       readonly kind: 'record' | 'records' | 'relatedAggregate'
       readonly relationship: Relationship
@@ -26,6 +33,18 @@ export interface ColumnMeaning {
   readonly isText: boolean
   /** Names of enum labels that differ from the labels. */
   readonly renamed: ReadonlyMap<string, string> | undefined
+}
+
+/** Call of a function. */
+export interface CallMeaning {
+  readonly kind: 'call'
+  readonly called: DatabaseFunction
+  /** Parameters by the names of their arguments. */
+  readonly parameters: ReadonlyMap<string, Parameter>
+  /** Table or result of the returned rows; undefined for a function that returns none. */
+  readonly relation: Relation | undefined
+  /** Returned value; undefined for a function that returns none. */
+  readonly value: ColumnMeaning | undefined
 }
 
 export interface FigureMeaning {

@@ -59,7 +59,7 @@ export function toValueName(label: string): string {
   return ['true', 'false', 'null'].includes(name) ? `${name}_` : name
 }
 
-function toPascal(name: string): string {
+export function toPascal(name: string): string {
   return name
     .split('_')
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
@@ -102,7 +102,8 @@ function nameFields(relation: Relation): Pick<TableNames, 'columns' | 'relations
   return { columns, relationships, aggregates }
 }
 
-function nameAll<Item>(
+/** Names the items, first those whose names need no change. */
+export function nameAll<Item>(
   items: readonly Item[],
   textOf: (item: Item) => string,
   names = new Namespace(),
@@ -114,6 +115,16 @@ function nameAll<Item>(
   return new Map(items.map((item) => [item, given.get(item) ?? '']))
 }
 
-function invert<Item>(named: ReadonlyMap<Item, string>): ReadonlyMap<string, Item> {
+/** Names the columns of rows that are no records of a table. */
+export function nameResult({ columns }: Pick<Relation, 'columns'>, type: string): TableNames {
+  return {
+    ...{ table: type, type, pascal: type },
+    columns: invert(nameAll(columns, ({ name }) => name, new Namespace(filterMembers))),
+    relationships: new Map(),
+    aggregates: new Map(),
+  }
+}
+
+export function invert<Item>(named: ReadonlyMap<Item, string>): ReadonlyMap<string, Item> {
   return new Map([...named].map(([item, name]) => [name, item]))
 }

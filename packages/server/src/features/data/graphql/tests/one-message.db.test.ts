@@ -18,7 +18,7 @@ const token = userToken({ sub: alice })
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  await database.sql(library)
+  await database.sql(library + functions)
   const url = new URL(database.url)
   proxy = await createWireProxy(Number(url.port))
   url.port = String(proxy.port)
@@ -31,6 +31,13 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]()
   await database[Symbol.asyncDispose]()
 })
+
+const functions = `
+  create function books(fewest int) returns setof book language sql stable as 'select * from book where pages >= fewest';
+  create function double(n int) returns int language sql immutable as 'select 2 * n';
+  create function rename_author(id int, name text) returns author language sql
+    as 'update author set name = $2 where author_id = id returning *';
+`
 
 const relations = `
   author(limit: 20, order_by: {name: ASC}, where: {book: {pages: {_gt: 10}}}) {
@@ -67,6 +74,46 @@ describe('POST /api/graphql › messages to the database', () => {
     expect(await runGraphql(app, query, { token })).not.toHaveProperty('errors')
     const { turns, syncs, executes: executed } = proxy.takeTraffic()
     expect({ turns, syncs, executed }).toEqual({ turns: 1, syncs: 1, executed: executes })
+  })
+
+  /** Statements beside those of the call by REST; the session is reset after both. */
+  test.each<readonly [what: string, more: number, query: string, method: 'GET' | 'POST', path: string]>([
+    [
+      'functions beside tables are one statement',
+      0,
+      `{ books(fewest: 1, limit: 2, order_by: {title: ASC}) { title author { name } } double(n: 2) four: double(n: 2)
+        book(limit: 1) { title } }`,
+      'GET',
+      'double?n=2',
+    ],
+    [
+      'functions that write are one statement each',
+      2,
+      `mutation {
+        insert_author(objects: [{name: "A"}]) { affected_rows }
+        rename_author(id: 1, name: "D") { name book { title } }
+        delete_author(where: {name: {_eq: "A"}}) { affected_rows }
+      }`,
+      'POST',
+      'rename_author?id=1&name=E',
+    ],
+  ])('%s in one round trip', async (_, more, query, method, path) => {
+    await waitFor('free connections', () => app.app.database.user.stats.busy === 0)
+    proxy.takeTraffic()
+    const [procedure, parameters] = path.split('?')
+    const body = Object.fromEntries(new URLSearchParams(parameters))
+    const options = method === 'GET' ? { token } : { token, body }
+    const { status } = await app.request(method, `/api/rpc/${method === 'GET' ? path : procedure}`, options)
+    expect(status).toBe(200)
+    await waitFor('free connections', () => app.app.database.user.stats.busy === 0)
+    const rest = proxy.takeTraffic()
+    expect(await runGraphql(app, query, { token })).not.toHaveProperty('errors')
+    const { turns, syncs, executes } = proxy.takeTraffic()
+    expect({ turns, syncs, executes }).toEqual({
+      turns: 1,
+      syncs: rest.syncs,
+      executes: rest.executes + more,
+    })
   })
 
   test('introspection and refused documents send no message', async () => {
