@@ -33,6 +33,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   import: async () => (await import('./cli/import.ts')).importCommand,
   export: async () => (await import('./cli/export.ts')).exportCommand,
   sites: async () => (await import('./cli/sites.ts')).sitesCommands,
+  graphql: async () => (await import('./cli/graphql.ts')).graphqlCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
   storage: async () => (await import('./cli/storage.ts')).storageCommands,
 }

@@ -17,8 +17,9 @@ import {
 /** Part of every description below. */
 const common = { guard: 'admin', permission: 'owner', tag: 'graphql' } as const
 const collection = '/api/admin/graphql/documents'
+const hashForm = /^[0-9a-f]{64}$/
 const hash = Type.String({
-  pattern: '^[0-9a-f]{64}$',
+  pattern: hashForm.source,
   description: 'SHA-256 of the document, in hexadecimal.',
 })
 
@@ -133,10 +134,12 @@ function readManifest(body: Readonly<Record<string, unknown>>): ReadonlyMap<stri
 
 function describeMember(name: string, text: unknown): string | undefined {
   if (typeof text !== 'string') return 'expected the text of a document'
-  // A document under the hash of another one would run in its place.
-  if (hashDocument(text) !== name.replace(/^sha256:/, '')) {
-    return 'expected the SHA-256 of the document, in hexadecimal'
+  const sent = name.replace(/^sha256:/, '')
+  if (!hashForm.test(sent)) {
+    return "expected the SHA-256 of the document, in hexadecimal; generators write it with hashAlgorithm: 'sha256' (graphql-codegen) or algorithm: 'SHA256' (Relay)"
   }
+  // A document under the hash of another one would run in its place.
+  if (hashDocument(text) !== sent) return 'the document has another SHA-256'
   // PostgreSQL stores no such text, and a comment may have it.
   return text.includes('\0') ? 'expected text without the character U+0000' : undefined
 }
