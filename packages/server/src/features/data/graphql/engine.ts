@@ -9,6 +9,7 @@ import {
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
+  type ValueNode,
 } from 'graphql'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { requireWriteScope } from '../../../http/access/grants.ts'
@@ -341,7 +342,11 @@ function fieldContext(schema: GraphQLSchema, { document, operation, request }: O
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
   }
-  return { schema, fragments, variables: coerced, sentVariables: request.variables }
+  const defaults = new Map<string, ValueNode>()
+  for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
+    if (defaultValue !== undefined) defaults.set(variable.name.value, defaultValue)
+  }
+  return { schema, fragments, variables: coerced, sentVariables: request.variables, defaults }
 }
 
 /** @throws AppError invalid_graphql_document for a mutation where nothing can be written */

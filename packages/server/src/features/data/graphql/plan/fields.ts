@@ -12,6 +12,7 @@ import {
   Kind,
   type SelectionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from 'graphql'
 import type { FieldMeaning } from '../schema/meaning.ts'
 
@@ -23,6 +24,8 @@ export interface FieldContext {
   readonly variables: Readonly<Record<string, unknown>>
   /** Variables as sent, for the order of members. */
   readonly sentVariables: Readonly<Record<string, unknown>>
+  /** Default values of variables. */
+  readonly defaults: ReadonlyMap<string, ValueNode>
 }
 
 /** Field of a selection set, with all selections that share its response key. */

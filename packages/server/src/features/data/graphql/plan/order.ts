@@ -3,7 +3,7 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { isObject } from '../../../../lib/json.ts'
 import type { SortTerm } from '../../collections/index.ts'
 import { graphqlErrors } from '../errors.ts'
-import type { SelectedField } from './fields.ts'
+import type { FieldContext, SelectedField } from './fields.ts'
 import type { PlanTools } from './tools.ts'
 
 export interface FieldOrder {
@@ -55,18 +55,19 @@ function sentOrder({ fields }: PlanTools, { nodes, args }: SelectedField): reado
   if (args.order_by === undefined) return []
   const node = nodes[0]?.arguments?.find(({ name }) => name.value === 'order_by')?.value
   const terms = node === undefined ? [] : readNode(node, fields)
-  // A default value of the document, or none at all.
-  return terms ?? readValue(args.order_by) ?? []
+  return terms.filter(({ direction }) => direction !== undefined && direction !== null)
 }
 
-function readNode(node: ValueNode, fields: PlanTools['fields']): readonly SentTerm[] | undefined {
+function readNode(node: ValueNode, fields: FieldContext): readonly SentTerm[] {
   switch (node.kind) {
-    case Kind.VARIABLE:
-      return readValue(fields.sentVariables[node.name.value])
-    case Kind.LIST: {
-      const parts = node.values.map((each) => readNode(each, fields))
-      return parts.some((part) => part === undefined) ? undefined : parts.flatMap((part) => part ?? [])
+    case Kind.VARIABLE: {
+      const name = node.name.value
+      if (Object.hasOwn(fields.sentVariables, name)) return readValue(fields.sentVariables[name])
+      const value = fields.defaults.get(name)
+      return value === undefined ? [] : readNode(value, fields)
     }
+    case Kind.LIST:
+      return node.values.flatMap((each) => readNode(each, fields))
     case Kind.OBJECT:
       return node.fields.map(({ name, value }) => ({
         name: name.value,
@@ -82,11 +83,9 @@ function readNode(node: ValueNode, fields: PlanTools['fields']): readonly SentTe
   }
 }
 
-function readValue(value: unknown): readonly SentTerm[] | undefined {
-  if (value === undefined || value === null) return undefined
+function readValue(value: unknown): readonly SentTerm[] {
   const objects = Array.isArray(value) ? value : [value]
   return objects
     .filter(isObject)
     .flatMap((each) => Object.entries(each).map(([name, direction]) => ({ name, direction })))
-    .filter(({ direction }) => direction !== undefined && direction !== null)
 }

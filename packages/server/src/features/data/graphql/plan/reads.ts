@@ -44,7 +44,7 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
       fields: undefined,
       expand: [],
       filter: undefined,
-      ...readConditions(field),
+      ...readConditions(field, tools.names.get(relation)?.columns),
       vector: undefined,
       distance: undefined,
       sort,
@@ -65,7 +65,8 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
 }
 
 /** Reads the arguments that the REST list has as parameters, by the same rules. */
-function readConditions({ args }: SelectedField) {
+function readConditions({ args }: SelectedField, columns: ReadonlyMap<string, Column> = new Map()) {
+  const quote = (name: string) => `"${(columns.get(name)?.name ?? name).replaceAll('"', '""')}"`
   const { search, fuzzy, near, within, bbox } = args as SpatialArguments & {
     readonly search?: string | null
     readonly fuzzy?: boolean | null
@@ -102,10 +103,6 @@ interface SpatialArguments {
     readonly maxLng: number
     readonly maxLat: number
   } | null
-}
-
-function quote(column: string): string {
-  return `"${column.replaceAll('"', '""')}"`
 }
 
 function toText(geometry: unknown): string {

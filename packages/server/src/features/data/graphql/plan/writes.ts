@@ -121,6 +121,15 @@ function planConflict(
   { constraint, update_columns: names }: OnConflict,
   body: RecordBody,
 ): UpsertPlan {
+  const missing = constraint.find(
+    (name) => !relation.column.get(name)?.isGenerated && !body.columns.some((column) => column.name === name),
+  )
+  if (missing !== undefined) {
+    throw graphqlErrors.invalidGraphqlArgument(
+      'on_conflict',
+      `expected each object to have a value for '${missing}'`,
+    )
+  }
   const isUpdate = names != null && names.length > 0
   const query = { columns: constraint, action: isUpdate ? 'update' : 'ignore' } as const
   const plan = planUpsert(relation, query, body.columns)
@@ -188,6 +197,12 @@ function readChanges(
       }
       argumentOf.set(name, argument)
       requireChangeable(argument, change, name, column)
+      if (change !== undefined && value === null) {
+        throw graphqlErrors.invalidGraphqlArgument(
+          argument,
+          `expected a value for column '${name}', not null`,
+        )
+      }
       values[name] = value
       if (change !== undefined) changes.set(column, change)
     }
