@@ -38,7 +38,7 @@ export const graphqlErrorTable = {
     help: 'GET serves queries only, so that links and caches change nothing. Send the mutation by POST.',
   },
   persistedQueryNotFound: {
-    status: 404,
+    status: 400,
     message: 'PersistedQueryNotFound',
     help: 'No document of this hash is listed. Send its text, or list it first by `basalt graphql persist`. Clients do not list documents.',
   },

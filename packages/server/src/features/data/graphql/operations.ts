@@ -139,16 +139,22 @@ async function respond(
   try {
     return `{"data":${await work()}}`
   } catch (error) {
-    const errors = describeRequestErrors(error)
-    if (errors !== undefined) {
+    const requestErrors = describeRequestErrors(error)
+    if (requestErrors !== undefined) {
       if (isGraphql) void reply.code(400)
-      return JSON.stringify(isGraphql ? { errors } : { data: null, errors })
+      return formatErrors(requestErrors, isGraphql)
     }
     // The error handler logs it, and sends its envelope as `response.ts` has it.
     if (!(error instanceof AppError) || error.status >= 500) throw error
-    void reply.code(statusOf(error, isGraphql)).headers(error.extras.headers ?? {})
-    return JSON.stringify({ data: null, errors: [describeError(error)] })
+    const status = statusOf(error, isGraphql)
+    void reply.code(status).headers(error.extras.headers ?? {})
+    return formatErrors([describeError(error)], isGraphql && status >= 400)
   }
+}
+
+/** Formats errors. In the media type of GraphQL, `data` means that the operation was run. */
+function formatErrors(errors: readonly unknown[], hasNoData: boolean): string {
+  return JSON.stringify(hasNoData ? { errors } : { data: null, errors })
 }
 
 /** Returns whether some collection or function is open to requests without a token. */

@@ -206,6 +206,22 @@ describe('persisted documents', () => {
     expect(list.json).toEqual({ items: [{ hash, document: solaris, createdAt: expect.any(String) }] })
   })
 
+  test.each([
+    ['allow', 'PersistedQueryNotFound', 'persisted_query_not_found'],
+    ['off', 'PersistedQueryNotSupported', 'persisted_query_not_supported'],
+  ])('with `%s` › an unknown hash is a %s', async (persisted, message, code) => {
+    await using other = await createTestApp({
+      database: app.database,
+      config: { 'graphql.persisted': persisted },
+    })
+    const body = { extensions: { persistedQuery: { version: 1, sha256Hash: hash.replace(/.$/, '0') } } }
+    const errors = [{ message, extensions: { code } }]
+    const plain = await other.request('POST', '/api/graphql', { token, body })
+    expect([plain.status, plain.json]).toEqual([200, { data: null, errors }])
+    const exact = await other.request('POST', '/api/graphql', { token, body, headers: graphql })
+    expect([exact.status, exact.json]).toEqual([400, { errors }])
+  })
+
   test('are the only ones that run with `only`', async () => {
     const other = await listing.request('POST', '/api/graphql', { token, body: { query: '{ __typename }' } })
     expect([other.status, other.json.errors[0].extensions.code]).toEqual([403, 'document_not_allowed'])
