@@ -54,7 +54,7 @@ function printErrorSlugs(): string {
   const slugs = [...new Set(listErrors().map(({ kind }) => kind))].sort()
   return `// Generated from the errors.ts files by \`npm run generate\`.
 
-/** What an error of the server can be; docs/generated/errors.md has what each means. */
+/** Slugs of the errors of the server, explained in docs/generated/errors.md. */
 export type ErrorSlug =
 ${slugs.map((slug) => `  | '${slug}'`).join('\n')}
 `

@@ -1,6 +1,6 @@
 import { type Exception, exceptions } from './exceptions.ts'
 import type { Extract, Finding, Medium, Paragraph } from './prose.ts'
-import { checkDocstring } from './rules/docstrings.ts'
+import { checkDocstring, checkFirstWord } from './rules/docstrings.ts'
 import { checkName } from './rules/names.ts'
 import { checkClauses, checkLength } from './rules/sentences.ts'
 import { checkTitle } from './rules/titles.ts'
@@ -45,6 +45,10 @@ function* checkParagraph(paragraph: Paragraph): Generator<Finding> {
     if (index === 0 && subject !== undefined) {
       const violation = checkDocstring(sentence, subject)
       if (violation !== undefined) yield finding(violation.rule, violation.problem)
+    }
+    if (index === 0 && subject === undefined && (medium === 'comment' || medium === 'text')) {
+      const problem = checkFirstWord(sentence)
+      if (problem !== undefined) yield finding('first-word', problem)
     }
     if (prose.has(medium)) {
       const length = checkLength(sentence)

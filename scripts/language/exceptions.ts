@@ -8,11 +8,4 @@ export interface Exception {
 }
 
 /** Correct sentences and names that break a rule. Rewriting is better than an entry. */
-export const exceptions: readonly Exception[] = [
-  {
-    file: 'packages/server/src/features/data/graphql/tests/oracle.db.test.ts',
-    subject: 'place',
-    rule: 'name-value',
-    reason: 'a member of a response is named after the table `place` of the test',
-  },
-]
+export const exceptions: readonly Exception[] = []

@@ -22,6 +22,8 @@ interface Node {
 const described = new Set(['description', 'help', 'summary', 'usage', 'hint'])
 /** Functions of `config/keys.ts`, whose arguments hold the description of a key. */
 const keys = new Set(['automatic', 'flag', 'integer', 'list', 'text', 'choice', 'duration', 'size', 'number'])
+/** Argument that is a sentence, such as the description that `described` adds to a schema. */
+const sentence = /^[\p{Lu}`].*\s.*\.$/su
 const labels = new Set(['title', 'label', 'placeholder', 'description', 'hint', 'aria-label', 'help'])
 const directive =
   /^\s*(?:biome-ignore|@ts-|eslint|\/\s*<|#(?:end)?region|v8 ignore|@vite-ignore|__PURE__|@__PURE__)/
@@ -216,6 +218,10 @@ function* textsOf(node: Node, file: string): Generator<[Medium, Node]> {
     if (/(^|\/)config\.ts$/.test(file) && name !== undefined && keys.has(name)) {
       for (const argument of node.arguments as Node[]) {
         if (/\p{L}+ \p{L}+/u.test(stringOf(argument) ?? '')) yield ['text', argument]
+      }
+    } else if (!/\.test\.tsx?$/.test(file)) {
+      for (const argument of node.arguments as Node[]) {
+        if (sentence.test(stringOf(argument) ?? '')) yield ['text', argument]
       }
     }
   }

@@ -6,10 +6,7 @@ import { join, relative } from 'node:path'
 const excluded = [
   /^docs\/generated\//,
   /^packages\/server\/migrations\//,
-  /^packages\/client\/src\/error-slugs\.ts$/,
-  /^packages\/client\/src\/tests\/.*database\.ts$/,
   /^packages\/dashboard\/src\/api\/operations\.ts$/,
-  /^examples\/todo\/types\//,
   /(^|\/)node_modules\//,
   /(^|\/)package(-lock)?\.json$/,
   /(^|\/)LICENSE/,

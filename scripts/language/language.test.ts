@@ -166,8 +166,25 @@ describe('language lint: texts', () => {
     "const row = { description: 'Whoever asks.' }",
     "const errors = { gone: { help: 'The row is ' + 'not there.' } }",
     '// Nobody reads it.',
+    "const from = described('Time of the first row that is not there.', timestamp)",
   ])('reads %s', (source) => {
     expect(rulesOf(source)).toContain('vocabulary')
+  })
+
+  test.each([
+    "const row = { description: 'By default 20.' }",
+    "const limit = rangeOf('Of each statement, at most 500.')",
+    '// What was read is not read again.',
+    '/* Whether it is set. */',
+  ])('rejects the first word of %s', (source) => {
+    expect(rulesOf(source)).toContain('first-word')
+  })
+
+  test.each([
+    "const row = { description: 'Default: 20. By default, all rows are read.' }",
+    '// When the lease expires, another worker claims the job.',
+  ])('accepts %s', (source) => {
+    expect(rulesOf(source)).toEqual([])
   })
 
   test('reads what people see of a page', () => {

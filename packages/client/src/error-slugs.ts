@@ -1,6 +1,6 @@
 // Generated from the errors.ts files by `npm run generate`.
 
-/** What an error of the server can be; docs/generated/errors.md has what each means. */
+/** Slugs of the errors of the server, explained in docs/generated/errors.md. */
 export type ErrorSlug =
   | 'access_denied'
   | 'account_referenced'

@@ -8,6 +8,9 @@ const never = new Set(
   ),
 )
 
+/** Words that begin no comment and no description, either. The others begin questions and conditions there. */
+const neverAnywhere = /^(?:what|of|those|whether|by|how)\b/i
+
 /** Words that begin no noun phrase: prepositions, conjunctions and pronouns. */
 const noNoun = new Set(
   `about above after against along among around as at because before below beneath beside besides between beyond despite down
@@ -83,6 +86,12 @@ export function checkDocstring(
         ? { rule: 'docstring-noun', problem: `"${first}" begins no noun phrase` }
         : undefined
   }
+}
+
+/** Rejects comments and descriptions that begin with a word such as What, Of or By. */
+export function checkFirstWord({ bare }: Sentence): string | undefined {
+  const word = neverAnywhere.exec(bare)?.[0]
+  return word === undefined ? undefined : `the text begins with "${word}"`
 }
 
 function isVerb(first: string, rest: string): boolean {

@@ -353,7 +353,7 @@ describe('files › resumable upload', () => {
   })
 
   test.each(['loseAnswer', 'loseRequest'] as const)('continues after %s of any request', async (lose) => {
-    network[lose]() // of its beginning
+    network[lose]() // the first request
     const { loaded, onProgress } = watch(() => network[lose]())
     await own.uploadResumable('lost', content, { onProgress })
     // The last injected failure was for a request that was not sent.

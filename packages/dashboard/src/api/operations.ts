@@ -16,19 +16,19 @@ export type AccessCompareInput = {
   readonly ids?: ReadonlyArray<string> | undefined
   /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Maximum number of rows; 50 unless given. */
+  /** Maximum number of rows. Default: 50. */
   readonly limit?: number | undefined
-  /** `select` unless given. `insert` and `update` examine rows as they are: whether the caller might add such a row, or store it unchanged. */
+  /** Default: `select`. `insert` and `update` examine rows as they are: whether the caller might add such a row, or store it unchanged. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-  /** Some users, and a request without a token, unless given. */
+  /** Default: some users and a request without a token. */
   readonly as?: ReadonlyArray<CallerReference> | undefined
   readonly policy: {
     readonly name: string
-    /** `SELECT` for a new policy unless given. */
+    /** Default for a new policy: `SELECT`. */
     readonly command?: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE' | undefined
-    /** False for a restrictive policy. True for a new policy unless given. */
+    /** False for a restrictive policy. Default for a new policy: true. */
     readonly permissive?: boolean | undefined
-    /** Roles of the policy. `public`, which is every role, for a new policy unless given. */
+    /** Roles of the policy. Default for a new policy: `public`, which is every role. */
     readonly roles?: ReadonlyArray<string> | undefined
     readonly using?: string | undefined
     /** Expression of WITH CHECK. */
@@ -180,9 +180,9 @@ export type AccessSaveCaseInput = {
   readonly ids?: ReadonlyArray<string> | undefined
   /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Maximum number of rows; 1 unless given; the first 10. */
+  /** Maximum number of rows. Default: 1. The first 10 rows are saved. */
   readonly limit?: number | undefined
-  /** `select` unless given. */
+  /** Default: `select`. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
   /** Record or records of an insert; members that an update changes. */
   readonly values?: {
@@ -190,11 +190,11 @@ export type AccessSaveCaseInput = {
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Plan of the statement to include; `analyze` runs it. `none` unless given. */
+  /** Plan of the statement to include; `analyze` runs it. Default: `none`. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
   /** Name of the file, without `.toml`: lower-case letters, digits, `-` and `_`. */
   readonly name: string
-  /** Expectation of the case; the present outcome unless given. */
+  /** Expectation of the case. Default: the present outcome. */
   readonly expect?: 'present' | 'allowed' | 'refused' | undefined
   /** True writes the file into the folder `project.policies`. */
   readonly save?: boolean | undefined
@@ -208,9 +208,9 @@ export type AccessTakeApartInput = {
   readonly ids?: ReadonlyArray<string> | undefined
   /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Maximum number of rows; 20 unless given; of update and delete the first 10. */
+  /** Maximum number of rows. Default: 20. Update and delete use the first 10. */
   readonly limit?: number | undefined
-  /** `select` unless given. */
+  /** Default: `select`. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
   /** Record or records of an insert; members that an update changes. */
   readonly values?: {
@@ -218,7 +218,7 @@ export type AccessTakeApartInput = {
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Plan of the statement to include; `analyze` runs it. `none` unless given. */
+  /** Plan of the statement to include; `analyze` runs it. Default: `none`. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
   readonly policy: string
   /** Index among the stages of the explanation. */
@@ -426,7 +426,7 @@ export type AnalyticsRequestsResult = {
   readonly count: number
   readonly limit: number
   readonly offset: number
-  /** Time of the oldest request that was read, where the bound ended the search. Continue with this time as `to`. */
+  /** Time of the oldest request read, if the limit ended the search. Continue with this time as `to`. */
   readonly searchedTo?: string | undefined
 }
 
@@ -459,14 +459,14 @@ export type ApiKeyPage = {
 export type ApiKeysCreateInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
-  /** By default `*`. */
+  /** Default: `*`. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
   /** Collections that the key may access. Empty means all. */
   readonly allowedTables?: ReadonlyArray<string> | null | undefined
   /** Time of expiry, in the future. */
   readonly expiresAt?: string | null | undefined
   readonly userId: string
-  /** By default none. The scope `*` includes no actions. */
+  /** Default: none. The scope `*` includes no actions. */
   readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
   readonly appId?: string | null | undefined
   /** Not supported: there are no organizations. */
@@ -476,7 +476,7 @@ export type ApiKeysCreateInput = {
 export type ApiKeysCreateOwnInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
-  /** By default `*`. */
+  /** Default: `*`. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
   /** Collections that the key may access. Empty means all. */
   readonly allowedTables?: ReadonlyArray<string> | null | undefined
@@ -492,19 +492,19 @@ export type ApiKeysRenameOwnInput = {
 }
 
 export type ApiKeysRotateInput = {
-  /** By default 3600. */
+  /** Default: 3600. */
   readonly graceSeconds?: number | undefined
 }
 
 export type ApiKeysRotateOwnInput = {
-  /** By default 3600. */
+  /** Default: 3600. */
   readonly graceSeconds?: number | undefined
 }
 
 export type ApiKeysUpdateInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name?: string | undefined
-  /** By default none. The scope `*` includes no actions. */
+  /** Default: none. The scope `*` includes no actions. */
   readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
 }
 
@@ -739,12 +739,12 @@ export type CallerReference = {
   readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
   readonly id?: string | undefined
   readonly email?: string | undefined
-  /** `aal1` unless given. */
+  /** Default: `aal1`. */
   readonly aal?: 'aal1' | 'aal2' | undefined
   readonly sessionId?: string | undefined
   readonly clientId?: string | undefined
   readonly userId?: string | undefined
-  /** Scope of a client; the granted one unless given. */
+  /** Scope of a client. Default: the granted scope. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
   readonly tables?: ReadonlyArray<string> | undefined
   readonly emailVerified?: boolean | undefined
@@ -773,7 +773,7 @@ export type CollectionsAggregateInput = {
   readonly search?: string | undefined
   /** `true` tolerates typos in `search`; needs the extension pg_trgm. */
   readonly fuzzy?: boolean | undefined
-  /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
+  /** With `fuzzy=true`: trigram similarity that counts as a match. Default: 0.2. */
   readonly typo_threshold?: number | undefined
   /** `column,lng,lat,distance`: at most this distance away, in metres for a geography, else in the units of the column. */
   readonly near?: string | ReadonlyArray<unknown> | undefined
@@ -808,7 +808,7 @@ export type CollectionsQueryInput = {
   readonly search?: string | undefined
   /** `true` tolerates typos in `search`; needs the extension pg_trgm. */
   readonly fuzzy?: boolean | undefined
-  /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
+  /** With `fuzzy=true`: trigram similarity that counts as a match. Default: 0.2. */
   readonly typo_threshold?: number | undefined
   /** `column,lng,lat,distance`: at most this distance away, in metres for a geography, else in the units of the column. */
   readonly near?: string | ReadonlyArray<unknown> | undefined
@@ -848,7 +848,7 @@ export type CollectionsQueryInput = {
   readonly semantic?: boolean | undefined
   /** Column to compare, where the table has several vectors. */
   readonly vector_column?: string | undefined
-  /** `cosine` unless given. */
+  /** Default: `cosine`. */
   readonly distance?: 'cosine' | 'l2' | 'inner_product' | undefined
 }
 
@@ -868,9 +868,9 @@ export type CreateVectorIndex = {
   readonly column: string
   readonly method: 'hnsw' | 'ivfflat'
   readonly metric: 'cosine' | 'l2' | 'inner_product'
-  /** `public` unless given. */
+  /** Default: `public`. */
   readonly schema?: string | undefined
-  /** `idx_<table>_<column>_<method>` unless given. */
+  /** Default: `idx_<table>_<column>_<method>`. */
   readonly index_name?: string | undefined
   /** ivfflat: number of lists. */
   readonly lists?: number | undefined
@@ -1092,7 +1092,7 @@ export type EventDetail = {
   /** Action: create, update, delete or truncate. */
   readonly action: string
   readonly table: string
-  /** Key of the record; the values of a composite key are conjunction by commas. */
+  /** Key of the record. The values of a composite key are joined by commas. */
   readonly record: string | null
   /** Key of the record before an update that changed the key. */
   readonly previousRecord: string | null
@@ -1514,7 +1514,7 @@ export type ListedEvent = {
   /** Action: create, update, delete or truncate. */
   readonly action: string
   readonly table: string
-  /** Key of the record; the values of a composite key are conjunction by commas. */
+  /** Key of the record. The values of a composite key are joined by commas. */
   readonly record: string | null
   /** Key of the record before an update that changed the key. */
   readonly previousRecord: string | null
@@ -1584,7 +1584,7 @@ export type LogsListResult = {
   readonly entries: ReadonlyArray<LogEntry>
   /** Missing on the last page. */
   readonly nextCursor?: string | undefined
-  /** Time of the last entry that was read, where the search for a text ended the page. `nextCursor` continues there. */
+  /** Time of the last entry read, if the search for a text ended the page. `nextCursor` continues there. */
   readonly searchedTo?: string | undefined
 }
 
@@ -2183,9 +2183,9 @@ export type PolicyExplanation = {
   readonly ids?: ReadonlyArray<string> | undefined
   /** Rows by a filter, as in a list. Without ids and filter, the first rows. */
   readonly filter?: string | undefined
-  /** Maximum number of rows; 20 unless given; of update and delete the first 10. */
+  /** Maximum number of rows. Default: 20. Update and delete use the first 10. */
   readonly limit?: number | undefined
-  /** `select` unless given. */
+  /** Default: `select`. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
   /** Record or records of an insert; members that an update changes. */
   readonly values?: {
@@ -2193,7 +2193,7 @@ export type PolicyExplanation = {
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Plan of the statement to include; `analyze` runs it. `none` unless given. */
+  /** Plan of the statement to include; `analyze` runs it. Default: `none`. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
 }
 
@@ -2225,7 +2225,7 @@ export type PushContent = {
   readonly body: string
   readonly data?: PushData | undefined
   readonly options?: PushOptions | undefined
-  /** RFC 3339 time. By default now. */
+  /** RFC 3339 time. Default: now. */
   readonly send_at?: string | undefined
   /** A repeated key of an app returns the first message. */
   readonly idempotency_key?: string | undefined
@@ -2312,7 +2312,7 @@ export type PushOptions = {
   readonly sound?: string | undefined
   /** Seconds for which the provider keeps the message for an unreachable device. */
   readonly ttl_seconds?: number | undefined
-  /** By default high. */
+  /** Default: high. */
   readonly priority?: 'high' | 'normal' | undefined
   /** Key of at most 64 bytes. A device shows the latest message with one key. */
   readonly collapse_key?: string | undefined
@@ -2997,14 +2997,14 @@ export type SocialProvidersUpdateInput = {
 
 /** Identity of the run. Policies apply to users and to requests without a token. */
 export type SqlCaller = {
-  /** `administrator` unless input. */
+  /** Default: `administrator`. */
   readonly kind?: 'administrator' | 'user' | 'anonymous' | undefined
   /** Required for a user. */
   readonly userId?: string | undefined
-  /** Level of the claims. */
+  /** Email address in the claims. */
   readonly email?: string | undefined
   readonly emailVerified?: boolean | undefined
-  /** `aal1` unless input. */
+  /** Default: `aal1`. */
   readonly aal?: 'aal1' | 'aal2' | undefined
   readonly isAnonymous?: boolean | undefined
 }
@@ -3022,12 +3022,12 @@ export type SqlChangeSavedInput = {
 
 export type SqlExplainInput = {
   readonly query: string
-  /** `read` (unless input): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+  /** `read` (default): a read-only role in a read-only transaction. `write`: the login role of the server. */
   readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
   readonly parameters?: ReadonlyArray<unknown> | undefined
-  /** Of the whole run; 30 unless given, at most 600. */
+  /** Seconds for the whole run. Default: 30. Maximum: 600. */
   readonly timeoutSeconds?: number | undefined
   readonly analyze?: boolean | undefined
 }
@@ -3099,18 +3099,18 @@ export type SqlRun = {
 
 export type SqlRunInput = {
   readonly query: string
-  /** `read` (unless input): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+  /** `read` (default): a read-only role in a read-only transaction. `write`: the login role of the server. */
   readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
   readonly parameters?: ReadonlyArray<unknown> | undefined
-  /** Of the whole run; 30 unless given, at most 600. */
+  /** Seconds for the whole run. Default: 30. Maximum: 600. */
   readonly timeoutSeconds?: number | undefined
-  /** Id by which the run can be canceled. The server chooses one unless input. */
+  /** Id by which the run can be canceled. Default: chosen by the server. */
   readonly id?: string | undefined
-  /** `all` (unless input): one transaction for all statements. `each`: every statement by itself. */
+  /** `all` (default): one transaction for all statements. `each`: one transaction for each statement. */
   readonly transaction?: 'all' | 'each' | undefined
-  /** Of each statement; 1000 unless given, at most 10000. */
+  /** Rows of each statement. Default: 1000. Maximum: 10000. */
   readonly maxRows?: number | undefined
 }
 
@@ -3155,12 +3155,12 @@ export type StatsGetResult = {
 }
 
 export type StorageApplyTemplateInput = {
-  /** All buckets unless given; `bucket-scoped` requires it. */
+  /** Default: all buckets; `bucket-scoped` requires it. */
   readonly bucket?: string | undefined
 }
 
 export type StorageCopyInput = {
-  /** The same bucket unless given. */
+  /** Default: the same bucket. */
   readonly bucket?: string | undefined
   readonly name: ObjectName
 }
@@ -3175,7 +3175,7 @@ export type StorageCreateBucketInput = {
 }
 
 export type StorageMoveInput = {
-  /** The same bucket unless given. */
+  /** Default: the same bucket. */
   readonly bucket?: string | undefined
   readonly name: ObjectName
 }

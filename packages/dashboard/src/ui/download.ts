@@ -3,6 +3,6 @@ export function download(name: string, type: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type }))
   const link = Object.assign(document.createElement('a'), { href: address, download: name })
   link.click()
-  // By then the browser has read the text.
+  // The browser reads the text within a minute.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }

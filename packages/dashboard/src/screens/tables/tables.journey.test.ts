@@ -463,7 +463,7 @@ journeys('dashboard › tables', () => {
     await apply.click()
     await page.getByText('the server cannot be reached').waitFor()
     expect(sent).toBe(2)
-    // By now there is another change. Changes that may have been written are sent again unchanged.
+    // A second change is staged. Changes that may have been written are sent again unchanged.
     await cell(1, 2).click()
     await page.keyboard.type('Later')
     await page.keyboard.press('Enter')

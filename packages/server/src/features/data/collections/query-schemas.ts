@@ -29,7 +29,7 @@ export const rowsQuery = {
     Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given.',
+      description: 'With `fuzzy=true`: trigram similarity that counts as a match. Default: 0.2.',
     }),
   ),
   near: text(
@@ -78,9 +78,7 @@ export const listQuery = Type.Object({
   semantic_query: text('A text instead of the vector of `nearest`.'),
   semantic: flag('`true` fuses the matches of `search` by words and by meaning.'),
   vector_column: text('Column to compare, where the table has several vectors.', 'fields'),
-  distance: Type.Optional(
-    choice(['cosine', 'l2', 'inner_product'], { description: '`cosine` unless given.' }),
-  ),
+  distance: Type.Optional(choice(['cosine', 'l2', 'inner_product'], { description: 'Default: `cosine`.' })),
 })
 
 /** Returns a parameter as a member of a JSON object: the text of the URL, or an array of the listed values. */

@@ -29,13 +29,13 @@ export const CallerReference = component(
         }),
         id: Type.Optional(Type.String({ maxLength: 100 })),
         email: Type.Optional(checkedByHandler({ format: 'email' }, Type.String({ maxLength: 1024 }))),
-        aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: '`aal1` unless given.' })),
+        aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: 'Default: `aal1`.' })),
         sessionId: Type.Optional(checkedByHandler({ format: 'uuid' }, Type.String({ maxLength: 100 }))),
         clientId: Type.Optional(Type.String({ maxLength: 2048 })),
         userId: Type.Optional(checkedByHandler({ format: 'uuid' }, Type.String({ maxLength: 100 }))),
         scope: Type.Optional(
           Type.Enum(['*', 'readonly', 'readwrite'], {
-            description: 'Scope of a client; the granted one unless given.',
+            description: 'Scope of a client. Default: the granted scope.',
           }),
         ),
         tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
@@ -57,7 +57,7 @@ export const mostSavedRows = 10
 
 const limit = (description: string) =>
   Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 50, description: `Maximum number of rows; ${description}` }),
+    Type.Integer({ minimum: 1, maximum: 50, description: `Maximum number of rows. ${description}` }),
   )
 
 const record = Type.Object({}, { additionalProperties: true })
@@ -83,9 +83,9 @@ export const ExplainRequest = component(
     {
       as: CallerReference,
       ...rowsOf,
-      limit: limit(`${defaultRows.explain} unless given; of update and delete the first ${mostWrittenRows}.`),
+      limit: limit(`Default: ${defaultRows.explain}. Update and delete use the first ${mostWrittenRows}.`),
       action: Type.Optional(
-        Type.Enum(['select', 'insert', 'update', 'delete'], { description: '`select` unless given.' }),
+        Type.Enum(['select', 'insert', 'update', 'delete'], { description: 'Default: `select`.' }),
       ),
       values: Type.Optional(
         Type.Union([record, Type.Array(record, { maxItems: mostWrittenRows })], {
@@ -94,7 +94,7 @@ export const ExplainRequest = component(
       ),
       plan: Type.Optional(
         Type.Enum(['none', 'plan', 'analyze'], {
-          description: 'Plan of the statement to include; `analyze` runs it. `none` unless given.',
+          description: 'Plan of the statement to include; `analyze` runs it. Default: `none`.',
         }),
       ),
     },
@@ -270,18 +270,18 @@ export type PartsRequest = Static<typeof PartsRequest>
 export const CompareRequest = Type.Object(
   {
     ...rowsOf,
-    limit: limit(`${defaultRows.compare} unless given.`),
+    limit: limit(`Default: ${defaultRows.compare}.`),
     action: Type.Optional(
       Type.Enum(['select', 'insert', 'update', 'delete'], {
         description:
-          '`select` unless given. `insert` and `update` examine rows as they are: whether the caller might add such a row, or store it unchanged.',
+          'Default: `select`. `insert` and `update` examine rows as they are: whether the caller might add such a row, or store it unchanged.',
       }),
     ),
     as: Type.Optional(
       Type.Array(CallerReference, {
         minItems: 1,
         maxItems: 20,
-        description: 'Some users, and a request without a token, unless given.',
+        description: 'Default: some users and a request without a token.',
       }),
     ),
     policy: Type.Object(
@@ -289,19 +289,19 @@ export const CompareRequest = Type.Object(
         name: Type.String({ minLength: 1, maxLength: 63 }),
         command: Type.Optional(
           Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'], {
-            description: '`SELECT` for a new policy unless given.',
+            description: 'Default for a new policy: `SELECT`.',
           }),
         ),
         permissive: Type.Optional(
           Type.Boolean({
-            description: 'False for a restrictive policy. True for a new policy unless given.',
+            description: 'False for a restrictive policy. Default for a new policy: true.',
           }),
         ),
         roles: Type.Optional(
           Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
             minItems: 1,
             maxItems: 100,
-            description: 'Roles of the policy. `public`, which is every role, for a new policy unless given.',
+            description: 'Roles of the policy. Default for a new policy: `public`, which is every role.',
           }),
         ),
         using: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
@@ -320,14 +320,14 @@ export type CompareRequest = Static<typeof CompareRequest>
 export const SaveRequest = Type.Object(
   {
     ...ExplainRequest.properties,
-    limit: limit(`${defaultRows.save} unless given; the first ${mostSavedRows}.`),
+    limit: limit(`Default: ${defaultRows.save}. The first ${mostSavedRows} rows are saved.`),
     name: Type.String({
       pattern: '^[a-z0-9][a-z0-9_-]{0,79}$',
       description: 'Name of the file, without `.toml`: lower-case letters, digits, `-` and `_`.',
     }),
     expect: Type.Optional(
       Type.Enum(['present', 'allowed', 'refused'], {
-        description: 'Expectation of the case; the present outcome unless given.',
+        description: 'Expectation of the case. Default: the present outcome.',
       }),
     ),
     save: Type.Optional(

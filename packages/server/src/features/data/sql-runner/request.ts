@@ -53,7 +53,7 @@ const bounded = (what: string, { fallback, most }: Bounds) =>
   Type.Optional(
     checkedByHandler(
       { minimum: 1, maximum: most, default: fallback },
-      Type.Integer({ description: `${what}; ${fallback} unless given, at most ${most}.` }),
+      Type.Integer({ description: `${what}. Default: ${fallback}. Maximum: ${most}.` }),
     ),
   )
 
@@ -72,11 +72,11 @@ const SqlCaller = component(
   'SqlCaller',
   Type.Object(
     {
-      kind: option(callers, '`administrator` unless input.'),
+      kind: option(callers, 'Default: `administrator`.'),
       userId: Type.Optional(uuidByHandler({ description: 'Required for a user.' })),
-      email: Type.Optional(Type.String({ description: 'Level of the claims.' })),
+      email: Type.Optional(Type.String({ description: 'Email address in the claims.' })),
       emailVerified: Type.Optional(Type.Boolean()),
-      aal: option(levels, '`aal1` unless input.'),
+      aal: option(levels, 'Default: `aal1`.'),
       isAnonymous: Type.Optional(Type.Boolean()),
     },
     { description: 'Identity of the run. Policies apply to users and to requests without a token.' },
@@ -87,7 +87,7 @@ const statementMembers = {
   query: requiredByHandler(checkedByHandler({ format: 'sql' }, SqlText)),
   mode: option(
     modes,
-    '`read` (unless input): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server.',
+    '`read` (default): a read-only role in a read-only transaction. `write`: the login role of the server.',
   ),
   runAs: Type.Optional(SqlCaller),
   parameters: Type.Optional(
@@ -96,7 +96,7 @@ const statementMembers = {
         'Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`.',
     }),
   ),
-  timeoutSeconds: bounded('Of the whole run', runBounds.timeoutSeconds),
+  timeoutSeconds: bounded('Seconds for the whole run', runBounds.timeoutSeconds),
 }
 
 /** Statement to explain. */
@@ -107,14 +107,14 @@ export const RunBody = Type.Object({
   ...statementMembers,
   id: Type.Optional(
     uuidByHandler({
-      description: 'Id by which the run can be canceled. The server chooses one unless input.',
+      description: 'Id by which the run can be canceled. Default: chosen by the server.',
     }),
   ),
   transaction: option(
     transactions,
-    '`all` (unless input): one transaction for all statements. `each`: every statement by itself.',
+    '`all` (default): one transaction for all statements. `each`: one transaction for each statement.',
   ),
-  maxRows: bounded('Of each statement', runBounds.maxRows),
+  maxRows: bounded('Rows of each statement', runBounds.maxRows),
 })
 type RunBody = Static<typeof RunBody>
 

@@ -77,7 +77,7 @@ const remove = operation({
   summary: 'Delete a vector index',
   params: Type.Object({ name: Type.String() }),
   query: Type.Object({
-    schema: Type.Optional(Type.String({ description: '`public` unless given.' })),
+    schema: Type.Optional(Type.String({ description: 'Default: `public`.' })),
   }),
   success: noContent,
   async handle({ database, catalog, builder }: VectorIndexContext, { params, query, origin }) {

@@ -25,7 +25,7 @@ const eventMembers = {
   happenedAt: nullable(timestamp, { description: 'Time at which the transaction began.' }),
   action: Type.String({ description: 'Action: create, update, delete or truncate.' }),
   table: Type.String(),
-  record: text('Key of the record; the values of a composite key are conjunction by commas.'),
+  record: text('Key of the record. The values of a composite key are joined by commas.'),
   previousRecord: text('Key of the record before an update that changed the key.'),
   actor: text('Kind of caller: user, admin, anonymous, open or sql.'),
   userId: text(),
@@ -88,14 +88,14 @@ export type EventDetail = Answered<typeof EventDetail>
 
 export interface EventFilter extends Partial<TimeRange> {
   readonly table?: string | undefined
-  /** Key of the record; the values of a composite key are conjunction by commas. */
+  /** Key of the record. The values of a composite key are joined by commas. */
   readonly record?: string | undefined
   readonly userId?: string | undefined
   readonly requestId?: string | undefined
   readonly action?: string | undefined
 }
 
-/** Compiles the key of a record as values conjunction by commas; null if there is none. */
+/** Compiles the key of a record: its values, joined by commas, or null without a key. */
 const keyOf = (column: Sql) =>
   sql`(select string_agg(k, ',' order by n) from json_array_elements_text(${column}::json) with ordinality as e (k, n))`
 

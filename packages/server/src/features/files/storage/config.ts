@@ -5,13 +5,9 @@ import type { Static, Type } from '../../../lib/type.ts'
 /** `storage`: files of users. What purges their copies is in `cdn`. */
 export const storageKeys = {
   enabled: automatic(
-    'Whether files are stored. auto: with the embedded database or in S3, unless database.branch is set; the nodes of an external database have to share the directory.',
+    'True if files are stored. auto: with the embedded database or in S3, unless database.branch is set. The nodes of an external database must share the directory.',
   ),
-  backend: choice(
-    'local',
-    ['local', 's3'],
-    'Where the bytes of files are kept: in a directory, or in a bucket of S3.',
-  ),
+  backend: choice('local', ['local', 's3'], 'Store for the bytes of files: a directory or an S3 bucket.'),
   local_path: text(
     '',
     'Directory for the bytes of files, shared by all nodes. Empty: storage within server.data_dir.',
@@ -39,7 +35,7 @@ export const storageKeys = {
   }),
   s3_access_key: plain('Access key of S3.'),
   s3_secret_key: secret('Secret key of S3.'),
-  s3_use_ssl: flag(true, 'Whether a service without a scheme in storage.s3_endpoint is spoken to with TLS.'),
+  s3_use_ssl: flag(true, 'True if a storage.s3_endpoint without a scheme is called with TLS.'),
   image_cache_mb: integer(
     1024,
     'MiB that resized images may take. The least recently requested images are removed first.',

@@ -135,7 +135,7 @@ export const storageErrorTable = {
   invalidExpiry: {
     status: 400,
     message: (problem: string) => problem,
-    help: '`expiresIn` is a number of seconds, an hour unless given.',
+    help: '`expiresIn` is a number of seconds. Default: an hour.',
   },
   templateBucketRequired: {
     status: 400,
@@ -211,7 +211,7 @@ export const storageErrorTable = {
   invalidChunkType: {
     status: 415,
     message: 'Content-Type must be application/offset+octet-stream',
-    help: 'What belongs to a resumable upload has this type, whatever the file is.',
+    help: 'Requests of a resumable upload have this type, whatever the type of the file.',
   },
   resumableUploadLocked: {
     status: 423,

@@ -26,7 +26,7 @@ const tableNames = Type.Array(
 )
 const settings = {
   name: requiredByHandler(programName),
-  scope: Type.Optional(checkedByHandler({ enum: scopes }, Type.String({ description: 'By default `*`.' }))),
+  scope: Type.Optional(checkedByHandler({ enum: scopes }, Type.String({ description: 'Default: `*`.' }))),
   allowedTables: Type.Optional(
     nullable(checkedByHandler({ maxItems: tablesLimit }, tableNames), {
       description: 'Collections that the key may access. Empty means all.',
@@ -42,7 +42,7 @@ const settings = {
 /** Actions that an administrator grants to a key. */
 export const grantedActions = Type.Optional(
   nullable(Type.Array(checkedByHandler({ enum: actions }, Type.String())), {
-    description: 'By default none. The scope `*` includes no actions.',
+    description: 'Default: none. The scope `*` includes no actions.',
   }),
 )
 

@@ -42,7 +42,7 @@ const rotateBody = Type.Optional(
     graceSeconds: Type.Optional(
       checkedByHandler(
         { minimum: 0, maximum: graceLimitSeconds },
-        Type.Integer({ description: `By default ${defaultGraceSeconds}.` }),
+        Type.Integer({ description: `Default: ${defaultGraceSeconds}.` }),
       ),
     ),
   }),

@@ -54,7 +54,7 @@ export const PushOptions = component(
           description: 'Seconds for which the provider keeps the message for an unreachable device.',
         }),
       ),
-      priority: Type.Optional(choice(['high', 'normal'], { description: 'By default high.' })),
+      priority: Type.Optional(choice(['high', 'normal'], { description: 'Default: high.' })),
       collapse_key: Type.Optional(
         checkedByHandler(
           { maxLength: collapseKeyLimit },
@@ -115,9 +115,7 @@ const PushContent = component(
     body: Type.String({ minLength: 1, maxLength: bodyLimit, pattern: textForm }),
     data: Type.Optional(PushData),
     options: Type.Optional(PushOptions),
-    send_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'RFC 3339 time. By default now.' }),
-    ),
+    send_at: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339 time. Default: now.' })),
     idempotency_key: Type.Optional(
       Type.String({
         minLength: 1,

@@ -82,7 +82,7 @@ const listLogs = operation({
       nextCursor: Type.Optional(Type.String({ description: 'Missing on the last page.' })),
       searchedTo: Type.Optional(
         described(
-          'Time of the last entry that was read, where the search for a text ended the page. `nextCursor` continues there.',
+          'Time of the last entry read, if the search for a text ended the page. `nextCursor` continues there.',
           timestamp,
         ),
       ),
@@ -150,7 +150,7 @@ const listRequests = operation({
       ...offsetPageOf(LoggedRequest).properties,
       searchedTo: Type.Optional(
         described(
-          'Time of the oldest request that was read, where the bound ended the search. Continue with this time as `to`.',
+          'Time of the oldest request read, if the limit ended the search. Continue with this time as `to`.',
           timestamp,
         ),
       ),
@@ -174,7 +174,7 @@ const listQueries = operation({
   summary: 'List the slowest statements',
   description: 'The data come from the extension pg_stat_statements. Without it the response is 503.',
   query: Type.Object({
-    sort: choiceParameter('sort', statementOrders, { description: 'By default total_time.' }),
+    sort: choiceParameter('sort', statementOrders, { description: 'Default: total_time.' }),
     limit: statementLimit.schema,
   }),
   success: ok(
@@ -201,9 +201,9 @@ const reportLatency = operation({
   summary: 'Report requests and their latency over time',
   description: 'The data come from the stored requests (`logging.retention_days`) of all nodes.',
   query: Type.Object({
-    step: choiceParameter('step', latencySteps, { description: 'By default minute.' }),
-    from: described('RFC 3339 or YYYY-MM-DD. By default an hour ago.', instantParameter),
-    to: described('RFC 3339 or YYYY-MM-DD. By default now.', instantParameter),
+    step: choiceParameter('step', latencySteps, { description: 'Default: minute.' }),
+    from: described('RFC 3339 or YYYY-MM-DD. Default: an hour ago.', instantParameter),
+    to: described('RFC 3339 or YYYY-MM-DD. Default: now.', instantParameter),
     operation: Type.Optional(Type.String({ description: 'Operation such as `collections.list`.' })),
     app_id: uuidParameter('app_id'),
   }),

@@ -95,7 +95,7 @@ const tables = (isAuthRequired: boolean) =>
       limit: Type.Optional(
         checkedByHandler(
           { maximum: 999_999_999_999_999 },
-          Type.Integer({ minimum: 1, description: 'By default all.' }),
+          Type.Integer({ minimum: 1, description: 'Default: all.' }),
         ),
       ),
     }),

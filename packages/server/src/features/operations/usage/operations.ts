@@ -29,7 +29,7 @@ const span = {
     refusedWith(
       { invalid: usageErrors.invalidPeriod },
       choice(periods, {
-        description: 'Day, week (seven days) or month (thirty) that ends today (UTC). By default month.',
+        description: 'Day, week (seven days) or month (thirty) that ends today (UTC). Default: month.',
       }),
     ),
   ),
@@ -61,7 +61,7 @@ const list = operation({
       checkedByHandler(
         { pattern: `^([-+ ]?(${sortNames})|(${sortNames}):(asc|desc))$` },
         Type.String({
-          description: 'By default request_count. The order is descending, except for `+name` or `name:asc`.',
+          description: 'Default: request_count. The order is descending, except for `+name` or `name:asc`.',
         }),
       ),
     ),
@@ -124,7 +124,7 @@ const trends = operation({
     granularity: Type.Optional(
       checkedByHandler(
         { enum: queries.granularities },
-        Type.String({ description: 'hour is only for api_requests. By default day.' }),
+        Type.String({ description: 'hour is only for api_requests. Default: day.' }),
       ),
     ),
   }),
@@ -158,7 +158,7 @@ const breakdown = operation({
       refusedWith(
         { invalid: () => invalidChoice('group_by', groupings) },
         choice(groupings, {
-          description: 'endpoint and status_code are only for api_requests. By default tenant.',
+          description: 'endpoint and status_code are only for api_requests. Default: tenant.',
         }),
       ),
     ),

@@ -84,7 +84,7 @@ const rows = operation({
   query: Type.Object({
     ...rowsQuery,
     columns: Type.Optional(
-      Type.String({ description: 'Column names, separated by commas; all columns unless given.' }),
+      Type.String({ description: 'Column names, separated by commas. Default: all columns.' }),
     ),
     sort: Type.Optional(Type.String({ description: 'As in a list.' })),
     limit: Type.Optional(Type.Integer({ default: 100, minimum: 1, maximum: 500 })),
@@ -129,7 +129,7 @@ const count = operation({
     ...rowsQuery,
     most: Type.Optional(
       Type.Integer({
-        description: 'Counting stops after this many rows; all rows are counted unless given.',
+        description: 'Counting stops after this many rows. Default: no limit.',
       }),
     ),
   }),

@@ -40,7 +40,7 @@ export const ImportRun = component(
     failed: Type.Integer({ description: 'Rows rejected so far.' }),
     startedAt: timestamp,
     finishedAt: nullable(timestamp),
-    result: nullable(described('As the answer without the preference.', ImportResult)),
+    result: nullable(described('Same object as in the response without the preference.', ImportResult)),
     error: nullable(Type.Object({ message: Type.String(), errors }, { additionalProperties: true }), {
       description: 'Result as in the response without the preference.',
     }),

@@ -64,7 +64,8 @@ export interface EventSelectorDeps {
  * the event, and the filter of the audience matches. These are delivered:
  * - a new row that belongs to it,
  * - a change of a row that it may read, if the filter matches the new version or a readable old version,
- * - the removal of a row in it before, and a change after which it may no longer read such a row.
+ * - the removal of a row that belonged to it,
+ * - a change after which it may no longer read the row.
  *
  * For the old version of a row, a policy that reads other tables is evaluated in two states of them: now, and at the
  * snapshot before the events. What made the row visible may have been deleted with it or after it.

@@ -28,7 +28,7 @@ beforeEach(async () => {
   await sql('truncate item, other, shop.item')
 })
 
-/** Creates a webhook with a receiver, which responds with 204 unless given. */
+/** Creates a webhook with a receiver, which responds with 204 by default. */
 async function subscribe(
   fields: Readonly<Record<string, unknown>> = {},
   respond?: Respond,

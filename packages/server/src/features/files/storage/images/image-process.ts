@@ -13,7 +13,7 @@ sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 })
-// What is made is cached by the server, and memory is not to grow with the images that passed.
+// The server caches the results. A cache here would only make the memory of this process grow.
 sharp.cache(false)
 sharp.concurrency(1)
 

@@ -32,17 +32,19 @@ export const transformQuery = {
       Type.String({ description: '`contain`: within the box. `cover`: filling it. `fill`: stretched.' }),
     ),
   ),
-  crop: Type.Optional(checkedByHandler({ enum: crops }, Type.String({ description: 'What `cover` keeps.' }))),
+  crop: Type.Optional(
+    checkedByHandler({ enum: crops }, Type.String({ description: 'Part of the image that `cover` keeps.' })),
+  ),
   q: Type.Optional(
     checkedByHandler(
       { type: 'integer', minimum: 1, maximum: 100 },
-      Type.String({ description: 'Quality; 80 unless given, 50 for AVIF.' }),
+      Type.String({ description: 'Quality. Default: 80, and 50 for AVIF.' }),
     ),
   ),
   format: Type.Optional(
     checkedByHandler(
       { enum: [...formats, 'jpg', 'auto'] },
-      Type.String({ description: "`auto`: by `Accept`. The object's own unless given." }),
+      Type.String({ description: "`auto`: by `Accept`. Default: the object's own." }),
     ),
   ),
   fmt: olderName(Type.String()),

@@ -33,7 +33,7 @@ const query = Type.Object({
     ),
   ),
   limit: Type.Optional(
-    checkedByHandler({ minimum: 1, maximum: maxItems }, Type.Integer({ description: '100 unless given.' })),
+    checkedByHandler({ minimum: 1, maximum: maxItems }, Type.Integer({ description: 'Default: 100.' })),
   ),
   cursor: Type.Optional(
     checkedByHandler(

@@ -63,7 +63,7 @@ const SignedAddress = component(
 )
 const strict = { additionalProperties: false }
 const expiresIn = Type.Integer({ minimum: 1, maximum: 604_800, default: 3600, description: 'Seconds.' })
-const otherBucket = Type.String({ description: 'The same bucket unless given.' })
+const otherBucket = Type.String({ description: 'Default: the same bucket.' })
 const signing = Type.Object({ expiresIn: Type.Optional(expiresIn) }, strict)
 const destination = Type.Object({ bucket: Type.Optional(otherBucket), name: objectName }, strict)
 

@@ -32,7 +32,7 @@ export async function readUploadForm<Result>(
   let isRepeated = false
   let given: string | undefined
   let fileName = ''
-  // What is beyond a limit would be passed over, and may be the name.
+  // The parser would skip fields beyond a limit, and one of them may be the name.
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
     form.on(event, () => form.destroy(storageErrors.invalidUploadForm()))
   }

@@ -30,10 +30,10 @@ export interface Upload {
   readonly condition?: WriteCondition
   /** Idempotency key of an upload that may be sent again. */
   readonly key?: IdempotencyKey | undefined
-  /** Maximum duration in seconds; as configured unless given. */
+  /** Maximum duration in seconds. Default: the configured value. */
   readonly seconds?: number
   readonly completes?: CommitOptions['completes']
-  /** Rejects an upload whose permission has ended while its bytes came; unless given, with what the actor presented. */
+  /** Rejects an upload whose permission ended while its bytes arrived. Default: checks the credentials of the actor. */
   readonly requireAllowed?: (() => Promise<unknown>) | undefined
 }
 

@@ -54,7 +54,7 @@ export const templateOperations = [
     body: Type.Optional(
       Type.Object({
         bucket: Type.Optional(
-          Type.String({ description: 'All buckets unless given; `bucket-scoped` requires it.' }),
+          Type.String({ description: 'Default: all buckets; `bucket-scoped` requires it.' }),
         ),
       }),
     ),

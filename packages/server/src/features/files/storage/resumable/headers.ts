@@ -5,7 +5,7 @@ import { readObjectName } from '../names.ts'
 import { declaredTypeOf } from '../objects/content-type.ts'
 import { readMetadata, readText } from './metadata.ts'
 
-// What the headers of tus 1.0 say.
+// Headers of tus 1.0.
 
 export const version = '1.0.0'
 export const chunkType = 'application/offset+octet-stream'

@@ -47,7 +47,7 @@ export async function withLease<Result>(
     if (error instanceof AppError && error.kind === 'resumable_upload_locked') await refuse()
     throw error
   } finally {
-    // What does not happen, time does.
+    // If the release fails, the lease expires.
     await queries.releaseLease(database, upload).catch(() => undefined)
   }
 }

@@ -43,7 +43,9 @@ const header = (keywords: Readonly<Record<string, unknown>>, description: string
   requiredByHandler(checkedByHandler(keywords, Type.String({ description })))
 const protocol = { 'tus-resumable': header({ enum: [version] }, 'Version of the protocol.') }
 const count = { pattern: '^\\d{1,15}$' }
-const offset = { 'upload-offset': header(count, 'Bytes that have arrived, from which on these are added.') }
+const offset = {
+  'upload-offset': header(count, 'Number of bytes received so far. The body is appended there.'),
+}
 
 const begin = operation({
   ...common,

@@ -509,7 +509,7 @@ describe('storage › quotas', () => {
     )
     const used = { usage_bytes: 3 * part.length, quota_bytes: 1024 * 1024, quota_mb: null }
     expect((await quotaOf(id)).json).toEqual(used)
-    // What replaces counts by its difference.
+    // A replacement counts by its difference in size.
     const { json } = await get(apps.app, `/${bucket}`, token)
     const kept = `/${bucket}/${json.items[0].name}`
     expect((await put(apps.app, kept, token, new Uint8Array(400 * 1024))).status).toBe(200)

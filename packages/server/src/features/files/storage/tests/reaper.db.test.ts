@@ -104,7 +104,7 @@ describe('storage › bytes', () => {
     expect(await keysOf(bucket)).toEqual([])
     await expect.poll(() => apps.filesSince(before)).toEqual([])
 
-    // What is remembered of the account is forgotten after the longest upload there can be.
+    // The row of a deleted account is deleted after the longest possible upload.
     const rows = () => apps.app.sql('select from basalt.storage_usage where user_id = $1', [id])
     await apps.app.sql(
       `update basalt.storage_usage set ended_at = ended_at - interval '3 days' where user_id = $1`,

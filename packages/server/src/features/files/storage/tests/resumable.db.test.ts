@@ -766,7 +766,7 @@ describe('storage › resumable uploads › refused', () => {
     const refusal = [413, 'storage quota exceeded', 'storage_quota_exceeded']
     await put(apps.app, `/${own}/${user}/a`, token, Buffer.alloc(700_000))
     expect(problem(await create(`?bucket=${own}&name=${user}/b`, 400_000, { token }))).toEqual(refusal)
-    // What an upload replaces stays until it is whole.
+    // The replaced object remains, and counts, until the upload is complete.
     expect(problem(await create(`?bucket=${own}&name=${user}/a`, 400_000, { token }))).toEqual(refusal)
     const id = await begin(`${user}/c`, { token, size: 1_048_576 - 700_000 })
     expect(problem(await put(apps.app, `/${own}/${user}/d`, token, 'x'))).toEqual(refusal)

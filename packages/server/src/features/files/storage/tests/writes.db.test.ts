@@ -112,7 +112,7 @@ describe('storage › streams', () => {
     ] as const) {
       for (const text of ['1', '22']) await put(apps.second, `/${bucket}/${name}`, caller, text)
     }
-    // By SQL, as the policy keeps the caller from deleting what is hidden, too.
+    // The policy also keeps the caller from deleting hidden objects, so SQL deletes this one.
     await apps.app.sql(`delete from basalt.objects where bucket = $1 and name = 'hidden'`, [bucket])
     const { json } = await get(apps.app, `/${bucket}`, token)
     await get(apps.app, `/${bucket}/shown`, token, {}, 'DELETE')

@@ -55,7 +55,7 @@ const authorizeSchema = {
       ...parameters,
       allowed_tables: Type.Optional(
         Type.Union([Type.String(), texts], {
-          description: 'Collections that the client may access. By default all.',
+          description: 'Collections that the client may access. Default: all.',
         }),
       ),
       resource: Type.Optional(

@@ -21,7 +21,7 @@ export interface DeviceDeps extends RegisterDeps {
  */
 export type LockCaller = (transaction: Queryable, caller: UserIdentity) => Promise<unknown>
 
-const range = rangeOf('By default 500, which is the maximum.')
+const range = rangeOf('Default: 500, the maximum.')
 const devices = ok(Type.Object({ items: Type.Array(PushDevice) }))
 
 const own = { guard: 'bearer', tag: 'push' } as const

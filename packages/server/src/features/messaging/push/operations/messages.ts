@@ -123,7 +123,7 @@ const list = operation({
         choiceOrEmpty(deliveryStates),
       ),
     ),
-    ...rangeOf('By default 50, at most 500.'),
+    ...rangeOf('Default: 50. Maximum: 500.'),
   }),
   success: ok(Type.Object({ items: Type.Array(PushDelivery) })),
   async handle({ database }: MessageDeps, { query }) {

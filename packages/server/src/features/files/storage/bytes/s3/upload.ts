@@ -36,7 +36,7 @@ export async function uploadStream(
   try {
     return await sendParts(send, name, id, chain(first.value, parts))
   } catch (error) {
-    // What was cut off costs money until it is aborted; what cannot be aborted now the clean-up finds.
+    // An incomplete upload costs money until it is aborted. If aborting fails now, the clean-up aborts it later.
     await abortUpload(send, name, id).catch(() => undefined)
     throw error
   }
