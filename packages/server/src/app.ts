@@ -87,7 +87,7 @@ export interface App {
   readonly firstSignIn: FirstSignIn | undefined
   /** Returns the URL at which clients reach the server; final once it listens. */
   publicBaseUrl(): string
-  /** Files of the dashboard, for building them; undefined unless it is served. */
+  /** Files of the dashboard and of GraphiQL, for building them; undefined if neither is served. */
   readonly dashboard: DashboardFiles | undefined
   /**
    * Returns the URL at which people reach the dashboard; undefined unless it is served. Final once the server

@@ -53,7 +53,9 @@ test('package › contains what runs, README, licence and documents, and neither
       'SECURITY.md',
       'bin/basalt.js',
       'dashboard/index.html',
-      'dashboard/licenses.md',
+      'dashboard/graphiql.html',
+      'dashboard/licenses-graphiql.md',
+      'dashboard/licenses-index.md',
       'dist/main.js',
       'deploy/basalt.service',
       'deploy/nginx.conf',
@@ -136,6 +138,10 @@ test('installed package › starts a server with the embedded database, serves r
   const [, script = ''] = /<script [^>]*src="([^"]+)"/.exec(page) ?? []
   const asset = await fetch(server.url + script, { headers: { 'accept-encoding': 'br' } })
   expect([asset.status, asset.headers.get('content-encoding')]).toEqual([200, 'br'])
+  const graphiql = await (await fetch(`${server.url}/api/docs/graphql`)).text()
+  const [, editor = ''] = /<script [^>]*src="([^"]+)"/.exec(graphiql) ?? []
+  expect(editor).toMatch(/^\/api\/docs\/graphql\/assets\//)
+  expect((await fetch(server.url + editor)).status).toBe(200)
   expect(await server.stop()).toEqual({ code: 0, signal: null })
 })
 

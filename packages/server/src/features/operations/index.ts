@@ -10,7 +10,13 @@ import {
 } from './admin/index.ts'
 import { audit } from './audit/index.ts'
 import { billing } from './billing/index.ts'
-import { type DashboardFiles, dashboard, openDashboardFiles } from './dashboard/index.ts'
+import {
+  type DashboardFiles,
+  dashboard,
+  graphiql,
+  graphiqlPath,
+  openDashboardFiles,
+} from './dashboard/index.ts'
 import { health } from './health/index.ts'
 import { indexBuilds } from './index-builds/index.ts'
 import { metrics } from './metrics/index.ts'
@@ -46,10 +52,14 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
     },
   }
   const adminTokens = createAdminTokenVerifier(database)
-  const dashboardFiles = config.admin.enabled ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
+  const hasPages = config.admin.enabled || config.graphql.enabled
+  const dashboardFiles = hasPages ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
   return {
     features: [
-      ...(dashboardFiles === undefined ? [] : [dashboard(config.admin.path, dashboardFiles)]),
+      ...(dashboardFiles === undefined || !config.admin.enabled
+        ? []
+        : [dashboard(config.admin.path, dashboardFiles)]),
+      ...(dashboardFiles === undefined || !config.graphql.enabled ? [] : [graphiql(dashboardFiles)]),
       health({ open: platform.database.aside.open, isStopping }),
       admin({ ...administrator, tokens: adminTokens, origins: platform.origins }),
       overview({
@@ -62,7 +72,13 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         // On a separate listener the dashboard has another origin.
         dashboardPath: config.admin.enabled && config.admin.listen === '' ? config.admin.path : undefined,
       }),
-      reference({ catalog, errors: ports.errors, publicBaseUrl, describeConfiguration }),
+      reference({
+        catalog,
+        errors: ports.errors,
+        publicBaseUrl,
+        describeConfiguration,
+        graphqlPage: config.graphql.enabled ? graphiqlPath : undefined,
+      }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
       billing({ ...platform, config: config.billing, database }),
       audit({ config: config.audit, database, catalog, queue, log }),

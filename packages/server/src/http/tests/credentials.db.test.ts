@@ -46,6 +46,8 @@ const rows = {
     '/api/docs/assets/swagger-ui-bundle.js': 'GET',
     '/api/docs/assets/swagger-ui.css': 'GET',
     '/api/docs/errors': 'GET',
+    '/api/docs/graphql': 'GET',
+    '/api/docs/graphql/assets/:name': 'GET',
     '/api/docs/guides': 'GET',
     '/api/docs/guides/:name': 'GET',
     '/api/docs/guides/images/:name': 'GET',

@@ -27,6 +27,9 @@ const ownFolders: DashboardFolders = {
       },
 }
 
+/** Pages of a build. */
+export type DashboardPage = 'index.html' | 'graphiql.html'
+
 /** File that never changes under its name. */
 export interface DashboardAsset {
   readonly size: number
@@ -38,10 +41,10 @@ export interface DashboardAsset {
 export interface DashboardFiles {
   readonly state: BuildState
   /**
-   * Reads `index.html`. Returns undefined while there is none, while one is being built, and after a failure
+   * Reads a page. Returns undefined while there is none, while one is being built, and after a failure
    * until one is built.
    */
-  readPage(): Promise<string | undefined>
+  readPage(name: DashboardPage): Promise<string | undefined>
   /** Finds a file. @param name without a path */
   findAsset(name: string, acceptedCodings: string | undefined): Promise<DashboardAsset | undefined>
   /** Starts a build in a clone whose sources have changed. Does not wait for it. */
@@ -56,13 +59,14 @@ export function openDashboardFiles({ published, clone } = ownFolders): Dashboard
 
 /** Opens published files. They never change, so after the first request only their content is read from the disk. */
 function openPublished(folder: string): DashboardFiles {
-  let page: string | undefined
+  const pages = new Map<DashboardPage, string>()
   let names: readonly string[] | undefined
   const assets = new Map<string, DashboardAsset>()
   return {
     state: { kind: 'idle' },
-    async readPage() {
-      page ??= await readIfPresent(join(folder, 'index.html'))
+    async readPage(name) {
+      const page = pages.get(name) ?? (await readIfPresent(join(folder, name)))
+      if (page !== undefined) pages.set(name, page)
       return page
     },
     async findAsset(name, acceptedCodings) {
@@ -86,10 +90,10 @@ function openClone(clone: Clone, published: string): DashboardFiles {
     get state() {
       return build.state
     },
-    async readPage() {
+    async readPage(name) {
       if (!build.isUsable) return undefined
-      const name = await readIfPresent(join(builds, 'current'))
-      return await readIfPresent(join(name === undefined ? published : join(builds, name), 'index.html'))
+      const current = await readIfPresent(join(builds, 'current'))
+      return await readIfPresent(join(current === undefined ? published : join(builds, current), name))
     },
     async findAsset(name, acceptedCodings) {
       for (const folder of [...(await listBuilds(builds)), published]) {

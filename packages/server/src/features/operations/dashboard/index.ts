@@ -1,6 +1,6 @@
 import type { Feature } from '../../../feature.ts'
 import type { DashboardFiles } from './files.ts'
-import { dashboardRoutes } from './routes.ts'
+import { dashboardRoutes, graphiqlRoutes } from './routes.ts'
 
 export { type DashboardFiles, openDashboardFiles } from './files.ts'
 
@@ -9,6 +9,18 @@ export function dashboard(path: string, files: DashboardFiles): Feature {
   return {
     name: 'dashboard',
     routes: (app) => dashboardRoutes(app, path, files),
+    stop: () => files.stop(),
+  }
+}
+
+/** Path of GraphiQL, the GraphQL tab of the API page. */
+export const graphiqlPath = '/api/docs/graphql'
+
+/** Makes the feature of GraphiQL's page, which is built with the dashboard. */
+export function graphiql(files: DashboardFiles): Feature {
+  return {
+    name: 'graphiql',
+    routes: (app) => graphiqlRoutes(app, graphiqlPath, files),
     stop: () => files.stop(),
   }
 }

@@ -3,8 +3,8 @@ import { extname } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import type { DashboardFiles } from './files.ts'
-import { pagePolicy } from './policy.ts'
+import type { DashboardFiles, DashboardPage } from './files.ts'
+import { graphiqlPolicy, pagePolicy } from './policy.ts'
 import { createWaitingPage } from './waiting-page.ts'
 
 /** Pattern of file names that the build writes: with a hash, without a path. */
@@ -42,6 +42,20 @@ export function dashboardRoutes(app: HttpServer, path: string, files: DashboardF
   )
 }
 
+/** Adds the routes of GraphiQL's page and of the files that it loads. */
+export function graphiqlRoutes(app: HttpServer, path: string, files: DashboardFiles): void {
+  app.get(
+    path,
+    { config: { guard: 'public', operation: 'reference.graphiql' }, schema: { hide: true } },
+    async (_request, reply) => await sendBuiltPage(reply, files, 'graphiql.html', path, graphiqlPolicy),
+  )
+  app.get<{ Params: { name: string } }>(
+    `${path}/${assetFolder}:name`,
+    { config: { guard: 'public', operation: 'reference.graphiql_asset' }, schema: { hide: true } },
+    async (request, reply) => await sendAsset(request, reply, files, request.params.name),
+  )
+}
+
 async function sendAsset(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -68,17 +82,22 @@ async function sendAsset(
     .send(asset.read())
 }
 
-async function sendDashboard(
+const sendDashboard = (reply: FastifyReply, path: string, files: DashboardFiles) =>
+  sendBuiltPage(reply, files, 'index.html', path, pagePolicy)
+
+async function sendBuiltPage(
   reply: FastifyReply,
-  path: string,
   files: DashboardFiles,
+  name: DashboardPage,
+  path: string,
+  policyOf: (nonce: string) => string,
 ): Promise<FastifyReply> {
   void reply.header('cache-control', 'no-store')
-  const html = await files.readPage()
+  const html = await files.readPage(name)
   if (html === undefined) return sendPage(reply, createWaitingPage(files.state))
   const nonce = randomBytes(16).toString('base64')
   return reply
-    .header('content-security-policy', pagePolicy(nonce))
+    .header('content-security-policy', policyOf(nonce))
     .type('text/html; charset=utf-8')
     .send(html.replaceAll('__CSP_NONCE__', nonce).replaceAll('"/admin/', `"${path}/`))
 }

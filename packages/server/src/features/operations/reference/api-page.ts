@@ -12,8 +12,10 @@ export const apiPageAssets = {
  * Creates the page that shows the API and tries it out. The document is loaded again when the reader
  * authorizes, and then has the tables of that token. Requests go to the origin of the page, whatever public
  * address the document names.
+ *
+ * @param graphqlPage path of its other tab
  */
-export function createApiPage(): Page {
+export function createApiPage(graphqlPage?: string): Page {
   const asset = (name: keyof typeof apiPageAssets) => `${apiPagePath}/assets/${name}`
   return createPage({
     title: 'API',
@@ -22,7 +24,12 @@ export function createApiPage(): Page {
       scripts: [asset('swagger-ui-bundle.js')],
     },
     body: `<h1>API</h1>
-<p><span id="say" role="status"></span>
+${
+  graphqlPage === undefined
+    ? ''
+    : `<nav class="tabs" aria-label="APIs"><a href="${apiPagePath}" aria-current="page">REST</a> <a href="${graphqlPage}">GraphQL</a></nav>
+`
+}<p><span id="say" role="status"></span>
 <span class="soft">For programs: <a href="/api/openapi.json">/api/openapi.json</a>.</span></p>
 <noscript><p>This page needs JavaScript. The document it shows is <a href="/api/openapi.json">/api/openapi.json</a>.</p></noscript>
 <div id="api"></div>`,
@@ -96,6 +103,9 @@ show()`,
 
 /** Style that fits Swagger UI into the page. */
 export const apiPageStyle = `
+.tabs { display: flex; gap: 1.25rem; margin: 0 0 1rem; border-bottom: 1px solid var(--line); }
+.tabs a { padding: .35rem 0; color: var(--soft); text-decoration: none; }
+.tabs a[aria-current] { color: var(--ink); font-weight: 600; box-shadow: inset 0 -2px var(--accent); }
 .swagger-ui .wrapper { padding: 0; max-width: none; }
 .swagger-ui .info { margin: 1rem 0; }
 .swagger-ui .info .title, .swagger-ui .info .base-url,

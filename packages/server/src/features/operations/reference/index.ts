@@ -29,6 +29,8 @@ export interface ReferenceDeps {
   readonly publicBaseUrl: () => string
   /** Returns the configuration reference as Markdown. */
   readonly describeConfiguration: () => string
+  /** Path of the GraphQL tab of the API page; undefined without GraphQL. */
+  readonly graphqlPage: string | undefined
 }
 
 /** Makes the feature of the reference: the API as a document and as a page, the errors, the guides. */
@@ -37,7 +39,7 @@ export function reference(deps: ReferenceDeps): Feature {
     name: 'reference',
     routes(app) {
       documentRoute(app, deps)
-      apiPageRoutes(app)
+      apiPageRoutes(app, deps.graphqlPage)
       guideRoutes(app, deps)
       pictureRoute(app)
       pageRoute(app, '/api/docs/errors', 'reference.errors', () => createErrorReference(deps.errors))
@@ -76,8 +78,8 @@ function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): Fastify
   return reply.type('application/json; charset=utf-8').send(text)
 }
 
-function apiPageRoutes(app: HttpServer): void {
-  pageRoute(app, apiPagePath, 'reference.page', createApiPage)
+function apiPageRoutes(app: HttpServer, graphqlPage: string | undefined): void {
+  pageRoute(app, apiPagePath, 'reference.page', () => createApiPage(graphqlPage))
   const require = createRequire(import.meta.url)
   for (const [name, type] of Object.entries(apiPageAssets)) {
     const file = require.resolve(`@fastify/swagger-ui/static/${name}`)

@@ -35,6 +35,10 @@ describe('dashboard', () => {
       join(build, 'index.html'),
       `<meta nonce="__CSP_NONCE__"><script src="/admin/assets/${content}.js">`,
     )
+    writeFileSync(
+      join(build, 'graphiql.html'),
+      `<meta nonce="__CSP_NONCE__"><script src="/admin/assets/${content}.js">`,
+    )
     writeFileSync(join(build, 'assets', `${content}.js`), `plain ${content}`)
     writeFileSync(join(build, 'assets', `${content}.js.br`), `br ${content}`)
     writeFileSync(join(build, 'assets', `${content}.js.gz`), `gzip ${content}`)
@@ -90,6 +94,29 @@ describe('dashboard', () => {
       })
     }
     expect(nonces.size).toBe(4)
+  })
+
+  test('serves GraphiQL as a tab of the API page, with a policy without inline code and eval', async () => {
+    const response = await app.request('GET', '/api/docs/graphql')
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    const [, nonce = ''] = /nonce="([^"]+)"/.exec(response.text) ?? []
+    expect(Buffer.from(nonce, 'base64')).toHaveLength(16)
+    expect(policyOf(response)).toEqual({
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': `'self' 'nonce-${nonce}'`,
+      'img-src': "'self' data:",
+      'connect-src': "'self'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+    })
+    const [, script = ''] = /<script src="([^"]+)"/.exec(response.text) ?? []
+    expect(script).toBe('/api/docs/graphql/assets/first-1a.js')
+    const file = await fetchUndecoded(app.url + script, 'br')
+    expect([file.status, file.text]).toEqual([200, 'br first-1a'])
+    const missing = await fetchUndecoded(`${app.url}/api/docs/graphql/assets/..%2Findex.html`, 'br')
+    expect([missing.status, JSON.parse(missing.text).error]).toEqual([404, 'route_not_found'])
   })
 
   test.each([
@@ -211,15 +238,18 @@ describe('dashboard', () => {
   test('serves the files of an installed package, and builds nothing', async () => {
     mkdirSync(join(folders.published, 'assets'), { recursive: true })
     writeFileSync(join(folders.published, 'index.html'), 'published')
+    writeFileSync(join(folders.published, 'graphiql.html'), 'graphiql')
     writeFileSync(join(folders.published, 'assets', 'own.js'), 'own')
     const installed = openDashboardFiles({ ...folders, clone: undefined })
     installed.build(capture().log)
-    expect([installed.state, await installed.readPage()]).toEqual([{ kind: 'idle' }, 'published'])
+    expect([installed.state, await installed.readPage('index.html')]).toEqual([{ kind: 'idle' }, 'published'])
+    expect(await installed.readPage('graphiql.html')).toBe('graphiql')
     expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3, coding: undefined })
     expect(await installed.findAsset('first-1a.js', 'br')).toBeUndefined()
     // Published files never change, so nothing is read again.
     rmSync(folders.published, { recursive: true })
-    expect(await installed.readPage()).toBe('published')
+    expect(await installed.readPage('index.html')).toBe('published')
+    expect(await installed.readPage('graphiql.html')).toBe('graphiql')
     expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3 })
     expect((await app.request('GET', '/admin')).text).toContain('second-2b')
   })
@@ -250,6 +280,17 @@ describe('admin listener and addresses', () => {
     expect((await without.request('GET', '/api/admin/status')).status).toBe(200)
     expect(without.app.dashboardUrl()).toBeUndefined()
     expect((await without.request('GET', '/')).text).not.toContain('Dashboard')
+  })
+
+  test('serves GraphiQL without a dashboard, and no tab without GraphQL', async () => {
+    const graphiql = '/api/docs/graphql'
+    await using without = await start({ 'admin.enabled': 'false' })
+    expect((await without.request('GET', graphiql)).status).toBe(200)
+    expect((await without.request('GET', '/api/docs')).text).toContain(`<a href="${graphiql}">GraphQL</a>`)
+    await using rest = await start({ 'graphql.enabled': 'false' })
+    expect((await rest.request('GET', graphiql)).status).toBe(404)
+    expect((await rest.request('GET', '/api/docs')).text).not.toContain('GraphQL</a>')
+    expect((await rest.request('GET', '/admin')).status).toBe(200)
   })
 
   test('serves administration on a separate listener, and none of it on the other one', async () => {
