@@ -9,7 +9,10 @@ export interface TypedGraphqlDocument<Result, Variables> {
 }
 
 /** GraphQL document: its text, or its syntax tree as the tag `gql` makes it. */
-export type GraphqlDocument = string | { readonly kind: 'Document'; readonly definitions: readonly object[] }
+export type GraphqlDocument =
+  | string
+  // A typed document must not be accepted as an untyped one because its variables are wrong.
+  | { readonly kind: 'Document'; readonly definitions: readonly object[]; readonly __apiType?: never }
 
 /** Options of a GraphQL operation. */
 export interface GraphqlOptions extends WriteOptions {
