@@ -42,7 +42,13 @@ export { parseBodyId } from './parse/record-id.ts'
 export { parseSearch } from './parse/search.ts'
 export { parseSpatial } from './parse/spatial.ts'
 export { findTextFault, requireFittingValue } from './parse/values.ts'
-export { type DistanceMetric, parseMetric } from './parse/vector.ts'
+export {
+  type DistanceMetric,
+  parseMetric,
+  parseVector,
+  parseVectorValue,
+  type VectorQuery,
+} from './parse/vector.ts'
 export type { BulkPlan, ColumnChange } from './plan/bulk.ts'
 export { isComparable, planTest } from './plan/condition.ts'
 export type { FilterPlan } from './plan/filter-plan.ts'
@@ -73,9 +79,17 @@ export {
   type Selection,
 } from './plan/selection.ts'
 export { planUpsert, type UpsertPlan } from './plan/upsert.ts'
-export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
+export {
+  distanceName,
+  findVectorColumn,
+  formatVector,
+  planNearest,
+  type VectorColumn,
+} from './plan/vector.ts'
 export { getRecord } from './read/get.ts'
 export { listRecords } from './read/list.ts'
+export type { QueryEmbedder, Spender } from './read/list-request.ts'
+export { requireEmbedder, vectorFinder } from './read/nearest-request.ts'
 export { formatPage } from './read/page-request.ts'
 export { readerOf } from './read/reading.ts'
 export { bodyOf, type CollectionRequest, callerOf, queryOf } from './request.ts'

@@ -210,13 +210,14 @@ export class Engine {
   }
 
   #tools(found: CallerSchema, fields: FieldContext, call: OperationCall, isDirect: boolean): PlanTools {
-    const { searches, limits } = this.#collections
+    const { searches, limits, embedder } = this.#collections
     return {
       catalog: call.catalog,
       reader: call.reader,
       searches,
       language: searches.config,
       limits,
+      embedder,
       names: found.names,
       fields,
       cost: new Cost(this.#config.max_cost),

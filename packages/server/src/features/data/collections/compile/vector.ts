@@ -11,15 +11,15 @@ const queryVector = sql`(select value from query)`
 
 const vectorSlot = new Slot('vector')
 
-/** Returns the slot value of {@link compileQueryVector}. */
+/** Returns the slot value of {@link compileQueryVector} without a slot of its own. */
 export function vectorSlots(vector: string): Readonly<Record<string, string>> {
   return { [vectorSlot.name]: vector }
 }
 
 /** Compiles the first common table expression of a statement: the only position of a parameter that can be long. */
-export function compileQueryVector({ column }: VectorPlan): Sql {
+export function compileQueryVector({ column }: VectorPlan, slot = vectorSlot): Sql {
   return sql`query as materialized (
-    select ${vectorSlot}::${sql.id(column.vectorSchema, column.type.base)} as value
+    select ${slot}::${sql.id(column.vectorSchema, column.type.base)} as value
   )`
 }
 

@@ -1,22 +1,27 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
-import { StatementFailed } from '../../../../database/connection/message.ts'
+import { type Call, StatementFailed } from '../../../../database/connection/message.ts'
 import { originOf } from '../../../../database/errors/definition-faults.ts'
-import { type Sql, sql } from '../../../../database/sql.ts'
+import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
 import { compileItems } from '../compile/list.ts'
+import { compileNearestItems } from '../compile/nearest.ts'
 import { compileSelectList } from '../compile/record.ts'
 import { compileFrom } from '../compile/rows.ts'
 import { compileFigures } from '../compile/selection.ts'
+import { compileVectorSettings } from '../compile/vector.ts'
 import { explainFailure } from '../faults/explain.ts'
 import { firstFailure } from '../faults/probe.ts'
 import { type ListPlan, relationsOfList } from '../plan/list.ts'
 import { type RecordPlan, relationsOf } from '../plan/record.ts'
 import { type RowsPlan, relationsOfRows } from '../plan/rows.ts'
 import type { SelectedAggregate } from '../plan/selection.ts'
+import type { NearestPlan } from '../plan/vector.ts'
+import type { Spender } from '../read/list-request.ts'
 import { noteSearch, requireTables } from '../read/reading.ts'
+import { fill, type Template } from '../statement-cache.ts'
 
 /** One of several reads that a document sends together. */
 export type DocumentRead =
@@ -28,6 +33,12 @@ export type DocumentRead =
   /** At most one record; null where there is none. */
   | { readonly kind: 'record'; readonly record: RecordPlan; readonly rows: RowsPlan }
   | { readonly kind: 'aggregate'; readonly aggregate: SelectedAggregate }
+  | {
+      readonly kind: 'nearest'
+      readonly nearest: NearestPlan
+      /** Returns the vector as pgvector reads it. */
+      readonly findVector: (caller: Spender) => string | Promise<string>
+    }
   | ReadCall
 
 /** Call of a function, whose feature compiles it and explains its failures. */
@@ -51,7 +62,11 @@ type TableRead = Exclude<DocumentRead, ReadCall>
 /** Reads of a document, compiled to one statement. */
 export interface CompiledReads {
   readonly reads: readonly DocumentRead[]
-  readonly steps: readonly Step[]
+  readonly template: Template
+  /** Returns the statement for callers who see few rows. */
+  readonly direct: () => Template
+  /** Calls before the statement. */
+  readonly settings: readonly Call[]
   readonly relations: readonly Relation[]
 }
 
@@ -68,19 +83,28 @@ export function compileReads(
   reads: readonly DocumentRead[],
   planDirect: () => readonly DocumentRead[],
 ): CompiledReads {
-  const call = statements.call(compileDocument(reads))
-  const step: Step = {
-    ...call,
-    forFew: { rows: sortedRows, call: () => statements.call(compileDocument(planDirect())) },
+  const settings = reads.flatMap((read) =>
+    read.kind === 'nearest' ? (compileVectorSettings(read.nearest.vector, read.nearest.limit) ?? []) : [],
+  )
+  return {
+    reads,
+    template: statements.template(compileDocument(reads)),
+    direct: () => statements.template(compileDocument(planDirect())),
+    settings: settings.map((each) => statements.call(each)),
+    relations: [...new Set(reads.flatMap(relationsOfRead))],
   }
-  return { reads, steps: [step], relations: [...new Set(reads.flatMap(relationsOfRead))] }
 }
 
 function compileDocument(reads: readonly DocumentRead[]): Sql {
-  return sql`select ${sql.join(reads.map((read) => sql`(${compileRead(read)})::text`))}`
+  return sql`select ${sql.join(reads.map((read, index) => sql`(${compileRead(read, index)})::text`))}`
 }
 
-function compileRead(read: DocumentRead): Sql {
+/** Returns the name of the slot that has the vector of a read. */
+function vectorSlotOf(index: number): string {
+  return `vector ${index}`
+}
+
+function compileRead(read: DocumentRead, index: number): Sql {
   switch (read.kind) {
     case 'list':
       return compileItems(read.list, read.offset)
@@ -90,6 +114,8 @@ function compileRead(read: DocumentRead): Sql {
         from (select ${compileSelectList(read.record, 't')} ${compileFrom(read.rows, 't')} limit 1) r`
     case 'aggregate':
       return compileFigures(read.aggregate, 't')
+    case 'nearest':
+      return compileNearestItems(read.nearest, new Slot(vectorSlotOf(index)))
     case 'call':
       return read.query
   }
@@ -103,6 +129,8 @@ function rowsOf(read: TableRead): RowsPlan {
       return read.rows
     case 'aggregate':
       return read.aggregate.rows
+    case 'nearest':
+      return read.nearest.rows
   }
 }
 
@@ -114,6 +142,8 @@ function relationsOfRead(read: DocumentRead): readonly Relation[] {
       return [...relationsOf(read.record), ...relationsOfRows(read.rows)]
     case 'aggregate':
       return relationsOfRows(read.aggregate.rows)
+    case 'nearest':
+      return relationsOfList(read.nearest)
     case 'call':
       return read.relations
   }
@@ -132,19 +162,29 @@ function isCall(read: DocumentRead): read is ReadCall {
 export async function runReads(
   collections: Collections,
   caller: Caller,
-  { reads, steps, relations }: CompiledReads,
+  { reads, template, direct, settings, relations }: CompiledReads,
 ): Promise<readonly string[]> {
   requireTables(caller, relations)
   const tables = reads.filter((read) => !isCall(read))
   for (const read of tables) noteSearch(collections, rowsOf(read))
+  const vectors = await Promise.all(
+    reads.map(async (read, index) =>
+      read.kind === 'nearest' ? [[vectorSlotOf(index), await read.findVector(caller)] as const] : [],
+    ),
+  )
+  const slots = Object.fromEntries(vectors.flat())
+  const step: Step = {
+    ...fill(template, slots),
+    forFew: { rows: sortedRows, call: () => fill(direct(), slots) },
+  }
   try {
-    const [answer] = await collections.database.run(caller.scope, steps, {
+    const answers = await collections.database.run(caller.scope, [...settings, step], {
       isRead: true,
       // A function may write, whatever its declaration.
       isReadOnly: reads.some(isCall),
       isAbandoned: caller.isAbandoned,
     })
-    return reads.map((_, index) => answer?.rows[0]?.[index] ?? 'null')
+    return reads.map((_, index) => answers.at(-1)?.rows[0]?.[index] ?? 'null')
   } catch (error) {
     throw (await explainReads(collections, caller, tables, reads.filter(isCall), error)) ?? error
   }

@@ -79,7 +79,10 @@ function spenderOf({ scope, origin }: Spender): string | undefined {
 }
 
 /** @throws AppError semantic_not_configured, hybrid_not_configured, semantic_needs_pgvector, hybrid_needs_pgvector */
-export function requireEmbedder({ catalog, embedder }: ListContext, kind: 'semantic' | 'hybrid'): void {
+export function requireEmbedder(
+  { catalog, embedder }: Pick<ListContext, 'catalog' | 'embedder'>,
+  kind: 'semantic' | 'hybrid',
+): void {
   const isHybrid = kind === 'hybrid'
   if (embedder === undefined) {
     throw isHybrid ? collectionErrors.hybridNotConfigured() : collectionErrors.semanticNotConfigured()

@@ -1,15 +1,25 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import {
   type DocumentRead,
+  distanceName,
   type FilterPlan,
+  formatVector,
   type ListPlan,
   parseSearch,
   parseSpatial,
+  parseVector,
+  parseVectorValue,
   planList,
+  planNearest,
   planTest,
   planWholeRecord,
   type RowsPlan,
+  requireEmbedder,
+  type Spender,
+  type VectorQuery,
+  vectorFinder,
 } from '../../collections/index.ts'
+import { graphqlErrors } from '../errors.ts'
 import type { SelectedField } from './fields.ts'
 import { planReadCall } from './functions.ts'
 import { readOrder } from './order.ts'
@@ -37,24 +47,34 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
   const { limit, offset } = readPage(field, listLimit)
   tools.cost.add(limit)
   const { sort, distinct } = readOrder(tools, relation, field)
-  const plan = planList(
-    tools,
-    relation,
-    {
-      fields: undefined,
-      expand: [],
-      filter: undefined,
-      ...readConditions(field, tools.names.get(relation)?.columns),
-      vector: undefined,
-      distance: undefined,
-      sort,
-      perPage: limit,
-      paging: { kind: 'offset', page: 1, total: 'none' },
-      facets: undefined,
-    },
-    tools.limits,
-  )
+  const vector = readVector(tools, relation, field)
+  const query = {
+    fields: undefined,
+    expand: [],
+    filter: undefined,
+    ...readConditions(tools, relation, field),
+    vector,
+    distance: undefined,
+    sort,
+    perPage: limit,
+    paging: { kind: 'offset', page: 1, total: 'none' },
+    facets: undefined,
+  } as const
   const { conditions } = planRowsOf(tools, relation, field)
+  if (vector !== undefined) {
+    const nearest = planNearest(tools, relation, { ...query, vector })
+    const { selection } = planSelectedRecord(tools, relation, field, limit, distanceName)
+    return {
+      kind: 'nearest',
+      nearest: {
+        ...nearest,
+        rows: { relation, conditions: [...nearest.rows.conditions, ...conditions] },
+        record: { ...nearest.record, selection },
+      },
+      findVector: planVector(tools, nearest.vector, vector, field),
+    }
+  }
+  const plan = planList(tools, relation, query, tools.limits)
   const list: ListPlan = {
     ...plan,
     rows: { relation, conditions: [...plan.rows.conditions, ...conditions] },
@@ -64,27 +84,84 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
   return { kind: 'list', list, offset }
 }
 
-/** Reads the arguments that the REST list has as parameters, by the same rules. */
-function readConditions({ args }: SelectedField, columns: ReadonlyMap<string, Column> = new Map()) {
-  const quote = (name: string) => `"${(columns.get(name)?.name ?? name).replaceAll('"', '""')}"`
-  const { search, fuzzy, near, within, bbox } = args as SpatialArguments & {
-    readonly search?: string | null
-    readonly fuzzy?: boolean | null
+/** Arguments that a list sorted by distance does not have. */
+const sortArguments = ['order_by', 'distinct_on', 'offset']
+
+interface VectorArguments {
+  readonly nearest?: readonly number[] | null
+  readonly semantic_query?: string | null
+  readonly vector_column?: string | null
+  readonly distance?: string | null
+}
+
+/** Reads the vector to sort by, by the rules of the REST list. @throws AppError invalid_parameter, invalid_graphql_argument */
+function readVector(tools: PlanTools, relation: Relation, { args }: SelectedField): VectorQuery | undefined {
+  const { nearest, semantic_query, vector_column, distance, ...others } = args as VectorArguments
+  const vector = parseVector(
+    present({
+      nearest: nearest == null ? null : '',
+      semantic_query,
+      vector_column: vector_column == null ? null : columnName(tools, relation, vector_column),
+      distance,
+      ...searchParameters(args),
+    }),
+  )
+  const stray = sortArguments.find((name) => (others as Readonly<Record<string, unknown>>)[name] != null)
+  if (vector === undefined || stray === undefined) return vector
+  throw graphqlErrors.invalidGraphqlArgument(stray, 'cannot be combined with nearest or semantic_query')
+}
+
+/** @throws AppError invalid_parameter, dimension_mismatch, semantic_not_configured, semantic_misconfigured */
+function planVector(
+  tools: PlanTools,
+  plan: Parameters<typeof vectorFinder>[0],
+  vector: VectorQuery,
+  { args }: SelectedField,
+): (caller: Spender) => string | Promise<string> {
+  if (vector.kind === 'nearest') {
+    const text = formatVector(plan, parseVectorValue(JSON.stringify((args as VectorArguments).nearest)))
+    return () => text
   }
+  requireEmbedder(tools, 'semantic')
+  const find = vectorFinder(plan, vector, tools.embedder)
+  return (caller) => find(caller, '')
+}
+
+/** Returns the parameters of a REST list that have a value. */
+function present(parameters: Readonly<Record<string, string | null | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, value]) => (value == null ? [] : [[name, value]])),
+  )
+}
+
+function searchParameters(args: SelectedField['args']): Record<string, string> {
+  const { search, fuzzy, typo_threshold: threshold } = args
+  return present({
+    search: search as string | null | undefined,
+    fuzzy: fuzzy == null ? null : String(fuzzy),
+    typo_threshold: threshold == null ? null : String(threshold),
+  })
+}
+
+/** Reads the arguments that the REST list has as parameters, by the same rules. */
+function readConditions(tools: PlanTools, relation: Relation, { args }: SelectedField) {
+  const { near, within, intersects, bbox } = args as SpatialArguments
+  const quote = (name: string) => `"${columnName(tools, relation, name).replaceAll('"', '""')}"`
+  const geometry = (of: SpatialArguments['within']) =>
+    of == null ? null : `${quote(of.column)},${toText(of.geojson)}`
   return {
-    search: parseSearch({
-      ...(search == null ? {} : { search }),
-      ...(fuzzy == null ? {} : { fuzzy: String(fuzzy) }),
-    }),
-    spatial: parseSpatial({
-      ...(near == null
-        ? {}
-        : { near: [quote(near.column), near.longitude, near.latitude, near.distance].join() }),
-      ...(within == null ? {} : { within: `${quote(within.column)},${toText(within.geojson)}` }),
-      ...(bbox == null
-        ? {}
-        : { bbox: [quote(bbox.column), bbox.minLng, bbox.minLat, bbox.maxLng, bbox.maxLat].join() }),
-    }),
+    search: parseSearch(searchParameters(args)),
+    spatial: parseSpatial(
+      present({
+        near: near == null ? null : [quote(near.column), near.longitude, near.latitude, near.distance].join(),
+        within: geometry(within),
+        intersects: geometry(intersects),
+        bbox:
+          bbox == null
+            ? null
+            : [quote(bbox.column), bbox.minLng, bbox.minLat, bbox.maxLng, bbox.maxLat].join(),
+      }),
+    ),
   }
 }
 
@@ -96,6 +173,7 @@ interface SpatialArguments {
     readonly distance: number
   } | null
   readonly within?: { readonly column: string; readonly geojson: unknown } | null
+  readonly intersects?: { readonly column: string; readonly geojson: unknown } | null
   readonly bbox?: {
     readonly column: string
     readonly minLng: number
@@ -103,6 +181,11 @@ interface SpatialArguments {
     readonly maxLng: number
     readonly maxLat: number
   } | null
+}
+
+/** Returns the name of the column that has this name in the schema, or in the database. */
+function columnName({ names }: PlanTools, relation: Relation, name: string): string {
+  return names.get(relation)?.columns.get(name)?.name ?? name
 }
 
 function toText(geometry: unknown): string {

@@ -21,16 +21,22 @@ export const listLimit = 1000
 /** Records of a list inside another one without a limit. */
 const innerLimit = 25
 
-/** Plans the record that a field selects. @param around records that the lists around the field may have */
+/**
+ * Plans the record that a field selects.
+ *
+ * @param around records that the lists around the field may have
+ * @param distance name of the distance in the rows; undefined where they have none
+ */
 export function planSelectedRecord(
   tools: PlanTools,
   relation: Relation,
   field: SelectedField,
   around: number,
+  distance?: string,
 ): SelectedRecord {
   const type = objectTypeOf(field)
   const selected = collectFields(tools.fields, type, selectionsOf(field))
-  const selection = selected.map((each) => planMember(tools, each, type.name, around))
+  const selection = selected.map((each) => planMember(tools, each, type.name, around, distance))
   return { relation, selection }
 }
 
@@ -39,6 +45,7 @@ function planMember(
   field: SelectedField,
   typeName: string,
   around: number,
+  distance: string | undefined,
 ): SelectedMember {
   const { key, meaning } = field
   switch (meaning?.kind) {
@@ -46,6 +53,8 @@ function planMember(
       const { column, isText, renamed } = meaning
       return { key, kind: 'column', column, isText, renamed }
     }
+    case 'distance':
+      return { key, kind: 'distance', name: distance }
     case 'record': {
       const { relationship, from, target } = meaning
       const record = planSelectedRecord(tools, target, field, around)

@@ -1,5 +1,5 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import type { Reader, ReadLimits, SearchDefinitions } from '../../collections/index.ts'
+import type { QueryEmbedder, Reader, ReadLimits, SearchDefinitions } from '../../collections/index.ts'
 import { graphqlErrors } from '../errors.ts'
 import type { TableNames } from '../schema/names.ts'
 import type { FieldContext } from './fields.ts'
@@ -12,6 +12,8 @@ export interface PlanTools {
   /** Text search configuration, quoted and qualified. */
   readonly language: string
   readonly limits: ReadLimits
+  /** Embedder; undefined when no embedding provider is configured. */
+  readonly embedder: QueryEmbedder | undefined
   readonly names: ReadonlyMap<Relation, TableNames>
   readonly fields: FieldContext
   readonly cost: Cost

@@ -13,7 +13,7 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { Catalog, Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
-import { mayFollow, maySelect, privilegesOf, type Reader } from '../../collections/index.ts'
+import { distanceName, mayFollow, maySelect, privilegesOf, type Reader } from '../../collections/index.ts'
 import { ColumnTypes } from './column-types.ts'
 import { conflictConstraints } from './conflict-constraints.ts'
 import { describeColumn, describeRenamed, describeReplaced, describeTable } from './descriptions.ts'
@@ -22,7 +22,7 @@ import { createFunctionFields } from './functions.ts'
 import { createSharedInputs } from './inputs.ts'
 import type { FieldMeaning, FigureFunction } from './meaning.ts'
 import { Namespace, nameTables, scalarNames, type TableNames, toValueName } from './names.ts'
-import { intScalar } from './scalars.ts'
+import { floatScalar, intScalar } from './scalars.ts'
 
 /** Caller, as far as the schema depends on it. */
 export interface SchemaReader {
@@ -218,6 +218,14 @@ class SchemaBuilder {
         extensions: { meaning: { kind: 'column', column, isText, renamed } },
       }
     }
+    // A column of this name takes precedence, and excludes `nearest`.
+    if (hasVectors(names) && !names.columns.has(distanceName)) {
+      fields[distanceName] = {
+        type: floatScalar,
+        description: 'Distance to the vector of `nearest` or `semantic_query`; null in other lists.',
+        extensions: { meaning: { kind: 'distance' } },
+      }
+    }
     for (const [name, relationship] of names.relationships) {
       const field = this.#relatedField(relation, relationship)
       if (field !== undefined) fields[name] = field
@@ -262,16 +270,38 @@ class SchemaBuilder {
       if (relation.columns.some(({ type }) => type.spatialSchema !== undefined)) {
         args.near = { type: this.#shared.near }
         args.within = { type: this.#shared.within }
+        args.intersects = { type: this.#shared.intersects }
         args.bbox = { type: this.#shared.bbox }
       }
       args.search = { type: GraphQLString, description: 'Words to search for; see the guide "Search".' }
       args.fuzzy = { type: GraphQLBoolean, description: 'Tolerates typos in `search`.' }
+      args.typo_threshold = {
+        type: floatScalar,
+        description:
+          'With `fuzzy`: trigram similarity that counts as a match, from 0 to 1; 0.2 unless given.',
+      }
+      if (hasVectors(names)) Object.assign(args, this.#vectorArguments())
     }
     return {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(record))),
       description: meaning.kind === 'list' ? describeTable(relation, names.table) : undefined,
       args,
       extensions: { meaning },
+    }
+  }
+
+  #vectorArguments(): GraphQLFieldConfigArgumentMap {
+    return {
+      nearest: {
+        type: new GraphQLList(new GraphQLNonNull(floatScalar)),
+        description: 'Vector: the nearest records come first. They have `_distance`.',
+      },
+      semantic_query: { type: GraphQLString, description: 'Text in place of the vector of `nearest`.' },
+      vector_column: {
+        type: GraphQLString,
+        description: 'Column to compare, where the table has several vectors.',
+      },
+      distance: { type: this.#shared.distance, description: '`cosine` unless given.' },
     }
   }
 
@@ -497,6 +527,11 @@ function select<Item>(
   isSelected: (item: Item) => boolean,
 ): ReadonlyMap<string, Item> {
   return new Map([...named].filter(([, item]) => isSelected(item)))
+}
+
+/** Returns whether the caller may read a vector of the table. */
+function hasVectors({ columns }: TableNames): boolean {
+  return [...columns.values()].some(({ type }) => type.vectorSchema !== undefined)
 }
 
 const figureSuffixes: readonly (readonly [FigureFunction, string])[] = [

@@ -16,7 +16,9 @@ export interface SharedInputs {
   readonly orderBy: GraphQLEnumType
   readonly near: GraphQLInputObjectType
   readonly within: GraphQLInputObjectType
+  readonly intersects: GraphQLInputObjectType
   readonly bbox: GraphQLInputObjectType
+  readonly distance: GraphQLEnumType
   comparisonOf(comparison: Exclude<Comparison, 'none'>): GraphQLInputObjectType
 }
 
@@ -62,6 +64,15 @@ export function createSharedInputs(names: Namespace): SharedInputs {
       name: names.claim('WithinInput'),
       description: 'Places within a Polygon or MultiPolygon.',
       fields: { column: required(GraphQLString), geojson: required(geoJsonScalar) },
+    }),
+    intersects: new GraphQLInputObjectType({
+      name: names.claim('IntersectsInput'),
+      description: 'Places that touch a geometry.',
+      fields: { column: required(GraphQLString), geojson: required(geoJsonScalar) },
+    }),
+    distance: new GraphQLEnumType({
+      name: names.claim('VectorDistanceEnum'),
+      values: { cosine: {}, l2: {}, inner_product: {} },
     }),
     bbox: new GraphQLInputObjectType({
       name: names.claim('BBoxInput'),

@@ -21,6 +21,8 @@ export type FieldMeaning =
       readonly target: Relation
     }
   | { readonly kind: 'count' }
+  /** Distance of a list of nearest records. */
+  | { readonly kind: 'distance' }
   | { readonly kind: 'figures'; readonly function: FigureFunction }
   | FigureMeaning
   /** Field of a schema without tables. */
