@@ -52,6 +52,7 @@ export {
 export type { BulkPlan, ColumnChange } from './plan/bulk.ts'
 export { isComparable, planTest } from './plan/condition.ts'
 export type { FilterPlan } from './plan/filter-plan.ts'
+export { hybridNames, planHybrid } from './plan/hybrid.ts'
 export { type ListPlan, planList, type ReadLimits } from './plan/list.ts'
 export { type OrderKey, planOrder } from './plan/order.ts'
 export { lacksColumns, maySelect, privilegesOf, type Reader, requireReadable } from './plan/reader.ts'

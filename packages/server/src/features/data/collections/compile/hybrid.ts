@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../../database/sql.ts'
+import { type Slot, type Sql, sql } from '../../../../database/sql.ts'
 import { type HybridPlan, hybridNames } from '../plan/hybrid.ts'
 import type { OrderKey } from '../plan/order.ts'
 import { compileComparison } from './comparison.ts'
@@ -24,7 +24,16 @@ const distance = sql.id(hybridNames.distance)
  * have found together.
  */
 export function compileHybrid(plan: HybridPlan): Sql {
-  const { record, found, search, near, vector, keys, legLimit, perPage, page } = plan
+  return compilePage(plan, (items) => sql.join([items, sql`(select count(*) from fused)`]))
+}
+
+/** Compiles a query whose value is the page of a hybrid search as a JSON array. @param slot slot of the vector */
+export function compileHybridItems(plan: HybridPlan, slot: Slot): Sql {
+  return compilePage(plan, (items) => items, slot)
+}
+
+function compilePage(plan: HybridPlan, select: (items: Sql) => Sql, slot?: Slot): Sql {
+  const { record, found, search, near, vector, keys, legLimit, perPage, offset } = plan
   const named = keys.map((key, index) => ({ key, name: sql.id(`k${index}`) }))
   const names = sql.join(named.map(({ name }) => name))
   const selected = named.map(({ key, name }) => sql`${compileKey(key, row)} as ${name}`)
@@ -47,7 +56,7 @@ export function compileHybrid(plan: HybridPlan): Sql {
   const reciprocalRank = (ordinal: Sql) =>
     sql`coalesce(1::float8 / (${sql.integer(damping)} + ${ordinal}), 0)`
   return sql`
-    with ${sql.join([compileQueryVector(vector), ...nearest])},
+    with ${sql.join([compileQueryVector(vector, slot), ...nearest])},
     meaning as (
       select *, row_number() over (order by ${distance}, ${names}) as ordinal from nearest
       -- The direction of zeros cannot be compared.
@@ -68,9 +77,9 @@ export function compileHybrid(plan: HybridPlan): Sql {
     ),
     page as materialized (
       select *, row_number() over (order by ${score} desc, ${names}) as ordinal from fused
-      order by ordinal limit ${sql.integer(perPage)} offset ${String((page - 1) * perPage)}
+      order by ordinal limit ${sql.integer(perPage)} offset ${String(offset)}
     )
-    select coalesce(json_agg(r.record order by r.ordinal), '[]'), (select count(*) from fused)
+    select ${select(sql`coalesce(json_agg(r.record order by r.ordinal), '[]')`)}
     from (
       -- The ordinal stays beside the row, whose columns may have any name.
       select ${compileItem(plan)} as record, p.ordinal
@@ -93,6 +102,10 @@ function joinPage(keys: readonly OrderKey[]): Sql {
 
 /** Compiles the record with its ranks. A leg that has not found the record gives no member, not a null. */
 function compileItem({ record }: HybridPlan): Sql {
+  // A selection has the ranks that the client names.
+  if (record.selection !== undefined) {
+    return sql`(select row_to_json(s.*) from (select ${compileSelectList(record, row)}) s)`
+  }
   const item = sql`
     select row_to_json(s.*) from (select ${compileSelectList(record, row)}, ${sql.id(row, hybridNames.score)}) s`
   const member = (name: string) =>

@@ -28,7 +28,7 @@ function compileMember(member: SelectedMember, alias: string): Sql {
       return compileColumn(member, alias)
     case 'constant':
       return compileConstant(member.value)
-    case 'distance':
+    case 'computed':
       return member.name === undefined ? sql`null::float8` : sql.id(alias, member.name)
     case 'self':
       return sql`(select row_to_json(r.*) from (select ${compileSelection(member.record.selection, alias)}) r)`

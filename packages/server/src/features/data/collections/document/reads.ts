@@ -6,6 +6,7 @@ import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
+import { compileHybridItems } from '../compile/hybrid.ts'
 import { compileItems } from '../compile/list.ts'
 import { compileNearestItems } from '../compile/nearest.ts'
 import { compileSelectList } from '../compile/record.ts'
@@ -14,6 +15,7 @@ import { compileFigures } from '../compile/selection.ts'
 import { compileVectorSettings } from '../compile/vector.ts'
 import { explainFailure } from '../faults/explain.ts'
 import { firstFailure } from '../faults/probe.ts'
+import type { HybridPlan } from '../plan/hybrid.ts'
 import { type ListPlan, relationsOfList } from '../plan/list.ts'
 import { type RecordPlan, relationsOf } from '../plan/record.ts'
 import { type RowsPlan, relationsOfRows } from '../plan/rows.ts'
@@ -36,10 +38,17 @@ export type DocumentRead =
   | {
       readonly kind: 'nearest'
       readonly nearest: NearestPlan
-      /** Returns the vector as pgvector reads it. */
-      readonly findVector: (caller: Spender) => string | Promise<string>
+      readonly findVector: FindVector
+    }
+  | {
+      readonly kind: 'hybrid'
+      readonly hybrid: HybridPlan
+      readonly findVector: FindVector
     }
   | ReadCall
+
+/** Function that returns the vector of a list as pgvector reads it. */
+type FindVector = (caller: Spender) => string | Promise<string>
 
 /** Call of a function, whose feature compiles it and explains its failures. */
 export interface ReadCall {
@@ -83,9 +92,7 @@ export function compileReads(
   reads: readonly DocumentRead[],
   planDirect: () => readonly DocumentRead[],
 ): CompiledReads {
-  const settings = reads.flatMap((read) =>
-    read.kind === 'nearest' ? (compileVectorSettings(read.nearest.vector, read.nearest.limit) ?? []) : [],
-  )
+  const settings = reads.flatMap((read) => compileSettings(read) ?? [])
   return {
     reads,
     template: statements.template(compileDocument(reads)),
@@ -93,6 +100,12 @@ export function compileReads(
     settings: settings.map((each) => statements.call(each)),
     relations: [...new Set(reads.flatMap(relationsOfRead))],
   }
+}
+
+function compileSettings(read: DocumentRead): Sql | undefined {
+  if (read.kind === 'nearest') return compileVectorSettings(read.nearest.vector, read.nearest.limit)
+  if (read.kind === 'hybrid') return compileVectorSettings(read.hybrid.vector, read.hybrid.legLimit)
+  return undefined
 }
 
 function compileDocument(reads: readonly DocumentRead[]): Sql {
@@ -116,6 +129,8 @@ function compileRead(read: DocumentRead, index: number): Sql {
       return compileFigures(read.aggregate, 't')
     case 'nearest':
       return compileNearestItems(read.nearest, new Slot(vectorSlotOf(index)))
+    case 'hybrid':
+      return compileHybridItems(read.hybrid, new Slot(vectorSlotOf(index)))
     case 'call':
       return read.query
   }
@@ -131,6 +146,8 @@ function rowsOf(read: TableRead): RowsPlan {
       return read.aggregate.rows
     case 'nearest':
       return read.nearest.rows
+    case 'hybrid':
+      return read.hybrid.found
   }
 }
 
@@ -144,6 +161,8 @@ function relationsOfRead(read: DocumentRead): readonly Relation[] {
       return relationsOfRows(read.aggregate.rows)
     case 'nearest':
       return relationsOfList(read.nearest)
+    case 'hybrid':
+      return relationsOfList({ record: read.hybrid.record, rows: read.hybrid.found })
     case 'call':
       return read.relations
   }
@@ -169,7 +188,7 @@ export async function runReads(
   for (const read of tables) noteSearch(collections, rowsOf(read))
   const vectors = await Promise.all(
     reads.map(async (read, index) =>
-      read.kind === 'nearest' ? [[vectorSlotOf(index), await read.findVector(caller)] as const] : [],
+      'findVector' in read ? [[vectorSlotOf(index), await read.findVector(caller)] as const] : [],
     ),
   )
   const slots = Object.fromEntries(vectors.flat())

@@ -23,6 +23,8 @@ export interface HybridPlan {
   readonly legLimit: number
   readonly perPage: number
   readonly page: number
+  /** Records before the page. */
+  readonly offset: number
   readonly counts: boolean
 }
 
@@ -37,14 +39,19 @@ export const hybridNames = {
 const legFactor = 3
 const maxLegLimit = 500
 
-/** @throws AppError naming the parameter */
+/**
+ * @param start records before the page; undefined: as the query says
+ * @throws AppError naming the parameter
+ */
 export function planHybrid(
   context: PlanContext,
   relation: Relation,
   query: ListQuery & { readonly vector: VectorQuery },
+  start?: number,
 ): HybridPlan {
   const { paging, perPage } = query
   if (paging.kind === 'cursor') throw collectionErrors.unsupportedParameter('cursor')
+  const offset = start ?? (paging.page - 1) * perPage
   for (const name of Object.values(hybridNames)) requireNoColumn(relation, name, 'semantic')
   const vector = planVector(context, relation, query.vector)
   const found = planRows(context, relation, query)
@@ -64,9 +71,10 @@ export function planHybrid(
     near: planRows(context, relation, { ...query, search: undefined }),
     vector,
     keys,
-    legLimit: Math.min(legFactor * paging.page * perPage, maxLegLimit),
+    legLimit: Math.min(legFactor * (offset + perPage), maxLegLimit),
     perPage,
     page: paging.page,
+    offset,
     counts: paging.total !== 'none',
   }
 }

@@ -15,8 +15,8 @@ export type Selection = readonly SelectedMember[]
 export type SelectedMember = { readonly key: string } & (
   | SelectedColumn
   | { readonly kind: 'constant'; readonly value: string }
-  /** Distance of a list of nearest records, by its name in the rows; undefined in other lists, where it is null. */
-  | { readonly kind: 'distance'; readonly name: string | undefined }
+  /** Number that the rows of some lists have beside their columns, by its name; null in other lists. */
+  | { readonly kind: 'computed'; readonly name: string | undefined }
   /** The same row once more, with members of its own. */
   | { readonly kind: 'self'; readonly record: SelectedRecord }
   | { readonly kind: 'record'; readonly related: Related; readonly record: SelectedRecord }
@@ -97,7 +97,7 @@ export function columnsOfSelection(relation: Relation, selection: Selection): re
   return selection.flatMap((member) => {
     if (member.kind === 'self') return columnsOfSelection(relation, member.record.selection)
     if (member.kind === 'column') return [member.column]
-    if (member.kind === 'constant' || member.kind === 'distance') return []
+    if (member.kind === 'constant' || member.kind === 'computed') return []
     return member.related.relationship.pairs.flatMap(({ from }) => relation.column.get(from) ?? [])
   })
 }

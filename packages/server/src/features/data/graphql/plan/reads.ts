@@ -4,11 +4,13 @@ import {
   distanceName,
   type FilterPlan,
   formatVector,
+  hybridNames,
   type ListPlan,
   parseSearch,
   parseSpatial,
   parseVector,
   parseVectorValue,
+  planHybrid,
   planList,
   planNearest,
   planTest,
@@ -61,23 +63,39 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
     facets: undefined,
   } as const
   const { conditions } = planRowsOf(tools, relation, field)
+  const withRows = (rows: RowsPlan): RowsPlan => ({
+    relation,
+    conditions: [...rows.conditions, ...conditions],
+  })
+  if (vector?.kind === 'hybrid') {
+    requireEmbedder(tools, 'hybrid')
+    const hybrid = planHybrid(tools, relation, { ...query, vector }, offset)
+    const { selection } = planSelectedRecord(tools, relation, field, limit, Object.values(hybridNames))
+    return {
+      kind: 'hybrid',
+      hybrid: {
+        ...hybrid,
+        found: withRows(hybrid.found),
+        near: withRows(hybrid.near),
+        record: { ...hybrid.record, selection },
+      },
+      findVector: planVector(tools, hybrid.vector, vector, field),
+    }
+  }
   if (vector !== undefined) {
+    if (vector.kind === 'semantic') requireEmbedder(tools, 'semantic')
     const nearest = planNearest(tools, relation, { ...query, vector })
-    const { selection } = planSelectedRecord(tools, relation, field, limit, distanceName)
+    const { selection } = planSelectedRecord(tools, relation, field, limit, [distanceName])
     return {
       kind: 'nearest',
-      nearest: {
-        ...nearest,
-        rows: { relation, conditions: [...nearest.rows.conditions, ...conditions] },
-        record: { ...nearest.record, selection },
-      },
+      nearest: { ...nearest, rows: withRows(nearest.rows), record: { ...nearest.record, selection } },
       findVector: planVector(tools, nearest.vector, vector, field),
     }
   }
   const plan = planList(tools, relation, query, tools.limits)
   const list: ListPlan = {
     ...plan,
-    rows: { relation, conditions: [...plan.rows.conditions, ...conditions] },
+    rows: withRows(plan.rows),
     record: { ...plan.record, selection: planSelectedRecord(tools, relation, field, limit).selection },
     distinct,
   }
@@ -85,33 +103,40 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
 }
 
 /** Arguments that a list sorted by distance does not have. */
-const sortArguments = ['order_by', 'distinct_on', 'offset']
+const sortArguments = ['order_by', 'distinct_on']
 
 interface VectorArguments {
   readonly nearest?: readonly number[] | null
   readonly semantic_query?: string | null
+  readonly semantic?: boolean | null
   readonly vector_column?: string | null
   readonly distance?: string | null
 }
 
 /** Reads the vector to sort by, by the rules of the REST list. @throws AppError invalid_parameter, invalid_graphql_argument */
 function readVector(tools: PlanTools, relation: Relation, { args }: SelectedField): VectorQuery | undefined {
-  const { nearest, semantic_query, vector_column, distance, ...others } = args as VectorArguments
+  const { nearest, semantic_query, semantic, vector_column, distance, ...others } = args as VectorArguments
   const vector = parseVector(
     present({
       nearest: nearest == null ? null : '',
       semantic_query,
+      semantic: semantic == null ? null : String(semantic),
       vector_column: vector_column == null ? null : columnName(tools, relation, vector_column),
       distance,
       ...searchParameters(args),
     }),
   )
-  const stray = sortArguments.find((name) => (others as Readonly<Record<string, unknown>>)[name] != null)
+  const isPaged = vector?.kind === 'hybrid'
+  const excluded = isPaged ? sortArguments : [...sortArguments, 'offset']
+  const stray = excluded.find((name) => (others as Readonly<Record<string, unknown>>)[name] != null)
   if (vector === undefined || stray === undefined) return vector
-  throw graphqlErrors.invalidGraphqlArgument(stray, 'cannot be combined with nearest or semantic_query')
+  throw graphqlErrors.invalidGraphqlArgument(
+    stray,
+    'cannot be combined with nearest, semantic_query or semantic',
+  )
 }
 
-/** @throws AppError invalid_parameter, dimension_mismatch, semantic_not_configured, semantic_misconfigured */
+/** @throws AppError invalid_parameter, dimension_mismatch, semantic_misconfigured */
 function planVector(
   tools: PlanTools,
   plan: Parameters<typeof vectorFinder>[0],
@@ -122,7 +147,6 @@ function planVector(
     const text = formatVector(plan, parseVectorValue(JSON.stringify((args as VectorArguments).nearest)))
     return () => text
   }
-  requireEmbedder(tools, 'semantic')
   const find = vectorFinder(plan, vector, tools.embedder)
   return (caller) => find(caller, '')
 }

@@ -25,18 +25,18 @@ const innerLimit = 25
  * Plans the record that a field selects.
  *
  * @param around records that the lists around the field may have
- * @param distance name of the distance in the rows; undefined where they have none
+ * @param computed names of the numbers that the rows have beside their columns
  */
 export function planSelectedRecord(
   tools: PlanTools,
   relation: Relation,
   field: SelectedField,
   around: number,
-  distance?: string,
+  computed: readonly string[] = [],
 ): SelectedRecord {
   const type = objectTypeOf(field)
   const selected = collectFields(tools.fields, type, selectionsOf(field))
-  const selection = selected.map((each) => planMember(tools, each, type.name, around, distance))
+  const selection = selected.map((each) => planMember(tools, each, type.name, around, computed))
   return { relation, selection }
 }
 
@@ -45,7 +45,7 @@ function planMember(
   field: SelectedField,
   typeName: string,
   around: number,
-  distance: string | undefined,
+  computed: readonly string[],
 ): SelectedMember {
   const { key, meaning } = field
   switch (meaning?.kind) {
@@ -53,8 +53,8 @@ function planMember(
       const { column, isText, renamed } = meaning
       return { key, kind: 'column', column, isText, renamed }
     }
-    case 'distance':
-      return { key, kind: 'distance', name: distance }
+    case 'computed':
+      return { key, kind: 'computed', name: computed.includes(meaning.name) ? meaning.name : undefined }
     case 'record': {
       const { relationship, from, target } = meaning
       const record = planSelectedRecord(tools, target, field, around)

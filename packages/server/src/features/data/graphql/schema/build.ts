@@ -13,7 +13,14 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { Catalog, Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
-import { distanceName, mayFollow, maySelect, privilegesOf, type Reader } from '../../collections/index.ts'
+import {
+  distanceName,
+  hybridNames,
+  mayFollow,
+  maySelect,
+  privilegesOf,
+  type Reader,
+} from '../../collections/index.ts'
 import { ColumnTypes } from './column-types.ts'
 import { conflictConstraints } from './conflict-constraints.ts'
 import { describeColumn, describeRenamed, describeReplaced, describeTable } from './descriptions.ts'
@@ -218,12 +225,13 @@ class SchemaBuilder {
         extensions: { meaning: { kind: 'column', column, isText, renamed } },
       }
     }
-    // A column of this name takes precedence, and excludes `nearest`.
-    if (hasVectors(names) && !names.columns.has(distanceName)) {
-      fields[distanceName] = {
+    for (const [name, description] of hasVectors(names) ? computedNumbers : []) {
+      // A column of this name takes precedence, and excludes the list that has the number.
+      if (names.columns.has(name)) continue
+      fields[name] = {
         type: floatScalar,
-        description: 'Distance to the vector of `nearest` or `semantic_query`; null in other lists.',
-        extensions: { meaning: { kind: 'distance' } },
+        description,
+        extensions: { meaning: { kind: 'computed', name } },
       }
     }
     for (const [name, relationship] of names.relationships) {
@@ -297,6 +305,10 @@ class SchemaBuilder {
         description: 'Vector: the nearest records come first. They have `_distance`.',
       },
       semantic_query: { type: GraphQLString, description: 'Text in place of the vector of `nearest`.' },
+      semantic: {
+        type: GraphQLBoolean,
+        description: 'Fuses the matches of `search` by words and by meaning, the best first.',
+      },
       vector_column: {
         type: GraphQLString,
         description: 'Column to compare, where the table has several vectors.',
@@ -528,6 +540,17 @@ function select<Item>(
 ): ReadonlyMap<string, Item> {
   return new Map([...named].filter(([, item]) => isSelected(item)))
 }
+
+/** Numbers that lists by a vector have beside the columns. */
+const computedNumbers: readonly (readonly [name: string, description: string])[] = [
+  [distanceName, 'Distance to the vector of `nearest` or `semantic_query`; null in other lists.'],
+  [hybridNames.score, 'Score of a search with `semantic`; null in other lists.'],
+  [hybridNames.rank, 'Rank among the matches by words of a search with `semantic`; null without a match.'],
+  [
+    hybridNames.distance,
+    'Distance to the text of a search with `semantic`; null without a match by meaning.',
+  ],
+]
 
 /** Returns whether the caller may read a vector of the table. */
 function hasVectors({ columns }: TableNames): boolean {

@@ -21,8 +21,8 @@ export type FieldMeaning =
       readonly target: Relation
     }
   | { readonly kind: 'count' }
-  /** Distance of a list of nearest records. */
-  | { readonly kind: 'distance' }
+  /** Distance or rank that some lists have, by its name in their rows. */
+  | { readonly kind: 'computed'; readonly name: string }
   | { readonly kind: 'figures'; readonly function: FigureFunction }
   | FigureMeaning
   /** Field of a schema without tables. */

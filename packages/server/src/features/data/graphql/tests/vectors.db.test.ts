@@ -122,7 +122,37 @@ describe(`POST /api/graphql › nearest (${extensionEngine})`, () => {
     expect(graphql).toEqual({ status: 200, data: { note: rest.json.items, topic: [{ name: 'food' }] } })
   })
 
+  test('fuses matches by words and by meaning', async () => {
+    provider.answer = embeddings(countLetters)
+    const fields = '_hybrid_score _fts_rank _vector_distance'
+    const graphql = await run(`{
+      note(search: "apple", semantic: true, where: {id: {_lt: 5}}) { id ${fields} topic { name } }
+      second: note(search: "apple", semantic: true, where: {id: {_lt: 5}}, limit: 1, offset: 1) { id }
+      blank: note(search: " ", semantic: true, order_by: {id: ASC}, limit: 1) { id ${fields} }
+    }`)
+    const rest = await app.request(
+      'GET',
+      '/api/collections/note?search=apple&semantic=true&fields=id&expand=topic&filter=id<5',
+      { token },
+    )
+    const items = rest.json.items.map(({ expand, ...item }: { expand: { topic?: { name: string } } }) => ({
+      ...{ _fts_rank: null, _vector_distance: null },
+      ...item,
+      topic: expand.topic === undefined ? null : { name: expand.topic.name },
+    }))
+    expect(items).toHaveLength(4)
+    expect(graphql).toEqual({
+      status: 200,
+      data: {
+        note: items,
+        second: [{ id: items[1].id }],
+        blank: [{ id: 1, _hybrid_score: null, _fts_rank: null, _vector_distance: null }],
+      },
+    })
+  })
+
   test.each<readonly [query: string, code: string, message: string]>([
+    ['note(search: "x", semantic: true, fuzzy: true) { id }', 'unsupported_parameter', ''],
     ['note(nearest: [1, 2]) { id }', 'dimension_mismatch', ''],
     ['note(nearest: []) { id }', 'invalid_parameter', 'nearest vector must not be empty'],
     ['several(nearest: [1, 2]) { id }', 'several_vector_columns', ''],
@@ -138,7 +168,7 @@ describe(`POST /api/graphql › nearest (${extensionEngine})`, () => {
     [
       'note(nearest: [1, 0, 0], order_by: {id: ASC}) { id }',
       'invalid_graphql_argument',
-      'order_by: cannot be combined with nearest or semantic_query',
+      'order_by: cannot be combined with nearest, semantic_query or semantic',
     ],
     ['note(vector_column: "embedding") { id }', 'invalid_parameter', ''],
   ])('refuses %s: %s', async (query, code, message) => {
