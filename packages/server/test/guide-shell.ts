@@ -30,7 +30,7 @@ export interface Shell extends AsyncDisposable {
   shownIn(terminal: string): string
 }
 
-const examples = fileURLToPath(new URL('../../../examples', import.meta.url))
+const repositoryFolder = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url))
 const blockTimeoutMs = 60_000
 
 export async function openShell(): Promise<Shell> {
@@ -41,7 +41,8 @@ export async function openShell(): Promise<Shell> {
   const port = await findFreePort()
   const receiverPort = await findFreePort()
   const inDirectory = (name: string) => join(directory, name)
-  symlinkSync(examples, inDirectory('examples'))
+  // A reader installs packages that a page names; here they are those of the repository.
+  for (const name of ['examples', 'node_modules']) symlinkSync(repositoryFolder(name), inDirectory(name))
   installCommands(inDirectory('.bin'))
   const inherited = inheritedEnvironment()
   const bash = spawn('bash', ['--noprofile', '--norc', '-s'], {
@@ -129,7 +130,7 @@ function installCommands(folder: string): void {
   install('npx', [
     'program=$1; shift',
     `[ "$program" = basalt ] && ${basalt} "$@"`,
-    `[ "$program" = node ] && exec '${process.execPath}' "$@"`,
+    `[ "$program" = node ] && exec '${process.execPath}' --conditions=@basaltdb/source "$@"`,
     'exit 2',
   ])
 }
