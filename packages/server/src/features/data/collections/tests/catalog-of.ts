@@ -14,6 +14,8 @@ export interface TableFixture {
   readonly primaryKey: readonly string[]
   /** Further unique keys. */
   readonly unique?: readonly (readonly string[])[]
+  /** Methods of further indexes by the indexed column. */
+  readonly indexes?: Readonly<Record<string, string>>
   /** Columns with a default. */
   readonly defaults?: readonly string[]
   /** Tables by the column that refers to their first column. */
@@ -27,8 +29,15 @@ export function relationOf(table: TableFixture): Relation {
   return relation
 }
 
-/** Describes tables as the catalog of a database would. Callers have every privilege on them. Pure. */
-export function catalogOf(tables: Readonly<Record<string, TableFixture>>): Catalog {
+/**
+ * Describes tables as the catalog of a database would. Callers have every privilege on them. Pure.
+ *
+ * @param extensions versions by name
+ */
+export function catalogOf(
+  tables: Readonly<Record<string, TableFixture>>,
+  extensions: Readonly<Record<string, string>> = {},
+): Catalog {
   const names = Object.keys(tables)
   const oidOf = (name: string) => String(1000 + names.indexOf(name))
   const entries = Object.entries(tables)
@@ -43,7 +52,7 @@ export function catalogOf(tables: Readonly<Record<string, TableFixture>>): Catal
       policies: [],
       rlsGaps: [],
       functions: [],
-      extensions: [],
+      extensions: Object.entries(extensions).map(([name, version]) => ({ name, version, schema: 'public' })),
     },
     { schemas: ['public'] },
     new Date(0),
@@ -76,13 +85,15 @@ function relationRow(oid: string, name: string): RelationRow {
 
 function columnRows(oid: string, { columns, defaults = [] }: TableFixture): ColumnRow[] {
   return Object.entries(columns).map(([name, type], index) => {
-    const row = types.find(({ full_name }) => full_name === type.replace(/\?$/, ''))
+    const typeName = type.replace(/\?$/, '')
+    const row = types.find(({ full_name }) => full_name === typeName.replace(/\(\d+\)$/, ''))
     if (row === undefined) throw new Error(`the catalog of tests has no type ${type}`)
     return {
       relation_oid: oid,
       name,
       position: index + 1,
-      type: row.full_name,
+      // PostgreSQL prints these names.
+      type: typeName as TypeName,
       type_oid: row.oid,
       nullable: type.endsWith('?'),
       default: defaults.includes(name) ? "nextval('ids')" : null,
@@ -131,22 +142,31 @@ function constraintRows(
 function indexRows(
   oid: string,
   table: string,
-  { columns, primaryKey, unique = [] }: TableFixture,
+  { columns, primaryKey, unique = [], indexes = {} }: TableFixture,
 ): IndexRow[] {
   const keys = primaryKey.length === 0 ? unique : [primaryKey, ...unique]
-  return keys.map((key) => ({
-    relation_oid: oid,
-    name: `${table}_${key.join('_')}_key`,
-    is_unique: true,
-    is_primary: key === primaryKey,
-    is_valid: true,
-    is_partial: false,
-    method: 'btree',
-    columns: positionsOf(columns, key),
-    key_count: key.length,
-    is_key: true,
-    definition: '',
+  const further = Object.entries(indexes).map(([column, method]) => ({
+    ...indexRow(`${table}_${column}_idx`, [column]),
+    is_unique: false,
+    method,
   }))
+  return [...keys.map((key) => indexRow(`${table}_${key.join('_')}_key`, key)), ...further]
+
+  function indexRow(name: string, key: readonly string[]): IndexRow {
+    return {
+      relation_oid: oid,
+      name,
+      is_unique: true,
+      is_primary: key === primaryKey,
+      is_valid: true,
+      is_partial: false,
+      method: 'btree',
+      columns: positionsOf(columns, key),
+      key_count: key.length,
+      is_key: true,
+      definition: '',
+    }
+  }
 }
 
 function positionsOf(columns: TableFixture['columns'], names: readonly string[]): number[] {
@@ -165,6 +185,7 @@ const types: readonly TypeRow[] = [
   typeRow('2950', 'uuid', 'uuid', 'U'),
   typeRow('3802', 'jsonb', 'jsonb', 'U'),
   typeRow('3904', 'int4range', 'int4range', 'R'),
+  { ...typeRow('90001', 'vector', 'vector', 'U'), schema: 'public', has_order: false },
 ]
 
 function typeRow(oid: string, name: string, fullName: string, category: string, element = '0'): TypeRow {

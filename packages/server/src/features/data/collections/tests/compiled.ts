@@ -1,4 +1,5 @@
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
+import type { Catalog } from '../../../../database/catalog/model.ts'
 import { silentChangeLog } from '../../../../database/change-log.ts'
 import type { Call } from '../../../../database/connection/message.ts'
 import { render, type Sql } from '../../../../database/sql.ts'
@@ -11,7 +12,7 @@ import { writeAll } from '../write/bulk.ts'
 import { createRecord } from '../write/create.ts'
 import { deleteRecord } from '../write/delete.ts'
 import { updateRecord } from '../write/update.ts'
-import { catalogOf } from './catalog-of.ts'
+import { catalogOf, type TableFixture } from './catalog-of.ts'
 
 /** Statement of a request with the values of its parameters `$1`, `$2` and so on. */
 export interface Compiled {
@@ -20,7 +21,7 @@ export interface Compiled {
 }
 
 /** Tables that the requests in these tests read and write. */
-const catalog = catalogOf({
+const tables: Readonly<Record<string, TableFixture>> = {
   person: { columns: { id: 'integer', name: 'text' }, primaryKey: ['id'] },
   project: {
     columns: { id: 'integer', name: 'text', owner_id: 'integer?' },
@@ -49,7 +50,13 @@ const catalog = catalogOf({
   },
   draft: { columns: { id: 'integer', body: 'text?' }, primaryKey: ['id'], defaults: ['id'] },
   log: { columns: { at: 'timestamp with time zone', line: 'text' }, primaryKey: [] },
-})
+  photo: {
+    columns: { id: 'integer', shot_at: 'date', look: 'vector(3)' },
+    primaryKey: ['id'],
+    indexes: { look: 'hnsw' },
+  },
+  sketch: { columns: { id: 'integer', look: 'vector' }, primaryKey: ['id'] },
+}
 
 /**
  * Returns the only statement of a request such as `GET /collections/task?filter=done = true&sort=-due`. The query is
@@ -64,10 +71,18 @@ export async function compiled(request: string, body?: unknown): Promise<Compile
   return statement
 }
 
-/** Returns the statements of a request, in the order in which they run. */
-export async function compiledAll(request: string, body?: unknown): Promise<Compiled[]> {
+/**
+ * Returns the statements of a request, in the order in which they run.
+ *
+ * @param extensions versions by name
+ */
+export async function compiledAll(
+  request: string,
+  body?: unknown,
+  extensions: Readonly<Record<string, string>> = { vector: '0.8.0' },
+): Promise<Compiled[]> {
   try {
-    await send(recordingCollections(), request, body)
+    await send(recordingCollections(catalogOf(tables, extensions)), request, body)
   } catch (error) {
     if (error instanceof Recorded) return error.calls.map(describeCall)
     throw error
@@ -149,7 +164,7 @@ class Recorded extends Error {
 }
 
 /** Opens collections on a database that records the first message, and never responds. */
-function recordingCollections(): Collections {
+function recordingCollections(catalog: Catalog): Collections {
   const record = (calls: readonly Call[]) => Promise.reject(new Recorded(calls))
   const deps: Omit<CollectionDeps, 'catalog' | 'database' | 'writesOnce' | 'viewAs' | 'aside' | 'log'> = {
     changes: silentChangeLog,
