@@ -254,7 +254,7 @@ async function wire(
   const events = wireEvents(platform, {
     verifiers,
     embedders,
-    limiter: identity.limiter,
+    limiter: observation.enforcePlans(identity.limiter),
     resolve,
     openPopup: identity.openPopup,
   })
@@ -262,6 +262,7 @@ async function wire(
     changes: changes ?? events.changes,
     embedders,
     listCaptured: events.listCaptured,
+    graphqlStreams: events.graphqlStreams,
     callers: identity.callers,
   })
   const files = wireFiles(platform, { resolve, resolveTxt })

@@ -54,7 +54,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'sql-runner': ['audit'],
   support: ['audit', 'mail', 'throttle'],
   policies: ['audit', 'collections', 'throttle'],
-  realtime: ['audit', 'collections', 'outbox', 'policies', 'view-as'],
+  realtime: ['audit', 'collections', 'graphql', 'outbox', 'policies', 'view-as'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
   timeline: ['outbox', 'webhooks'],

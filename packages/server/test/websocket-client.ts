@@ -28,6 +28,9 @@ export interface WebSocketClientOptions {
   /** Token for the header. */
   readonly token?: string | undefined
   readonly query?: string
+  readonly path?: string
+  /** Offered subprotocol. */
+  readonly protocol?: string
   readonly headers?: Readonly<Record<string, string>>
   /** True to respond to pings. */
   readonly autoPong?: boolean
@@ -52,12 +55,20 @@ let refs = 0
 /** Opens a WebSocket. Resolves after the handshake. @throws HandshakeRefused */
 export async function openWebSocket(
   base: string,
-  { token, query = '', headers = {}, autoPong = true }: WebSocketClientOptions = {},
+  {
+    token,
+    query = '',
+    path = '/api/realtime/ws',
+    protocol,
+    headers = {},
+    autoPong = true,
+  }: WebSocketClientOptions = {},
 ): Promise<WebSocketClient> {
   const messages: ServerMessage[] = []
   let closed: { code: number; reason: string } | undefined
   let pings = 0
-  const socket = new WebSocket(`${base.replace(/^http/, 'ws')}/api/realtime/ws${query}`, {
+  const url = `${base.replace(/^http/, 'ws')}${path}${query}`
+  const socket = new WebSocket(url, protocol === undefined ? [] : [protocol], {
     autoPong,
     headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
   })

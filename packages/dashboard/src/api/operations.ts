@@ -1561,6 +1561,7 @@ export type LogEntry = {
 export type LoggedRequest = {
   readonly id: string
   readonly timestamp: string
+  /** `WS` for an operation over a WebSocket. */
   readonly method: string
   readonly path: string
   readonly operation: string | null

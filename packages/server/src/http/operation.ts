@@ -113,6 +113,8 @@ export type Operation<
   readonly documentedBody?: DocumentedBody
   /** Maximum body size in bytes, where it is not `server.body_limit`. */
   readonly bodyLimit?: number | ((deps: Deps) => number)
+  /** True if it also accepts WebSocket handshakes, which the handler authenticates. */
+  readonly upgrade?: true
   readonly success: Success<Result>
   /** Bodies of other documented responses, by the status that the handler sets. */
   readonly otherResponses?: Readonly<Record<number, Other>>
@@ -178,7 +180,7 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
 }
 
 function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
-  const { guard, id: operation } = description
+  const { guard, id: operation, upgrade } = description
   if (guard === 'admin') return { guard, operation, permission: description.permission }
   const { programs } = description
   const admitsAnonymous =
@@ -188,6 +190,7 @@ function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
     guard,
     operation,
     ...(programs === undefined ? {} : { programs }),
+    ...(upgrade === undefined ? {} : { upgrade }),
     ...(admitsAnonymous === undefined ? {} : { admitsAnonymous }),
   }
 }

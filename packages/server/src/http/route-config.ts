@@ -57,7 +57,7 @@ declare module 'fastify' {
     admitsAnonymous?: AdmitsAnonymous
     /** True if the route responds with server-sent events. */
     eventStream?: boolean
-    /** True if the route also accepts WebSocket handshakes. */
+    /** True if the route also accepts WebSocket handshakes, which its handler authenticates. */
     upgrade?: boolean
   }
   interface FastifyRequest {

@@ -35,7 +35,7 @@ const statuses = [
   { value: '4xx', label: '4xx: refused' },
   { value: '5xx', label: '5xx: failed' },
 ]
-const methods = ['', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((value) => ({
+const methods = ['', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'WS'].map((value) => ({
   value,
   label: value === '' ? 'All methods' : value,
 }))

@@ -12,7 +12,7 @@ import {
   planList,
 } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders, limitQueries } from './embedding-provider/index.ts'
-import { graphql } from './graphql/index.ts'
+import { type GraphqlStreams, graphql } from './graphql/index.ts'
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
@@ -29,6 +29,8 @@ type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 export interface DataPorts extends Pick<AdvisorContext, 'listCaptured'> {
   readonly changes: ChangeLog
   readonly embedders: Embedders
+  /** Streams of GraphQL subscriptions. */
+  readonly graphqlStreams: GraphqlStreams
   /** Callers whose access is explained; undefined without auth. */
   readonly callers: Callers | undefined
 }
@@ -36,7 +38,7 @@ export interface DataPorts extends Pick<AdvisorContext, 'listCaptured'> {
 /** Creates the features that serve the operator's tables. */
 export function wireData(
   { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
-  { changes, embedders, listCaptured, callers }: DataPorts,
+  { changes, embedders, listCaptured, callers, graphqlStreams }: DataPorts,
 ) {
   const searches = new StoredDefinitions({
     database: database.system,
@@ -123,7 +125,12 @@ export function wireData(
         },
       }),
       { name: 'import-runs', stop: () => importRuns.stop() },
-      graphql({ collections: openCollections(collectionDeps), database, config: config.graphql }),
+      graphql({
+        collections: openCollections(collectionDeps),
+        database,
+        config: config.graphql,
+        streams: graphqlStreams,
+      }),
       procedures(deps),
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),

@@ -61,7 +61,28 @@ export function wireEvents(
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
   })
+  const streams = realtime({
+    config: config.realtime,
+    database,
+    catalog,
+    interests,
+    triggers,
+    queue,
+    notifications,
+    verifiers,
+    limiter,
+    isAuthRequired: config.auth.enabled,
+    isDevelopment,
+    origins,
+    metrics,
+    version,
+    clock,
+    log,
+    openPopup,
+    messageLimitBytes: config.server.body_limit,
+  })
   return {
+    graphqlStreams: streams.graphqlStreams,
     changes: new OutboxChangeLog(interests, triggers, notifications),
     /** Lists the state of event capture for each collection with a listener. */
     listCaptured: () =>
@@ -79,25 +100,7 @@ export function wireEvents(
         log,
       }),
       timeline(system, config.realtime.sent_retention_hours),
-      realtime({
-        config: config.realtime,
-        database,
-        catalog,
-        interests,
-        triggers,
-        queue,
-        notifications,
-        verifiers,
-        limiter,
-        isAuthRequired: config.auth.enabled,
-        isDevelopment,
-        origins,
-        metrics,
-        version,
-        clock,
-        log,
-        openPopup,
-      }),
+      streams,
     ],
     /** Features that start after all others, because those define jobs, and stop before them. */
     workers: [

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Notifications } from '../../database/notifications/notifications.ts'
 import type { Feature } from '../../feature.ts'
+import type { RequestLimiter } from '../../http/access/authentication.ts'
 import type { RequestObserver } from '../../http/observation/request-observer.ts'
 import type { JobQueue } from '../../job-queue.ts'
 import { TaskQueue } from '../../lib/task-queue.ts'
@@ -15,6 +16,8 @@ export interface Observation {
   /** Log that writes only to the database. */
   readonly storedLog: Logger
   readonly observers: readonly RequestObserver[]
+  /** Returns the limiter with the plans of apps, if they are enforced. */
+  enforcePlans(limiter: RequestLimiter): RequestLimiter
   /** Observes jobs. @returns the same queue, whose runs count as usage */
   observeJobs(queue: JobQueue): JobQueue
   /**
@@ -59,6 +62,10 @@ export async function openObservation(
     log,
     storedLog,
     observers: [store, meter, ...(quotas === undefined ? [] : [quotas])],
+    enforcePlans: (limiter) =>
+      quotas === undefined
+        ? limiter
+        : { admit: async (identity) => (await limiter.admit(identity)) ?? quotas.refuse(identity.appId) },
     observeJobs: (queue) => countJobRuns(queue, meter),
     features(queue, notifications) {
       quotas?.watchWith(notifications)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../lib/errors.ts'
 import { httpErrors } from '../errors/errors.ts'
+import { upgradeOfferOf } from '../requests/upgrade.ts'
 import type { AdmitsAnonymous, Guard, ProgramAccess } from '../route-config.ts'
 import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
 import { insufficientScope, refuseAction, refuseWrite } from './grants.ts'
@@ -52,13 +53,13 @@ export function addAuthentication(
   app.decorateRequest('pending', undefined)
   app.decorateRequest('token', undefined)
   app.addHook('onRoute', (route) => {
-    const { guard, operation, programs, admitsAnonymous } = route.config ?? {}
+    const { guard, operation, programs, admitsAnonymous, upgrade } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
       throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
     }
     if (guard === 'public') return
     const hooks = route.onRequest ?? []
-    const guardHook = createGuard({ guard, programs, admitsAnonymous }, options, origins)
+    const guardHook = createGuard({ guard, programs, admitsAnonymous, upgrade }, options, origins)
     route.onRequest = [guardHook, ...(Array.isArray(hooks) ? hooks : [hooks])]
   })
 }
@@ -101,10 +102,11 @@ interface Entrance {
   readonly guard: Exclude<Guard, 'public'>
   readonly programs: ProgramAccess | undefined
   readonly admitsAnonymous: AdmitsAnonymous | undefined
+  readonly upgrade: boolean | undefined
 }
 
 function createGuard(
-  { guard, programs, admitsAnonymous }: Entrance,
+  { guard, programs, admitsAnonymous, upgrade }: Entrance,
   { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
   origins: Origins,
 ): GuardHook {
@@ -114,6 +116,11 @@ function createGuard(
   const challengeToken = createChallenge(metadataUrl, 'invalid_token')
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
+    // Browsers cannot set headers on a WebSocket, so its handler authenticates it. No cookie counts there.
+    if (upgrade === true && upgradeOfferOf(request) !== undefined) {
+      done()
+      return
+    }
     const settle = (verdict: Verdict, isInCookie = false) => {
       const refusal = isInCookie
         ? judgeCookieSession(guard, verdict, challenge)

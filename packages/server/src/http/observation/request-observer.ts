@@ -90,8 +90,28 @@ export function addRequestObservers(
   })
 }
 
+/** Operation that a client has run over its stream. */
+export interface StreamOperation {
+  readonly identity: Identity | undefined
+  /** Status that a request would have had. */
+  readonly status: number
+  readonly durationMs: number
+}
+
+/**
+ * Reports an operation over the WebSocket of a request to the observers, like a request with the method `WS`.
+ *
+ * @param name of the operation
+ */
+export function noteOperation(request: FastifyRequest, name: string, operation: StreamOperation): void {
+  const observation = observationOf.get(request.server.server)
+  if (observation !== undefined) notify(observation, request, { ...operation, name, method: 'WS' })
+}
+
 interface Outcome {
   readonly identity: Identity | undefined
+  /** Name of the operation, where it is not that of the route. */
+  readonly name?: string
   /** User whose second factor is due. */
   readonly pendingUserId?: string | undefined
   readonly method: string
@@ -102,7 +122,7 @@ interface Outcome {
 function notify(
   { observers, clock }: Observation,
   request: FastifyRequest,
-  { identity, pendingUserId, method, status, durationMs }: Outcome,
+  { identity, name, pendingUserId, method, status, durationMs }: Outcome,
 ): void {
   const { appId, keyId } = identity ?? unattributed
   // Fastify creates this object at each access.
@@ -116,7 +136,7 @@ function notify(
     method,
     path: pathOf(request),
     route: url,
-    operation: config.operation,
+    operation: name ?? config.operation,
     status,
     durationMs,
     caller: identity?.kind === 'admin' ? 'admin' : isUser ? 'user' : 'anonymous',

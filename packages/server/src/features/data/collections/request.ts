@@ -63,15 +63,35 @@ class SentRequest implements CollectionRequest {
 /** @throws AppError invalid_idempotency_key */
 export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
   const identity = identityOf(request)
+  return {
+    ...callerOfIdentity(identity, {
+      requestId: request.id,
+      address: () => addressKey(request),
+      isAbandoned: () => hasDisconnected(reply),
+    }),
+    key: idempotencyKeyOf(request, reply, identity),
+    signal: () => untilDisconnected(reply),
+  }
+}
+
+/** Connection of a caller, where it is no request of its own. */
+export interface CallerConnection extends Pick<Caller, 'isAbandoned'> {
+  readonly requestId: string
+  readonly address: () => string
+}
+
+/** Returns the caller of an operation over a connection. */
+export function callerOfIdentity(
+  identity: Identity,
+  { requestId, address, isAbandoned }: CallerConnection,
+): Caller {
   const { kind, scope, appId, keyId = '' } = identity
   const actor = actorOf(identity)
   return {
     scope,
     isAdministrator: kind === 'admin',
-    key: idempotencyKeyOf(request, reply, identity),
-    origin: () => ({ actor, requestId: request.id, appId, keyId, address: addressKey(request) }),
-    isAbandoned: () => hasDisconnected(reply),
-    signal: () => untilDisconnected(reply),
+    origin: () => ({ actor, requestId, appId, keyId, address: address() }),
+    isAbandoned,
   }
 }
 

@@ -65,11 +65,21 @@ export class Documents {
     }
     const exceeded = findExceededLimit(document, this.#limits)
     if (exceeded !== undefined) return refused([exceeded])
-    const errors = validate(this.#schema, document, specifiedRules, { maxErrors: errorLimit })
+    const errors = validateDocument(this.#schema, document)
     if (errors.some(({ message }) => message === comparisonsExceeded)) {
       return refused([new GraphQLError('query selects the same fields too often')])
     }
     return { text, document, errors, isSchemaFault: errors.length > 0 }
+  }
+}
+
+function validateDocument(schema: GraphQLSchema, document: DocumentNode): readonly GraphQLError[] {
+  try {
+    return validate(schema, document, specifiedRules, { maxErrors: errorLimit })
+  } catch (error) {
+    // The rule of a single root field throws for a directive on it whose variable has no value yet.
+    if (error instanceof GraphQLError) return [error]
+    throw error
   }
 }
 

@@ -34,6 +34,7 @@ import { graphqlErrors } from './errors.ts'
 import type { OperationLimits } from './limits.ts'
 import { collectFields, type FieldContext, type SelectedField } from './plan/fields.ts'
 import { planRead } from './plan/reads.ts'
+import { planSubscription, type SubscriptionPlan } from './plan/subscription.ts'
 import { Cost, type PlanTools } from './plan/tools.ts'
 import { type PlannedWrite, planWrite } from './plan/writes.ts'
 import type { GraphqlRequest } from './request.ts'
@@ -46,12 +47,15 @@ const schemaLimit = 8
 const restrictedSchemaLimit = 100
 /** Queries that are remembered for a schema with their statement. */
 const queryLimit = 1000
+/** Subscriptions that are remembered for a schema. Those of one plan share what each event makes. */
+const subscriptionLimit = 200
 /** Longer queries are not worth remembering. */
 const queryLengthLimit = 5000
 
 interface CallerSchema extends TableSchema {
   readonly documents: Documents
   readonly queries: Lru<string, PlannedQuery>
+  readonly subscriptions: Lru<string, SubscriptionPlan>
 }
 
 interface CachedSchemas {
@@ -89,7 +93,7 @@ export class Engine {
    * Runs one operation.
    *
    * @param isQueryOnly true for a request that must not change anything
-   * @returns the JSON text of `data`
+   * @returns the JSON text of `data`, or the plan of a subscription
    * @throws RequestErrors for a request that is wrong
    * @throws AppError for everything else
    */
@@ -97,7 +101,7 @@ export class Engine {
     request: GraphqlRequest & { readonly query: string },
     caller: Caller,
     isQueryOnly: boolean,
-  ): Promise<string> {
+  ): Promise<string | SubscriptionPlan> {
     try {
       return await withCatalog(
         this.#collections.catalog,
@@ -115,7 +119,7 @@ export class Engine {
     request: GraphqlRequest & { readonly query: string },
     caller: Caller,
     isQueryOnly: boolean,
-  ): Promise<string> {
+  ): Promise<string | SubscriptionPlan> {
     const found = this.#schemaFor(catalog, schemaReaderOf(caller), caller.isAdministrator)
     const prepared = found.documents.prepare(request.query)
     const { document } = prepared
@@ -135,15 +139,34 @@ export class Engine {
       document,
       operation,
     }
+    if (operation.operation === 'subscription') return this.#planSubscription(found, call)
     return isMutation
       ? await this.#runMutation(found, call, caller)
       : await this.#runQuery(found, call, caller)
   }
 
+  #planSubscription(found: CallerSchema, call: OperationCall): SubscriptionPlan {
+    const key = keyOf(call)
+    const known = found.subscriptions.get(key)
+    if (known !== undefined) return known
+    const fields = fieldContext(found.schema, call)
+    const [root, ...others] = rootFields(fields, call.operation)
+    if (root?.meaning?.kind !== 'events' || others.length > 0) {
+      throw new RequestErrors([
+        new GraphQLError('A subscription must select exactly one table.', { nodes: call.operation }),
+      ])
+    }
+    const { relation } = root.meaning
+    const plan = locating(root, () =>
+      planSubscription(this.#tools(found, fields, call, false), relation, root),
+    )
+    if (key.length <= queryLengthLimit) found.subscriptions.set(key, plan)
+    return plan
+  }
+
   async #runQuery(found: CallerSchema, call: OperationCall, caller: Caller): Promise<string> {
-    const { request, prepared } = call
     const { searches } = this.#collections
-    const key = `${searches.version} ${request.operationName ?? ''} ${JSON.stringify(request.variables)} ${prepared.text}`
+    const key = `${searches.version} ${keyOf(call)}`
     let planned = found.queries.get(key)
     if (planned === undefined) {
       planned = this.#planQuery(found, call)
@@ -289,6 +312,7 @@ export class Engine {
       ...built,
       documents: new Documents(built.schema, operationLimits(this.#config)),
       queries: new Lru<string, PlannedQuery>(queryLimit),
+      subscriptions: new Lru<string, SubscriptionPlan>(subscriptionLimit),
     }
     schemas.set(key, made)
     return made
@@ -304,6 +328,11 @@ interface OperationCall {
   readonly prepared: PreparedDocument
   readonly document: DocumentNode
   readonly operation: OperationDefinitionNode
+}
+
+/** Returns a text that is equal for operations with equal results on one schema. */
+function keyOf({ request, prepared }: OperationCall): string {
+  return `${request.operationName ?? ''} ${JSON.stringify(request.variables)} ${prepared.text}`
 }
 
 function schemaReaderOf({ scope }: Caller): Omit<SchemaReader, 'hasAggregates'> {

@@ -22,6 +22,21 @@ export const graphqlErrorTable = {
     message: (name: string) => `function "${name}" writes in a query`,
     help: 'A query runs in a read-only transaction. The function is declared stable or immutable and writes nevertheless, for example by a function that it calls. Declare it volatile: it is then a field of mutations.',
   },
+  invalidSubscriptionFilter: {
+    status: 400,
+    message: (what: string, expected: string) => `where: a subscription cannot have ${what}; ${expected}`,
+    help: 'Each change is tested by itself, so conditions compare columns with values and must all hold.',
+  },
+  subscriptionNeedsStream: {
+    status: 400,
+    message: 'a subscription needs a WebSocket, or an event stream by `Accept: text/event-stream`',
+    help: 'Connect by `graphql-transport-ws` to the same path, or accept `text/event-stream`.',
+  },
+  schemaChanged: {
+    status: 409,
+    message: 'the table has changed, or may no longer be read; subscribe again',
+    help: 'A column that the subscription reads was dropped, has another type, or may no longer be read. It has ended.',
+  },
   introspectionRefused: {
     status: 403,
     message: 'introspection requires admin access',

@@ -3,11 +3,13 @@ import type { Collections } from '../collections/index.ts'
 import type { GraphqlConfig } from './config.ts'
 import type { Engine } from './engine.ts'
 import type { ListedDocuments } from './persisted/listed-documents.ts'
+import type { GraphqlStreams } from './streams.ts'
 
 export interface GraphqlDeps {
   readonly collections: Collections
   readonly database: Pick<Database, 'system'>
   readonly config: GraphqlConfig
+  readonly streams: GraphqlStreams
 }
 
 /** Everything that the endpoint works with. */

@@ -8,7 +8,12 @@ import { ListedDocuments } from './persisted/listed-documents.ts'
 import { documentOperations } from './persisted/operations.ts'
 import { rewriteEnvelope } from './response.ts'
 
-export { graphqlErrorTable } from './errors.ts'
+export { graphqlErrors, graphqlErrorTable } from './errors.ts'
+export { completeEvent, formatNext } from './event-stream.ts'
+export type { RecordAction } from './plan/event-values.ts'
+export type { StreamCondition, SubscriptionPlan } from './plan/subscription.ts'
+export { describeFailure, type Failure } from './response.ts'
+export type { GraphqlOperations, GraphqlStreams, RequestedSubscription } from './streams.ts'
 
 /** Serves the data API by GraphQL: another parser in front of the plans of the collections. */
 export function graphql(deps: GraphqlDeps): Feature {

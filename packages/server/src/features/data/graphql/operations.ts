@@ -1,16 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { asText, ok, operation } from '../../../http/operation.ts'
+import { upgradeOfferOf } from '../../../http/requests/upgrade.ts'
 import { component } from '../../../http/schemas.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { Type } from '../../../lib/type.ts'
-import { admitWhere, callerOf } from '../collections/index.ts'
+import { admitWhere, type Caller, callerOf } from '../collections/index.ts'
 import { idempotencyHeaders } from '../idempotency/index.ts'
 import { graphqlErrors } from './errors.ts'
+import { acceptsEvents, acceptsOnlyEvents, sendResult } from './event-stream.ts'
 import type { Graphql } from './graphql.ts'
 import { hashDocument } from './persisted/document.ts'
-import { type GraphqlRequest, readGet, readPost } from './request.ts'
-import { describeError, describeRequestErrors, isGraphqlResponse, statusOf } from './response.ts'
+import { type GraphqlRequest, readGet, readPayload, readPost } from './request.ts'
+import {
+  describeError,
+  describeFailure,
+  describeRequestErrors,
+  isGraphqlResponse,
+  isInStream,
+  statusOf,
+} from './response.ts'
+import type { GraphqlOperations, RequestedSubscription } from './streams.ts'
 
 const GraphqlResponse = component(
   'GraphqlResponse',
@@ -47,8 +57,7 @@ const common = {
   tag: 'graphql',
   path: '/api/graphql',
   success: asText(ok(GraphqlResponse)),
-  admitsAnonymous: (request: FastifyRequest, { collections, config }: Graphql) =>
-    config.introspection === 'open' || admitWhere(collections.catalog, isAnythingGranted, request),
+  admitsAnonymous: (request: FastifyRequest, graphql: Graphql) => admitsAnonymous(graphql, request),
 } as const
 
 const post = operation({
@@ -57,7 +66,7 @@ const post = operation({
   method: 'POST',
   summary: 'Run a GraphQL operation',
   description:
-    'One message to the database for each operation, under the policies of the caller. `Accept: application/graphql-response+json` gives errors of the request the status 400.',
+    'One message to the database for each operation, under the policies of the caller. `Accept: application/graphql-response+json` gives errors of the request the status 400. `Accept: text/event-stream` sends the events `next` and `complete` (GraphQL over Server-Sent Events, distinct connections), and is how a subscription is requested. `Last-Event-ID` or `extensions.lastEventId` resumes it.',
   headers: Type.Object(idempotencyHeaders),
   body: Type.Object({
     query: Type.Optional(Type.String({ description: 'Document; optional with `documentId`.' })),
@@ -69,7 +78,9 @@ const post = operation({
     extensions: Type.Optional(Type.Object({}, { additionalProperties: true })),
   }),
   handle: (graphql: Graphql, { http }, reply) =>
-    respond(http, reply, async () => await run(graphql, readPost(http), http, reply, false)),
+    respond(graphql, http, reply, async () => {
+      return await run(graphql, readPost(http), callerOf(http, reply), false)
+    }),
 })
 
 const get = operation({
@@ -77,7 +88,9 @@ const get = operation({
   id: 'graphql.query',
   method: 'GET',
   summary: 'Run a GraphQL query',
-  description: 'Queries only. `variables` and `extensions` are JSON.',
+  description:
+    'Queries and subscriptions. `variables` and `extensions` are JSON. A WebSocket handshake opens a socket for all operations, with the subprotocol `graphql-transport-ws`: `connection_init` has `token` or `Authorization`. The server closes with 4400 after an invalid message, 4401 without a valid token and at its end, 4403 while a second factor is due, and 4406 without the subprotocol. It closes with 4408 without `connection_init` in 10 seconds, 4409 after a duplicate id, 4429 after a second `connection_init`, and 4008 beyond the limits of connections and requests. It closes with 1009 after a message beyond `server.body_limit`, 1013 for a slow client, and 1001 when the server stops.',
+  upgrade: true,
   query: Type.Object({
     query: Type.Optional(Type.String()),
     operationName: Type.Optional(Type.String()),
@@ -85,8 +98,15 @@ const get = operation({
     documentId: Type.Optional(Type.String()),
     extensions: Type.Optional(Type.String()),
   }),
-  handle: (graphql: Graphql, { http }, reply) =>
-    respond(http, reply, async () => await run(graphql, readGet(http), http, reply, true)),
+  handle(graphql: Graphql, { http }, reply) {
+    if (upgradeOfferOf(http) !== undefined) {
+      graphql.streams.openSocket(http, reply, operationsOf(graphql, http))
+      return ''
+    }
+    return respond(graphql, http, reply, async () => {
+      return await run(graphql, readGet(http), callerOf(http, reply), true)
+    })
+  },
 })
 
 export const graphqlOperations = [post, get]
@@ -94,13 +114,27 @@ export const graphqlOperations = [post, get]
 async function run(
   { documents, engine, config }: Graphql,
   request: GraphqlRequest,
-  http: FastifyRequest,
-  reply: FastifyReply,
+  caller: Caller,
   isQueryOnly: boolean,
-): Promise<string> {
+): Promise<string | RequestedSubscription> {
   const query = await findText(config.persisted, request, (hash) => documents.find(hash))
   const loaded = await engine()
-  return await loaded.run({ ...request, query }, callerOf(http, reply), isQueryOnly)
+  const result = await loaded.run({ ...request, query }, caller, isQueryOnly)
+  return typeof result === 'string' ? result : { plan: result, ...request.stream }
+}
+
+function operationsOf(graphql: Graphql, http: FastifyRequest): GraphqlOperations {
+  return {
+    run: async (payload, caller) => await run(graphql, readPayload(payload), caller, false),
+    admitsAnonymous: () => admitsAnonymous(graphql, http),
+  }
+}
+
+function admitsAnonymous(
+  { collections, config }: Graphql,
+  request: FastifyRequest,
+): boolean | Promise<boolean> {
+  return config.introspection === 'open' || admitWhere(collections.catalog, isAnythingGranted, request)
 }
 
 /**
@@ -128,17 +162,31 @@ async function findText(
   return query
 }
 
-/** Runs the work and sends its data, or its errors in the envelope of GraphQL. */
+/** Runs the work and sends its data, its subscription, or its errors in the envelope of GraphQL. */
 async function respond(
+  { streams }: Graphql,
   http: FastifyRequest,
   reply: FastifyReply,
-  work: () => Promise<string>,
+  work: () => Promise<string | RequestedSubscription>,
 ): Promise<string> {
   const isGraphql = isGraphqlResponse(http)
+  const isEvents = acceptsOnlyEvents(http)
   if (isGraphql) void reply.type('application/graphql-response+json; charset=utf-8')
   try {
-    return `{"data":${await work()}}`
+    const result = await work()
+    if (typeof result !== 'string') {
+      if (!acceptsEvents(http)) throw graphqlErrors.subscriptionNeedsStream()
+      await streams.openEvents(http, reply, result)
+      return ''
+    }
+    const body = `{"data":${result}}`
+    if (isEvents) sendResult(reply, body)
+    return isEvents ? '' : body
   } catch (error) {
+    if (isEvents && isInStream(error)) {
+      sendResult(reply, JSON.stringify(describeFailure(error)?.result))
+      return ''
+    }
     const requestErrors = describeRequestErrors(error)
     if (requestErrors !== undefined) {
       if (isGraphql) void reply.code(400)

@@ -13,6 +13,15 @@ export interface GraphqlRequest {
   readonly variables: Readonly<Record<string, unknown>>
   /** SHA-256 of a persisted document, in hexadecimal. */
   readonly hash: string | undefined
+  readonly stream: StreamExtensions
+}
+
+/** Members of `extensions` for subscriptions. */
+export interface StreamExtensions {
+  /** Id of the last event that the client has; undefined to start from now on. */
+  readonly lastEventId: string | undefined
+  /** True if the client wants to know when the subscription is in force. */
+  readonly isReadySent: boolean
 }
 
 /** @throws AppError invalid_graphql_request */
@@ -20,6 +29,13 @@ export function readPost(http: FastifyRequest): GraphqlRequest {
   const body = parseExactly(bodyOf(http))
   if (!isObject(body)) throw graphqlErrors.invalidGraphqlRequest('invalid JSON body')
   return readMembers(body)
+}
+
+/** Reads the payload of a message. @throws AppError invalid_graphql_request */
+export function readPayload(text: string): GraphqlRequest {
+  const payload = parseExactly(text)
+  if (!isObject(payload)) throw graphqlErrors.invalidGraphqlRequest('payload: expected an object')
+  return readMembers(payload)
 }
 
 /** Reads the parameters of a query by GET. @throws AppError invalid_graphql_request */
@@ -42,12 +58,17 @@ export function readGet(http: FastifyRequest): GraphqlRequest {
 }
 
 function readMembers(body: Readonly<Record<string, unknown>>): GraphqlRequest {
-  const { query, operationName, variables, extensions, documentId } = body
+  const { query, operationName, variables, documentId } = body
+  const extensions = readObject('extensions', body.extensions)
   return {
     query: readText('query', query),
     operationName: readText('operationName', operationName),
     variables: readObject('variables', variables),
-    hash: readHash(documentId, readObject('extensions', extensions)),
+    hash: readHash(documentId, extensions),
+    stream: {
+      lastEventId: readText('extensions.lastEventId', extensions.lastEventId) || undefined,
+      isReadySent: extensions.ready === true,
+    },
   }
 }
 

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorEnvelope } from '../../../http/errors/error-handler.ts'
-import type { AppError } from '../../../lib/errors.ts'
+import { AppError, errorKind } from '../../../lib/errors.ts'
 import { parseJson } from '../../../lib/json.ts'
+import { graphqlErrorTable } from './errors.ts'
 import { showNumbers } from './raw-number.ts'
 import { RequestErrors } from './request-errors.ts'
 
@@ -45,15 +46,49 @@ export function describeError({ kind, message, extras }: AppError): ResponseErro
   }
 }
 
+/** Failure of an operation as streams send it. */
+export interface Failure {
+  readonly errors: readonly unknown[]
+  /** True if nothing was run, because the request is wrong by itself. */
+  readonly isOfRequest: boolean
+  /** Whole result; without `data` if nothing was run. */
+  readonly result: { readonly data?: null; readonly errors: readonly unknown[] }
+  readonly status: number
+}
+
+/** Errors of requests that no document can be read from. */
+const unreadableKinds: ReadonlySet<string> = new Set(['invalid_graphql_request', 'json_too_deep'])
+
+/** Errors of requests that are not run. */
+const requestKinds: ReadonlySet<string> = new Set([
+  ...Object.keys(graphqlErrorTable).map(errorKind),
+  ...unreadableKinds,
+])
+
+/** Returns what streams send of a failure; undefined for an error that is no fault of the request. */
+export function describeFailure(error: unknown): Failure | undefined {
+  const faults = describeRequestErrors(error)
+  if (faults !== undefined)
+    return { errors: faults, isOfRequest: true, result: { errors: faults }, status: 400 }
+  if (!(error instanceof AppError)) return undefined
+  const errors = [describeError(error)]
+  const isOfRequest = requestKinds.has(error.kind)
+  const result = isOfRequest ? { errors } : { data: null, errors }
+  return { errors, isOfRequest, result, status: error.status }
+}
+
+/** Returns true if an event stream sends the error as a result. Clients repeat the request after other errors. */
+export function isInStream(error: unknown): boolean {
+  if (describeRequestErrors(error) !== undefined) return true
+  return error instanceof AppError && error.status < 500 && ![401, 405, 429].includes(error.status)
+}
+
 /** Statuses of errors that clients act on without reading the body. */
 const transportStatuses: ReadonlySet<number> = new Set([403, 405, 429])
 
-/** Errors of requests that no document can be read from. */
-const requestKinds: ReadonlySet<string> = new Set(['invalid_graphql_request', 'json_too_deep'])
-
 /** Returns the status of an error. Errors of the operation itself are 200 in `application/json`. */
 export function statusOf({ kind, status }: AppError, isGraphql: boolean): number {
-  if (requestKinds.has(kind)) return 400
+  if (unreadableKinds.has(kind)) return 400
   if (transportStatuses.has(status) && kind !== 'insufficient_permissions') return status
   return isGraphql && status === 400 ? 400 : 200
 }

@@ -68,7 +68,7 @@ export async function saveConnections(
     transport: stream.transport.name,
     user_id: accountOf(stream.listener),
     address: stream.address,
-    tables: [...stream.subscriptions.keys()],
+    tables: stream.tables,
     channels: [...stream.channels.keys()],
     connected_at: stream.connectedAt.toISOString(),
   }))

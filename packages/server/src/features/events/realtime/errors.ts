@@ -22,6 +22,16 @@ export const realtimeErrorTable = {
     message: (limit: number) => `tables: at most ${limit} may be listened to`,
     help: 'Open another stream for further tables.',
   },
+  tooManySubscriptions: {
+    status: 400,
+    message: (limit: number) => `at most ${limit} subscriptions may be open over one WebSocket`,
+    help: 'Complete one of them, or open another WebSocket.',
+  },
+  tooManyOperations: {
+    status: 429,
+    message: (limit: number) => `at most ${limit} operations may wait on one WebSocket`,
+    help: 'Wait for the results of earlier operations.',
+  },
   invalidStreamFilter: {
     status: 400,
     message: (problem: string) => `invalid filter: ${problem}`,

@@ -10,6 +10,7 @@ import type { Metrics } from '../../../http/observation/metrics.ts'
 import { addOperations } from '../../../http/operation.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { GraphqlStreams } from '../../data/graphql/index.ts'
 import { createViewAs } from '../../data/view-as/index.ts'
 import type { EventTriggers, Interests } from '../outbox/index.ts'
 import { EventSelector } from './changes/select-events.ts'
@@ -21,6 +22,7 @@ import { ChannelRequests } from './channels/channel-requests.ts'
 import { Channels } from './channels/channels.ts'
 import { Presences } from './channels/presences.ts'
 import type { RealtimeConfig } from './config.ts'
+import { createGraphqlStreams } from './graphql/streams.ts'
 import { realtimeAdminOperations } from './operations.ts'
 import { type OpenPopup, realtimeRoutes } from './routes.ts'
 import { type Listener, listenerOf } from './stream.ts'
@@ -62,11 +64,19 @@ export interface RealtimeDeps {
   readonly log: Logger
   /** Handler of streams that wait for a sign-in with a provider; undefined without auth. */
   readonly openPopup?: OpenPopup | undefined
+  /** Maximum bytes of a message with a GraphQL operation. */
+  readonly messageLimitBytes: number
   /** Timeouts of WebSockets; for tests. */
   readonly timing?: Partial<WebSocketTiming>
 }
 
-/** Creates the feature that sends changes to clients as they happen. */
+/** Feature that sends changes to clients as they happen. */
+export interface Realtime extends Feature {
+  /** Streams of GraphQL subscriptions. */
+  readonly graphqlStreams: GraphqlStreams
+}
+
+/** Creates the feature. */
 export function realtime({
   config,
   database: { system, user, aside, isOnlyNode },
@@ -85,8 +95,9 @@ export function realtime({
   clock,
   log,
   openPopup,
+  messageLimitBytes,
   timing: changedTiming,
-}: RealtimeDeps): Feature {
+}: RealtimeDeps): Realtime {
   const timing = { ...contractTiming, ...changedTiming }
   const selector = new EventSelector({ live: catalog, system, user, log })
   const registry = new TableRegistry({
@@ -161,6 +172,19 @@ export function realtime({
     log,
     timing,
   })
+  const graphqlStreams = createGraphqlStreams({
+    streams,
+    live: catalog,
+    planner,
+    feed: streams.feed,
+    verify,
+    countRequest: async (identity) => (identity.kind === 'user' ? await limiter.admit(identity) : undefined),
+    openIdentity: isAuthRequired ? undefined : openIdentity,
+    origins,
+    messageLimitBytes,
+    timing,
+    log,
+  })
   queue.define(
     housekeeping('realtime_cleanup', async () => {
       await deleteExpiredTables(system)
@@ -169,6 +193,7 @@ export function realtime({
   )
   return {
     name: 'realtime',
+    graphqlStreams,
     routes(app) {
       realtimeRoutes(app, { streams, planner, log, openPopup })
       const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)
@@ -180,6 +205,7 @@ export function realtime({
     drain() {
       streams.drain()
       sockets.drain()
+      graphqlStreams.drain()
     },
     async stop() {
       registry.stop()

@@ -194,7 +194,7 @@ async function openStream(
 }
 
 /** Returns the id to resume from. Browsers send the header when they reconnect; other clients can use a parameter. */
-function lastEventIdOf({ headers }: FastifyRequest): string | undefined {
+export function lastEventIdOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['last-event-id']
   return typeof header === 'string' && header !== '' ? header : undefined
 }

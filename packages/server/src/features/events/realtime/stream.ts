@@ -12,6 +12,8 @@ export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'serv
 /** Transport of a stream’s frames to its client: server-sent events or a WebSocket. */
 export interface Transport {
   readonly name: 'sse' | 'ws'
+  /** True if other transports of the name have other frames of an event. */
+  readonly hasOwnFrames?: true
   /** Renders the frame of an event. @param id value for `Last-Event-ID`, if it is certain */
   frame(id: string | undefined, message: Message): string
   /** Sends any number of frames. */
@@ -86,8 +88,10 @@ export interface Membership {
 /** Hooks of a WebSocket into its stream. */
 export interface StreamHooks {
   /** Runs twice a second. */
-  onTick(stream: Stream, now: number): void
-  onEnd(stream: Stream): void
+  onTick?(stream: Stream, now: number): void
+  onEnd?(stream: Stream): void
+  /** Returns the tables of streams that are attached to it, for the list of open streams. */
+  tables?(): readonly string[]
 }
 
 /** Open stream of one client. Its state changes by the table in `states.ts`, only here. */
@@ -133,6 +137,11 @@ export class Stream {
 
   get subscriptions(): Subscriptions {
     return this.#subscriptions
+  }
+
+  /** Tables that it is listed with. */
+  get tables(): readonly string[] {
+    return this.hooks?.tables?.() ?? [...this.#subscriptions.keys()]
   }
 
   /** Memberships by the name of the channel. */

@@ -28,6 +28,8 @@ export class Streams implements StreamOwner {
   readonly #deps: StreamsDeps
   readonly #record: NodeRecord
   readonly #streams = new Map<string, Stream>()
+  /** Streams that share the connection of another one, with that one. They are counted as one. */
+  readonly #attached = new Map<Stream, Stream>()
   #isDraining = false
   #ticking: NodeJS.Timeout | undefined
 
@@ -42,6 +44,7 @@ export class Streams implements StreamOwner {
       onSubscribe: (stream) => this.noteChange(stream),
       onBreak: (position) => {
         for (const stream of this.#streams.values()) stream.gap(position)
+        for (const stream of this.#attached.keys()) stream.gap(position)
       },
     })
     this.#record = new NodeRecord({
@@ -95,7 +98,16 @@ export class Streams implements StreamOwner {
 
   /** Registers that the subscriptions or channels of the stream have changed. */
   noteChange(stream: Stream): void {
-    this.#record.noteChange(stream)
+    this.#record.noteChange(this.#attached.get(stream) ?? stream)
+  }
+
+  /**
+   * Adds a stream over the connection of an admitted one, which has the same id and token. It is neither counted nor
+   * listed by itself, and it ends before the other one does.
+   */
+  attach(stream: Stream, carrier: Stream): void {
+    stream.admit()
+    this.#attached.set(stream, carrier)
   }
 
   mayReceive(stream: Stream): boolean {
@@ -109,10 +121,17 @@ export class Streams implements StreamOwner {
 
   onEnd(stream: Stream, ending: Ending | 'client_closed'): void {
     this.feed.detach(stream)
+    const carrier = this.#attached.get(stream)
+    if (carrier !== undefined) {
+      this.#attached.delete(stream)
+      this.noteChange(carrier)
+      return
+    }
     if (ending === 'slow_client') this.counters.droppedMessages += 1
-    if (!this.#streams.delete(stream.id)) return
+    if (this.#streams.get(stream.id) !== stream) return
+    this.#streams.delete(stream.id)
     this.#record.delete(stream)
-    stream.hooks?.onEnd(stream)
+    stream.hooks?.onEnd?.(stream)
   }
 
   /** Admits no more streams and ends those that are open. */
@@ -133,9 +152,9 @@ export class Streams implements StreamOwner {
     const now = performance.now()
     const intervalMs = this.#deps.config.heartbeat_interval_seconds * 1000 - tickMs
     const streams = [...this.#streams.values()]
-    this.#tokens.verifyAll(streams)
+    this.#tokens.verifyAll([...streams, ...this.#attached.keys()])
     for (const stream of streams) {
-      stream.hooks?.onTick(stream, now)
+      stream.hooks?.onTick?.(stream, now)
       if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.feed.position)
     }
   }

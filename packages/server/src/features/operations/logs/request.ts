@@ -17,7 +17,7 @@ export const LoggedRequest = component(
   Type.Object({
     id: Type.String(),
     timestamp,
-    method: Type.String(),
+    method: Type.String({ description: '`WS` for an operation over a WebSocket.' }),
     path: Type.String(),
     operation: nullable(Type.String()),
     status_code: Type.Integer(),

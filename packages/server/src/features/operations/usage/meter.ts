@@ -37,7 +37,7 @@ export interface MeterOptions {
 
 /** Operations whose requests count as procedure calls. */
 const procedureOperation = /^(rpc|procedures)\./
-const realtimeOperation = /^realtime\./
+const streamOperation = /^(realtime|graphql)\./
 
 /**
  * Meter that counts usage in memory and adds it to the database every few seconds, in one statement. Apps
@@ -71,7 +71,7 @@ export class Meter implements RequestObserver {
   }
 
   onStream(stream: OpenedStream): void {
-    if (!realtimeOperation.test(stream.operation ?? '')) return
+    if (!streamOperation.test(stream.operation ?? '')) return
     this.#streams.set(stream, stream)
     const open = this.#countStreams().get(stream.appId) ?? 0
     this.#peaks.set(stream.appId, Math.max(open, this.#peaks.get(stream.appId) ?? 0))

@@ -15,9 +15,9 @@ import type { PlanTools } from './tools.ts'
 
 /** Conditions on related records in one filter: each is a subquery. */
 const relatedLimit = 20
-const levelLimit = 50
+export const levelLimit = 50
 
-type Where = Readonly<Record<string, unknown>>
+export type Where = Readonly<Record<string, unknown>>
 
 /**
  * Plans a filter: of several conditions all must hold.
@@ -77,7 +77,7 @@ export function planWhere(tools: PlanTools, relation: Relation, where: Where): F
   return planAll(relation, where, 0)
 }
 
-const operators = {
+export const comparisonOperators = {
   _eq: '=',
   _neq: '!=',
   _gt: '>',
@@ -104,7 +104,7 @@ function planColumn({ reader, language }: PlanTools, column: Column, comparisons
       if (values.length === 0) return { kind: isNegated ? 'and' : 'or', terms: [] }
       return planTest(column, { ...subjectOf(column), kind: 'in', isNegated, values }, language)
     }
-    const known = operators[operator as keyof typeof operators]
+    const known = comparisonOperators[operator as keyof typeof comparisonOperators]
     const condition: Condition = {
       ...subjectOf(column),
       kind: 'compare',
@@ -127,12 +127,12 @@ function planNull(column: Column, value: unknown, language: string): FilterPlan 
   )
 }
 
-function subjectOf({ name }: Column) {
+export function subjectOf({ name }: Column) {
   return { column: name, path: undefined, isPath: false, json: undefined, position: 0 }
 }
 
 /** Returns a value as a text that PostgreSQL reads. A label of an enum may be given by its name in the schema. */
-function toValue({ type }: Column, value: unknown): Value {
+export function toValue({ type }: Column, value: unknown): Value {
   if (type.base === 'json' || type.base === 'jsonb') return { kind: 'string', text: JSON.stringify(value) }
   if (typeof value === 'boolean') return { kind: 'boolean', text: String(value) }
   if (typeof value === 'number') return { kind: 'number', text: String(value) }

@@ -74,6 +74,8 @@ class SchemaBuilder {
   readonly #columns: ColumnTypes
   readonly #shared: ReturnType<typeof createSharedInputs>
   readonly #tables = new Map<Relation, TableTypes>()
+  /** Type of `_action`; undefined without subscriptions. */
+  #action: GraphQLEnumType | undefined
 
   constructor(catalog: Catalog, caller: SchemaReader) {
     this.#catalog = catalog
@@ -94,6 +96,7 @@ class SchemaBuilder {
   build(): TableSchema {
     const queries: Fields = {}
     const mutations: Fields = {}
+    const subscriptions: Fields = {}
     const mutationNames = new Namespace()
     for (const [relation, names] of this.#names) {
       if (!this.#mayRead(relation)) continue
@@ -102,6 +105,7 @@ class SchemaBuilder {
       if (byKey !== undefined) this.#addRoot(queries, `${names.table}_by_pk`, byKey)
       const aggregate = this.#aggregateField(relation, { kind: 'aggregate', relation })
       if (aggregate !== undefined) this.#addRoot(queries, `${names.table}_aggregate`, aggregate)
+      if (hasEvents(relation)) subscriptions[names.table] = this.#eventField(relation, names)
     }
     if (this.#caller.mayWrite) {
       for (const [relation, names] of this.#names)
@@ -116,7 +120,9 @@ class SchemaBuilder {
     const query = this.#rootType('Query', queries)
     const mutation = Object.keys(mutations).length === 0 ? null : this.#rootType('Mutation', mutations)
     const names = new Map([...this.#names, ...functions.names])
-    return { schema: new GraphQLSchema({ query, mutation }), names }
+    const subscription =
+      Object.keys(subscriptions).length === 0 ? null : this.#rootType('Subscription', subscriptions)
+    return { schema: new GraphQLSchema({ query, mutation, subscription }), names }
   }
 
   #functionFields() {
@@ -358,6 +364,46 @@ class SchemaBuilder {
     return { type: aggregate, args: { where: { type: where } }, extensions: { meaning } }
   }
 
+  /** Creates the subscription to the changes of a table. */
+  #eventField(relation: Relation, names: TableNames): Field {
+    return {
+      type: this.#eventType(names),
+      description:
+        'One change of a record after the other. Null: events before this one may be missing. Read the table again.',
+      args: {
+        where: {
+          type: this.#typesOf(relation, names).where,
+          description:
+            'Conditions on columns that must all hold, with `_eq`, `_neq`, `_gt`, `_gte`, `_lt`, `_lte`, `_in` and `_and`.',
+        },
+      },
+      extensions: { meaning: { kind: 'events', relation } },
+    }
+  }
+
+  #eventType({ pascal, columns }: TableNames): GraphQLObjectType {
+    const fields: Fields = {}
+    for (const [name, column] of columns) {
+      const { type, isText, renamed } = this.#columns.find(column.type)
+      const meaning = { kind: 'column', column, isText, renamed } as const
+      fields[name] = { type, description: column.comment, extensions: { meaning } }
+    }
+    this.#action ??= new GraphQLEnumType({
+      name: this.#types.claim('EventActionEnum'),
+      values: { create: {}, update: {}, delete: {} },
+    })
+    fields[new Namespace(columns.keys()).claim('_action')] = {
+      type: new GraphQLNonNull(this.#action),
+      extensions: { meaning: { kind: 'action' } },
+    }
+    return new GraphQLObjectType({
+      name: this.#types.claim(`${pascal}Event`),
+      description:
+        'Changed record. A delete has the primary key alone, so every column may be null. Relations are not available in subscriptions.',
+      fields,
+    })
+  }
+
   #aggregateType(
     typeName: string,
     { columns }: TableNames,
@@ -555,6 +601,11 @@ const computedNumbers: readonly (readonly [name: string, description: string])[]
 /** Returns whether the caller may read a vector of the table. */
 function hasVectors({ columns }: TableNames): boolean {
   return [...columns.values()].some(({ type }) => type.vectorSchema !== undefined)
+}
+
+/** Returns true if changes of the relation are logged. Views have no changes of their own. */
+function hasEvents({ kind }: Relation): boolean {
+  return kind === 'table' || kind === 'partitioned_table'
 }
 
 const figureSuffixes: readonly (readonly [FigureFunction, string])[] = [

@@ -25,6 +25,10 @@ export type FieldMeaning =
   | { readonly kind: 'computed'; readonly name: string }
   | { readonly kind: 'figures'; readonly function: FigureFunction }
   | FigureMeaning
+  /** Changes of the records. */
+  | { readonly kind: 'events'; readonly relation: Relation }
+  /** Kind of a change. */
+  | { readonly kind: 'action' }
   /** Field of a schema without tables. */
   | { readonly kind: 'nothing' }
 

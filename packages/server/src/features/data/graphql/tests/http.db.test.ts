@@ -73,7 +73,7 @@ describe('POST /api/graphql › requests', () => {
     [
       'a subscription',
       { query: 'subscription { book { title } }' },
-      'Schema is not configured to execute subscription operation.',
+      'a subscription needs a WebSocket, or an event stream by `Accept: text/event-stream`',
     ],
   ])(
     'responds with 200 to %s, and with 400 if the client accepts the media type of GraphQL',

@@ -223,9 +223,11 @@ function sendAll(
   framesOf.set(selection, frames)
   for (const stream of streams) {
     if (!stream.isOpen) continue
-    const key = `${stream.transport.name} ${stream.isCertain}`
-    const rendered = frames.get(key) ?? render(stream, batch, messages, stream.isCertain)
-    frames.set(key, rendered)
+    const { name, hasOwnFrames } = stream.transport
+    const key = hasOwnFrames === true ? undefined : `${name} ${stream.isCertain}`
+    const known = key === undefined ? undefined : frames.get(key)
+    const rendered = known ?? render(stream, batch, messages, stream.isCertain)
+    if (key !== undefined) frames.set(key, rendered)
     stream.send(rendered)
   }
 }

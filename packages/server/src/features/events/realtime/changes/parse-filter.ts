@@ -79,11 +79,23 @@ export function parseFilter(text: string): readonly StreamCondition[] {
       const value = read(quotedValue, bareValue)
       conditions.push({ ...subject, kind: 'compare', operator: comparisons[name], value })
     }
-    if (conditions.length > conditionLimit) {
-      throw realtimeErrors.invalidStreamFilter(`at most ${conditionLimit} conditions`)
-    }
+    requireFewConditions(conditions)
     if (position === text.length) return conditions
     position += 1
+  }
+}
+
+/** Rejects conditions beyond the limits of a filter. @throws AppError invalid_stream_filter */
+export function requireConditionLimits(conditions: readonly StreamCondition[]): void {
+  requireFewConditions(conditions)
+  const texts = conditions.flatMap((condition) => [condition.column, ...textsOf(condition)])
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  if (length > lengthLimit) throw realtimeErrors.invalidStreamFilter(`at most ${lengthLimit} characters`)
+}
+
+function requireFewConditions({ length }: readonly StreamCondition[]): void {
+  if (length > conditionLimit) {
+    throw realtimeErrors.invalidStreamFilter(`at most ${conditionLimit} conditions`)
   }
 }
 

@@ -7,7 +7,7 @@ import { privilegesOf, type Reader, requireRls } from '../../../data/collections
 import { realtimeErrors } from '../errors.ts'
 import type { Subscriptions } from './audience.ts'
 import { compileCheck, type Filter, inapplicable, planFilter } from './filter.ts'
-import type { StreamCondition } from './parse-filter.ts'
+import { type StreamCondition, textsOf } from './parse-filter.ts'
 import { findStreamTable, requireStreamTable } from './stream-table.ts'
 
 /** Maximum number of tables to which one stream may subscribe. */
@@ -96,7 +96,8 @@ export class SubscriptionPlanner {
   async #checkValues(relation: Relation, filter: Filter): Promise<void> {
     for (const condition of filter.conditions) {
       const column = relation.column.get(condition.column)
-      if (column === undefined) continue
+      // `in` without values matches nothing.
+      if (column === undefined || textsOf(condition).length === 0) continue
       try {
         await this.#database.count(compileCheck(relation, condition, column))
       } catch (error) {

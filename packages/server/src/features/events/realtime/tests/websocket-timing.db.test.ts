@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
+import { openGraphqlSocket } from '../../../../../test/graphql-streams.ts'
 import { createTestNotifications } from '../../../../../test/notifications.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { testConfig } from '../../../../../test/test-config.ts'
@@ -12,6 +13,7 @@ import { createOrigins } from '../../../../http/access/origins.ts'
 import { Metrics } from '../../../../http/observation/metrics.ts'
 import { createHttpServer } from '../../../../http/server.ts'
 import { systemClock } from '../../../../lib/clock.ts'
+import type { GraphqlOperations } from '../../../data/graphql/index.ts'
 import { Interests } from '../../outbox/index.ts'
 import { realtime } from '../index.ts'
 import type { WebSocketTiming } from '../websocket/websocket-timing.ts'
@@ -49,6 +51,12 @@ const anyToken: TokenVerifier = {
       },
     },
   }),
+}
+
+/** Operations whose results fill the buffers of a connection. */
+const largeResults: GraphqlOperations = {
+  run: async () => JSON.stringify({ text: 'x'.repeat(700_000) }),
+  admitsAnonymous: () => false,
 }
 
 const noLimit: RequestLimiter = { admit: () => undefined }
@@ -89,9 +97,15 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     metrics,
     clock: systemClock,
     log,
+    messageLimitBytes: 1024,
     timing,
   })
   feature.routes?.(http)
+  const routeConfig = { guard: 'public', operation: 'graphql.query', upgrade: true } as const
+  http.get('/api/graphql', { config: routeConfig, exposeHeadRoute: false }, async (request, reply) => {
+    feature.graphqlStreams.openSocket(request, reply, largeResults)
+    return reply
+  })
   await http.ready()
   await notifications.start()
   await feature.start?.()
@@ -108,10 +122,12 @@ async function startNode(timing: Partial<WebSocketTiming>) {
   }
 }
 
-async function heartbeatFailures(): Promise<number> {
+async function counters() {
   const { json } = await app.request('GET', '/api/admin/realtime/stats', { token: await app.adminToken() })
-  return json.counters.heartbeat_failures
+  return json.counters
 }
+
+const heartbeatFailures = async (): Promise<number> => (await counters()).heartbeat_failures
 
 test('realtime › WebSocket › closes when the client does not authenticate in time', async () => {
   await using node = await startNode({ authenticationMs: 1000 })
@@ -200,4 +216,39 @@ test('realtime › channel access › evaluates policies again at an interval', 
   })
   expect(await bob.request({ type: 'channel_subscribe', channel: 'a' })).toEqual(okReply)
   expect(alice.ofType('system')).toEqual([])
+})
+
+test('GraphQL WebSocket › closes when the client does not initialize it in time', async () => {
+  await using node = await startNode({ authenticationMs: 500 })
+  await using silent = await openGraphqlSocket(node.url, { init: false })
+  await using known = await openGraphqlSocket(node.url, { init: { token: 'alice' } })
+  expect(await silent.ended()).toEqual({ code: 4408, reason: 'Connection initialisation timeout' })
+  known.send({ type: 'ping' })
+  await known.next('pong')
+})
+
+test('GraphQL WebSocket › sends pings of the protocol and of WebSockets', async () => {
+  await using node = await startNode({ graphqlPingMs: 100 })
+  await using client = await openGraphqlSocket(node.url, { init: { token: 'alice' } })
+  expect(await client.next('ping', 2)).toContainEqual({ type: 'ping' })
+  await waitFor('pings of WebSockets', () => client.pings >= 2)
+  expect(client.closed).toBeUndefined()
+})
+
+test('GraphQL WebSocket › sends many large results, and closes when the client does not read them', async () => {
+  await using node = await startNode({ readMs: 2000 })
+  await using client = await openGraphqlSocket(node.url, { init: { token: 'alice' } })
+  const send = (from: number, to: number) => {
+    for (let id = from; id < to; id += 1)
+      client.send({ type: 'subscribe', id: `${id}`, payload: { query: '{ __typename }' } })
+  }
+  send(0, 40)
+  expect(await client.next('complete', 40)).toHaveLength(40)
+  const { dropped_messages: before } = await counters()
+  client.socket.pause()
+  send(40, 80)
+  await waitFor('the client to be dropped', async () => (await counters()).dropped_messages > before)
+  client.socket.resume()
+  await client.ended()
+  expect(client.ofType('complete').length).toBeLessThan(80)
 })

@@ -14,8 +14,11 @@ export class WebSocketHandshake {
   readonly #server: WebSocketServer
   #problem: string | undefined
 
-  /** @param messageLimitBytes size beyond which a message closes the connection (1009) */
-  constructor(messageLimitBytes: number) {
+  /**
+   * @param messageLimitBytes size beyond which a message closes the connection (1009)
+   * @param protocol subprotocol that the server speaks; undefined if it speaks none
+   */
+  constructor(messageLimitBytes: number, protocol?: string) {
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -23,7 +26,7 @@ export class WebSocketHandshake {
       maxPayload: messageLimitBytes,
       // The library would select the client’s first offer. RFC 6455 §4.2.2 allows only one that the server speaks, or
       // none.
-      handleProtocols: () => false,
+      handleProtocols: (offered) => (protocol !== undefined && offered.has(protocol) ? protocol : false),
       WebSocket: class extends WebSocket {
         override close(code?: number, reason?: string | Buffer): void {
           const known =

@@ -6,7 +6,14 @@ export class WebSocketPulse {
   readonly #interval: NodeJS.Timeout
   #cancelFailure: (() => void) | undefined
 
-  constructor(socket: WebSocket, intervalMs: number, pongMs: number, onFailure: () => void) {
+  /** @param onPing runs with each ping */
+  constructor(
+    socket: WebSocket,
+    intervalMs: number,
+    pongMs: number,
+    onFailure: () => void,
+    onPing: () => void = () => undefined,
+  ) {
     this.#interval = setInterval(() => {
       // Only one ping is sent at a time, because a pong does not say which ping it is for. None is sent while messages
       // wait to be handled, because nothing after them is read, including a pong. The messages themselves count as
@@ -14,6 +21,7 @@ export class WebSocketPulse {
       if (this.#cancelFailure !== undefined || socket.isPaused) return
       this.#cancelFailure = whenLate(pongMs, onFailure)
       socket.ping()
+      onPing()
     }, intervalMs).unref()
     const confirm = () => {
       this.#cancelFailure?.()

@@ -69,12 +69,12 @@ export function websocketRoute(
 /**
  * Checks the origin. Browsers let every page open a WebSocket anywhere, so the server has to check (RFC 6455 §10.2).
  */
-function mayConnect(request: FastifyRequest, origins: Origins): boolean {
+export function mayConnect(request: FastifyRequest, origins: Origins): boolean {
   const { origin } = request.headers
   return origin === undefined || origins.mayCall(origin) || origins.isOwn(origin, request)
 }
 
-function credentialsOf(request: FastifyRequest): Credentials {
+export function credentialsOf(request: FastifyRequest): Credentials {
   const token = streamTokenOf(request)
   if (token !== undefined) return { token }
   return request.headers.authorization === undefined ? 'nothing' : 'malformed'

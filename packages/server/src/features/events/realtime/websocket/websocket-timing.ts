@@ -8,6 +8,10 @@ export interface WebSocketTiming {
   readonly idleMs: number
   /** Time after which the policies of channels are evaluated again. */
   readonly accessMs: number
+  /** Time between two pings of a GraphQL WebSocket. */
+  readonly graphqlPingMs: number
+  /** Time in which a GraphQL client must read a result while others wait. */
+  readonly readMs: number
 }
 
 export const contractTiming: WebSocketTiming = {
@@ -15,4 +19,6 @@ export const contractTiming: WebSocketTiming = {
   pongMs: 10_000,
   idleMs: 60_000,
   accessMs: 10_000,
+  graphqlPingMs: 25_000,
+  readMs: 60_000,
 }
