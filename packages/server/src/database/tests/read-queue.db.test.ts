@@ -114,11 +114,14 @@ test('read queue › keeps the roles and claims of several callers in one packet
 test('read queue › runs reads after a slow one on another connection', async () => {
   await using queue = createQueue({ size: 2 })
   await warmUp(queue.reads)
+  const locker = await connectTo(database)
+  await locker.script('select pg_advisory_lock(1)')
   const order: string[] = []
-  const slow = read(queue.reads, 'select pg_sleep(1)').then(() => order.push('slow'))
+  const slow = read(queue.reads, 'select pg_advisory_xact_lock(1)').then(() => order.push('slow'))
   const quick = Array.from({ length: 7 }, (_, n) => read(queue.reads, 'select $1::text', String(n)))
   expect(await Promise.all(quick)).toEqual(['0', '1', '2', '3', '4', '5', '6'])
   order.push('quick')
+  await locker.close()
   await slow
   expect(order).toEqual(['quick', 'slow'])
 })

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
@@ -157,15 +156,17 @@ test('system database › copies all rows or none, accepts none at all, and keep
   await database.sql('truncate entry')
   // The error arrives while the source has not ended. Meanwhile the connection is used for the next COPY.
   const { promise: ending, resolve: end } = Promise.withResolvers<void>()
+  const { promise: ended, resolve: noteEnd } = Promise.withResolvers<void>()
   async function* refused() {
     yield manyRows(2000, () => 1)
     await ending
+    noteEnd()
   }
   await expect(system.copyIn(copy, refused())).rejects.toMatchObject({ code: '23505' })
   async function* accepted() {
     yield manyRows(10, (n) => n)
     end()
-    await delay(50)
+    await ended
     yield manyRows(10, (n) => 10 + n)
   }
   await system.copyIn(copy, accepted())

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { createAccountsApp } from '../../../../../test/accounts.ts'
 import { type EventStreamClient, openEventStream } from '../../../../../test/event-stream.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
@@ -247,16 +248,18 @@ describe('realtime › stream', () => {
 
   test('returns 401 when the token expires before the stream starts', async () => {
     await app.sql('create table slow_to_begin (id int primary key)')
-    const held = app.sql('begin; lock table basalt.realtime_tables; select pg_sleep(2.5); commit')
-    const response = await app.request('GET', '/api/realtime?tables=slow_to_begin', {
-      token: userToken({ sub: alice }, 1),
-    })
-    expect(envelope(response)).toEqual({
+    await using lock = await openTransaction(app.database)
+    await lock.sql('lock table basalt.realtime_tables')
+    const path = '/api/realtime?tables=slow_to_begin'
+    const response = app.request('GET', path, { token: userToken({ sub: alice }, 1) })
+    const sentAt = Date.now()
+    await waitFor('the token to expire', () => Date.now() > sentAt + 1000)
+    await lock.commit()
+    expect(envelope(await response)).toEqual({
       code: 401,
       message: 'invalid or expired token',
       error: 'invalid_token',
     })
-    await held
   })
 
   test('ends with its session, on every node', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { type AccountsApp, goodPassword, newEmail } from '../../../../../test/accounts.ts'
 import { createApiKey } from '../../../../../test/api-keys.ts'
 import { tokenIn } from '../../../../../test/inbox.ts'
@@ -453,16 +454,10 @@ describe('GET /api/admin/users/:id/deletion', () => {
   test('returns no count when counting takes too long', async () => {
     const { user } = await accounts.register()
     await app.sql(`create table archive (owner uuid references basalt.users on delete cascade)`)
-    const lock = accounts.app.sql(`do $$ begin
-      lock table archive in access exclusive mode; perform pg_sleep(2.5); end $$`)
-    await expect
-      .poll(async () => {
-        const held = `select 1 from pg_locks where relation = 'archive'::regclass and mode = 'AccessExclusiveLock'`
-        return (await app.sql(held)).length
-      })
-      .toBe(1)
+    await using lock = await openTransaction(app.database)
+    await lock.sql('lock table archive in access exclusive mode')
     const { references } = (await call('GET', `users/${user.id}/deletion`)).json
-    await lock
+    await lock.commit()
     await app.sql('drop table archive')
     expect(references[0]).toEqual({
       table: 'public.archive',
