@@ -8,13 +8,13 @@ import type { Metrics } from '../../../http/observation/metrics.ts'
 import type { AnsweredRequest, RequestObserver } from '../../../http/observation/request-observer.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { divertLog, tapLog } from '../../../lib/log-tap.ts'
 import type { TaskQueue } from '../../../lib/task-queue.ts'
 import { createDrains, type LogDrain } from './drains.ts'
 import { type LogLine, parseLine } from './line.ts'
 import { insertLogs } from './log.ts'
 import { insertRequests } from './request.ts'
 import { RequestRows } from './request-rows.ts'
-import { divertLog, tapLog } from './tap.ts'
 
 const logsEveryMs = 1000
 const requestsEveryMs = 2000
