@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['log-output.ts'],
   ['log.ts', 'secrets.ts', 'error-catalog.ts'],
   ['app.ts'],
+  ['start-report.ts'],
   ['cli'],
   ['main.ts'],
 ]

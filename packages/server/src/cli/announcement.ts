@@ -1,38 +1,28 @@
 import type { Logger } from 'pino'
-import type { App } from '../app.ts'
 import type { Config } from '../configuration.ts'
-import { type Advisories, advise } from '../database/catalog/advisories.ts'
-import { signInLink, writeFirstSignIn } from '../features/operations/admin/index.ts'
+import { type FirstSignIn, signInLink, writeFirstSignIn } from '../features/operations/admin/index.ts'
 import { messageOf } from '../lib/errors.ts'
+import type { Facts } from '../start-report.ts'
 import type { Terminal } from './context.ts'
 
 export interface Announcement {
   readonly terminal: Terminal
-  readonly app: App
+  readonly facts: Facts
+  readonly firstSignIn: FirstSignIn | undefined
   readonly config: Config
   readonly log: Logger
+  /** Log that is only stored. */
+  readonly storedLog: Logger
   readonly startupMs: number
 }
 
 /** Shows a person, or on one line a log reader, where the server is and what it serves. */
-export function announce({ terminal, app, config, log, startupMs }: Announcement): void {
-  const { current } = app.catalog
-  const dashboard = app.dashboardUrl()
-  const facts = {
-    url: app.publicBaseUrl(),
-    ...(dashboard === undefined ? {} : { dashboard }),
-    database: `${app.database.mode}, PostgreSQL ${app.database.engine.version}`,
-    location: app.database.location,
-    dataDirectory: config.server.data_dir,
-    tables: current.relations.size,
-    // While auth is off everything is open anyway.
-    ...(config.auth.enabled ? advise(current) : nothingToAdvise),
-    startupMs: Math.round(startupMs),
-  }
-  const { firstSignIn } = app
+export function announce(announcement: Announcement): void {
+  const { terminal, firstSignIn, config, log, storedLog } = announcement
+  const facts = { ...announcement.facts, startupMs: Math.round(announcement.startupMs) }
   if (terminal.stdout.isTTY === true && config.logging.format !== 'json') {
     terminal.stdout.write(`${describe(facts, config).join('\n')}\n`)
-    app.storedLog.info(facts, 'listening')
+    storedLog.info(facts, 'listening')
     if (firstSignIn !== undefined) {
       terminal.stdout.write(`
   Administrator, shown only this once:
@@ -63,25 +53,7 @@ ${facts.dashboard === undefined ? '' : `    or open    ${signInLink(facts.dashbo
   }
 }
 
-const nothingToAdvise: Advisories = {
-  tablesWithoutRls: [],
-  publicTablesWithoutRls: [],
-  closedWithoutRls: [],
-  definersWithoutSearchPath: [],
-  functionsOfPublic: [],
-}
-
-interface Facts extends Advisories {
-  readonly url: string
-  readonly dashboard?: string
-  readonly database: string
-  readonly location: string
-  readonly dataDirectory: string
-  readonly tables: number
-  readonly startupMs: number
-}
-
-function describe(facts: Facts, config: Config): string[] {
+function describe(facts: Facts & { readonly startupMs: number }, config: Config): string[] {
   return [
     '',
     `  Basalt listens on ${facts.url}  (ready in ${facts.startupMs} ms)`,

@@ -1,11 +1,10 @@
-import type { AddressInfo } from 'node:net'
 import { Command } from 'commander'
 import type { Logger } from 'pino'
 import { type App, createApp } from '../app.ts'
 import type { Config } from '../configuration.ts'
-import { httpOrigin } from '../lib/addresses.ts'
 import { createLogger, resolveLogging } from '../log.ts'
 import { readVersion } from '../package.ts'
+import { reportStart } from '../start-report.ts'
 import { announce } from './announcement.ts'
 import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { noteServer, type ServerNote } from './server-note.ts'
@@ -52,8 +51,10 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     // A stop that has begun ends the process.
     if (interruption.signal.aborted) return
     log = app.log
-    note.update({ url: localUrl(app), psql: [...app.database.psql] })
-    announce({ terminal, app, config, log, startupMs: performance.now() - startedAt })
+    const { url, psql, ...report } = reportStart(app, config)
+    note.update({ url, psql: [...psql] })
+    const { storedLog } = app
+    announce({ terminal, ...report, config, log, storedLog, startupMs: performance.now() - startedAt })
     // The build starts only now, so that the first API response is not delayed.
     if (config.admin.build) app.dashboard?.build(log)
     besides = onStarted?.(app, config, log)
@@ -73,12 +74,6 @@ async function startApp(config: Config, log: Logger, signal: AbortSignal): Promi
     await app.close()
     throw error
   }
-}
-
-/** Returns the server's URL on this machine, whatever its public address. */
-function localUrl({ http }: App): string {
-  const { address, port } = http.server.address() as AddressInfo
-  return httpOrigin(address, port)
 }
 
 /**

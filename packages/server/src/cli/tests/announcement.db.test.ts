@@ -8,6 +8,7 @@ import { basaltHere, createTerminal } from '../../../test/terminal.ts'
 import { createTestApp, type TestApp } from '../../../test/test-app.ts'
 import { testConfig, testSecret } from '../../../test/test-config.ts'
 import { waitFor } from '../../../test/wait-for.ts'
+import { reportStart } from '../../start-report.ts'
 import { announce } from '../announcement.ts'
 
 /** Returns the output after a start: to a person, or to a reader of the log. */
@@ -16,7 +17,8 @@ async function announced(app: TestApp, isTTY: boolean, overrides: Record<string,
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const config = testConfig({ 'database.url': app.database.url, ...overrides })
-  announce({ terminal, app: app.app, config, log, startupMs: 123.4 })
+  const { storedLog } = app.app
+  announce({ terminal, ...reportStart(app.app, config), config, log, storedLog, startupMs: 123.4 })
   await new Promise<void>((resolve) => terminal.stdout.end(() => resolve()))
   return { text: terminal.output.stdout, lines }
 }
