@@ -1,7 +1,5 @@
 import {
   type DocumentNode,
-  type ExecutionResult,
-  execute,
   type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLSchema,
@@ -31,6 +29,7 @@ import {
 import type { GraphqlConfig } from './config.ts'
 import { Documents, findOperation, type PreparedDocument } from './document.ts'
 import { graphqlErrors } from './errors.ts'
+import { Introspection } from './introspection.ts'
 import type { OperationLimits } from './limits.ts'
 import { collectFields, type FieldContext, type SelectedField } from './plan/fields.ts'
 import { planRead } from './plan/reads.ts'
@@ -59,13 +58,14 @@ interface CallerSchema extends TableSchema {
 }
 
 interface CachedSchemas {
-  readonly whole: Lru<string, CallerSchema>
-  readonly restricted: Lru<string, CallerSchema>
+  readonly whole: Lru<string, Promise<CallerSchema>>
+  readonly restricted: Lru<string, Promise<CallerSchema>>
 }
 
 /** Query whose statement is compiled. */
 interface PlannedQuery {
   readonly compiled: CompiledReads | undefined
+  readonly isIntrospection: boolean
   /** Makes the response data. */
   readonly format: (results: readonly string[]) => string
 }
@@ -83,6 +83,7 @@ export class Engine {
   readonly #collections: Collections
   readonly #config: GraphqlConfig
   readonly #schemas = new WeakMap<Catalog, CachedSchemas>()
+  readonly #introspection = new Introspection()
 
   constructor(collections: Collections, config: GraphqlConfig) {
     this.#collections = collections
@@ -120,7 +121,7 @@ export class Engine {
     caller: Caller,
     isQueryOnly: boolean,
   ): Promise<string | SubscriptionPlan> {
-    const found = this.#schemaFor(catalog, schemaReaderOf(caller), caller.isAdministrator)
+    const found = await this.#schemaFor(catalog, schemaReaderOf(caller), caller.isAdministrator)
     const prepared = found.documents.prepare(request.query)
     const { document } = prepared
     if (document === undefined) throw refuse(prepared)
@@ -169,14 +170,16 @@ export class Engine {
     const key = `${searches.version} ${keyOf(call)}`
     let planned = found.queries.get(key)
     if (planned === undefined) {
-      planned = this.#planQuery(found, call)
-      if (key.length <= queryLengthLimit) found.queries.set(key, planned)
+      const made = await this.#planQuery(found, call)
+      planned = made
+      // The text of introspection is long.
+      if (key.length <= queryLengthLimit && !made.isIntrospection) found.queries.set(key, planned)
     }
     const { compiled, format } = planned
     return format(compiled === undefined ? [] : await runReads(this.#collections, caller, compiled))
   }
 
-  #planQuery(found: CallerSchema, call: OperationCall): PlannedQuery {
+  async #planQuery(found: CallerSchema, call: OperationCall): Promise<PlannedQuery> {
     const fields = fieldContext(found.schema, call)
     const roots = rootFields(fields, call.operation)
     const planAll = (isDirect: boolean) => {
@@ -184,11 +187,10 @@ export class Engine {
       return roots.map((field) => locating(field, () => planRead(tools, field)))
     }
     const planned = planAll(false)
-    const values = roots.map((field, index) =>
-      planned[index] === undefined ? this.#answerItself(found, field, call) : undefined,
-    )
+    const values = await this.#answerOthers(found, roots, planned, call)
     const reads = planned.filter((read) => read !== undefined)
     return {
+      isIntrospection: roots.some(isIntrospection),
       compiled:
         reads.length === 0
           ? undefined
@@ -206,9 +208,7 @@ export class Engine {
     const tools = this.#tools(found, fields, call, false)
     const { bulkLimit } = this.#collections
     const planned = roots.map((field) => locating(field, () => planWrite(tools, field, bulkLimit)))
-    const values = roots.map((field, index) =>
-      planned[index] === undefined ? this.#answerItself(found, field, call) : undefined,
-    )
+    const values = await this.#answerOthers(found, roots, planned, call)
     const writes = planned.filter((write) => write !== undefined)
     const format = (results: readonly WriteResult[]) => {
       let position = 0
@@ -248,16 +248,30 @@ export class Engine {
     }
   }
 
+  /** Returns the JSON texts of the fields that are not planned. */
+  async #answerOthers(
+    found: CallerSchema,
+    roots: readonly SelectedField[],
+    planned: readonly unknown[],
+    call: OperationCall,
+  ): Promise<readonly (string | undefined)[]> {
+    const values: (string | undefined)[] = []
+    for (const [index, field] of roots.entries()) {
+      values.push(planned[index] === undefined ? await this.#answerItself(found, field, call) : undefined)
+    }
+    return values
+  }
+
   /** Returns the JSON text of `__typename`, `__schema` or `__type`. */
-  #answerItself(found: CallerSchema, field: SelectedField, call: OperationCall): string {
+  async #answerItself(found: CallerSchema, field: SelectedField, call: OperationCall): Promise<string> {
     const { schema } = found
     if (field.name === '__typename') {
       return JSON.stringify(schema.getRootType(call.operation.operation)?.name ?? null)
     }
-    if (field.name !== '__schema' && field.name !== '__type') return 'null'
-    const introspected = this.#introspectedSchema(call) ?? schema
+    if (!isIntrospection(field)) return 'null'
+    const introspected = (await this.#introspectedSchema(call)) ?? schema
     const { document, operation, request } = call
-    const { data, errors } = execute({
+    return await this.#introspection.run({
       schema: introspected,
       document: {
         ...document,
@@ -266,10 +280,10 @@ export class Engine {
           ...document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION),
         ],
       },
-      variableValues: request.variables,
-    }) as ExecutionResult
-    if (errors !== undefined && errors.length > 0) throw new RequestErrors(errors)
-    return JSON.stringify(data?.[field.key] ?? null)
+      variables: request.variables,
+      key: field.key,
+      isWhole: field.name === '__schema',
+    })
   }
 
   /**
@@ -277,7 +291,7 @@ export class Engine {
    *
    * @throws AppError introspection_refused, introspection_disabled
    */
-  #introspectedSchema({ catalog, isAdministrator }: OperationCall): GraphQLSchema | undefined {
+  async #introspectedSchema({ catalog, isAdministrator }: OperationCall): Promise<GraphQLSchema | undefined> {
     switch (this.#config.introspection) {
       case 'disabled':
         throw graphqlErrors.introspectionDisabled()
@@ -285,17 +299,18 @@ export class Engine {
         if (!isAdministrator) throw graphqlErrors.introspectionRefused()
         return undefined
       case 'open':
-        return this.#schemaFor(catalog, { reader: 'unrestricted', mayWrite: true, tables: undefined }).schema
+        return (await this.#schemaFor(catalog, { reader: 'unrestricted', mayWrite: true, tables: undefined }))
+          .schema
       default:
         return undefined
     }
   }
 
-  #schemaFor(
+  async #schemaFor(
     catalog: Catalog,
     reader: Omit<SchemaReader, 'hasAggregates'>,
     isAdministrator = false,
-  ): CallerSchema {
+  ): Promise<CallerSchema> {
     let cached = this.#schemas.get(catalog)
     if (cached === undefined) {
       cached = { whole: new Lru(schemaLimit), restricted: new Lru(restrictedSchemaLimit) }
@@ -307,15 +322,14 @@ export class Engine {
     const known = schemas.get(key)
     if (known !== undefined) return known
     const { aggregateEnabled: hasAggregates } = this.#collections.limits
-    const built = buildSchema(catalog, { ...reader, hasAggregates })
-    const made = {
+    const made = buildSchema(catalog, { ...reader, hasAggregates }).then((built) => ({
       ...built,
       documents: new Documents(built.schema, operationLimits(this.#config)),
       queries: new Lru<string, PlannedQuery>(queryLimit),
       subscriptions: new Lru<string, SubscriptionPlan>(subscriptionLimit),
-    }
+    }))
     schemas.set(key, made)
-    return made
+    return await made
   }
 }
 
@@ -386,6 +400,10 @@ function rootFields(fields: FieldContext, { operation, selectionSet }: Operation
     throw refusal([new GraphQLError(`Schema is not configured to execute ${operation} operation.`)])
   }
   return requesting(() => collectFields(fields, type, [selectionSet]))
+}
+
+function isIntrospection({ name }: SelectedField): boolean {
+  return name === '__schema' || name === '__type'
 }
 
 /** Runs the work; a GraphQL error in it is one of the request. */

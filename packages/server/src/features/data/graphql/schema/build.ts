@@ -5,14 +5,21 @@ import {
   type GraphQLFieldConfigArgumentMap,
   type GraphQLFieldConfigMap,
   type GraphQLInputFieldConfigMap,
-  GraphQLInputObjectType,
+  type GraphQLInputObjectType,
   GraphQLList,
+  type GraphQLNamedType,
   GraphQLNonNull,
   GraphQLObjectType,
-  GraphQLSchema,
+  type GraphQLSchema,
   GraphQLString,
 } from 'graphql'
-import type { Catalog, Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import type {
+  Catalog,
+  Column,
+  ColumnType,
+  Relation,
+  Relationship,
+} from '../../../../database/catalog/model.ts'
 import {
   distanceName,
   hybridNames,
@@ -21,15 +28,17 @@ import {
   privilegesOf,
   type Reader,
 } from '../../collections/index.ts'
+import { Pace } from '../pace.ts'
 import { ColumnTypes } from './column-types.ts'
 import { conflictConstraints } from './conflict-constraints.ts'
 import { describeColumn, describeRenamed, describeReplaced, describeTable } from './descriptions.ts'
 import { figureTypeOf, isFigureOf } from './figures.ts'
 import { createFunctionFields } from './functions.ts'
 import { createSharedInputs } from './inputs.ts'
+import { LazyInputObjectType, LazyObjectType, LazySchema } from './lazy-schema.ts'
 import type { FieldMeaning, FigureFunction } from './meaning.ts'
 import { Namespace, nameTables, scalarNames, type TableNames, toValueName } from './names.ts'
-import { floatScalar, intScalar } from './scalars.ts'
+import { floatScalar, intScalar, scalars } from './scalars.ts'
 
 /** Caller, as far as the schema depends on it. */
 export interface SchemaReader {
@@ -60,9 +69,9 @@ interface TableTypes {
   readonly aggregate: GraphQLObjectType | undefined
 }
 
-/** Builds the schema of the tables that the caller may use. */
-export function buildSchema(catalog: Catalog, caller: SchemaReader): TableSchema {
-  return new SchemaBuilder(catalog, caller).build()
+/** Builds the schema of the tables that the caller may use, in slices. */
+export async function buildSchema(catalog: Catalog, caller: SchemaReader): Promise<TableSchema> {
+  return await new SchemaBuilder(catalog, caller).build()
 }
 
 class SchemaBuilder {
@@ -76,6 +85,8 @@ class SchemaBuilder {
   readonly #tables = new Map<Relation, TableTypes>()
   /** Type of `_action`; undefined without subscriptions. */
   #action: GraphQLEnumType | undefined
+  /** Types by the beginning of their names. */
+  readonly #holders = new Map<string, GraphQLNamedType[]>()
 
   constructor(catalog: Catalog, caller: SchemaReader) {
     this.#catalog = catalog
@@ -90,15 +101,21 @@ class SchemaBuilder {
     this.#roots = new Namespace([...all.values()].map(({ table }) => table))
     this.#types = new Namespace([...[...all.values()].map(({ type }) => type), ...scalarNames])
     this.#columns = new ColumnTypes(this.#types)
+    // Enums are named before the types of tables, whose order depends on the requests.
+    for (const { columns } of this.#names.values()) {
+      for (const { type } of columns.values()) if (hasLabels(type)) this.#columns.find(type)
+    }
     this.#shared = createSharedInputs(this.#types)
   }
 
-  build(): TableSchema {
+  async build(): Promise<TableSchema> {
+    const pace = new Pace()
     const queries: Fields = {}
     const mutations: Fields = {}
     const subscriptions: Fields = {}
     const mutationNames = new Namespace()
     for (const [relation, names] of this.#names) {
+      if (pace.isDue) await pace.pause()
       if (!this.#mayRead(relation)) continue
       queries[names.table] = this.#listField(relation, { kind: 'list', relation }, names)
       const byKey = this.#byKeyField(relation)
@@ -108,8 +125,10 @@ class SchemaBuilder {
       if (hasEvents(relation)) subscriptions[names.table] = this.#eventField(relation, names)
     }
     if (this.#caller.mayWrite) {
-      for (const [relation, names] of this.#names)
+      for (const [relation, names] of this.#names) {
+        if (pace.isDue) await pace.pause()
         this.#addMutations(mutations, mutationNames, relation, names)
+      }
     }
     const functions = this.#functionFields()
     Object.assign(queries, functions.queries)
@@ -122,7 +141,31 @@ class SchemaBuilder {
     const names = new Map([...this.#names, ...functions.names])
     const subscription =
       Object.keys(subscriptions).length === 0 ? null : this.#rootType('Subscription', subscriptions)
-    return { schema: new GraphQLSchema({ query, mutation, subscription }), names }
+    for (const type of [query, mutation, subscription]) {
+      await pace.pause()
+      type?.getFields()
+    }
+    await pace.pause()
+    const schema = new LazySchema({ query, mutation, subscription }, (name) => this.#findTypes(name))
+    return { schema, names }
+  }
+
+  /** Returns types that no root field names, or whose fields have them. */
+  *#findTypes(name: string): Iterable<GraphQLNamedType> {
+    const comparison = this.#shared.findComparison(name)
+    if (comparison !== undefined) yield comparison
+    yield* [intScalar, floatScalar, ...scalars, this.#shared.orderBy, ...this.#columns.enums()]
+    if (this.#action !== undefined) yield this.#action
+    for (let end = 1; end <= Math.min(name.length, pascalLimit); end += 1) {
+      yield* this.#holders.get(name.slice(0, end)) ?? []
+    }
+  }
+
+  /** Notes a type that leads to generated types beyond those of root fields. */
+  #addHolder(pascal: string, type: GraphQLNamedType): void {
+    const known = this.#holders.get(pascal)
+    if (known === undefined) this.#holders.set(pascal, [type])
+    else known.push(type)
   }
 
   #functionFields() {
@@ -195,7 +238,7 @@ class SchemaBuilder {
     const name = (suffix: string) => this.#types.claim(`${names.pascal}${suffix}`)
     const sortable = [...names.columns].filter(([, { type }]) => type.hasOrder)
     const types: TableTypes = {
-      record: new GraphQLObjectType({
+      record: new LazyObjectType({
         name: names.type,
         description: describeTable(relation, names.type),
         fields: () => this.#recordFields(relation, names),
@@ -204,16 +247,17 @@ class SchemaBuilder {
       orderBy:
         sortable.length === 0
           ? undefined
-          : new GraphQLInputObjectType({
+          : new LazyInputObjectType({
               name: name('OrderByInput'),
-              fields: Object.fromEntries(sortable.map(([each]) => [each, { type: this.#shared.orderBy }])),
+              fields: () =>
+                Object.fromEntries(sortable.map(([each]) => [each, { type: this.#shared.orderBy }])),
             }),
       columns:
         sortable.length === 0
           ? undefined
           : new GraphQLEnumType({
               name: name('ColumnEnum'),
-              values: Object.fromEntries(sortable.map(([each]) => [each, {}])),
+              values: () => Object.fromEntries(sortable.map(([each]) => [each, {}])),
             }),
       aggregate: this.#caller.hasAggregates ? this.#aggregateType(name('Aggregate'), names, name) : undefined,
     }
@@ -382,38 +426,41 @@ class SchemaBuilder {
   }
 
   #eventType({ pascal, columns }: TableNames): GraphQLObjectType {
-    const fields: Fields = {}
-    for (const [name, column] of columns) {
-      const { type, isText, renamed } = this.#columns.find(column.type)
-      const meaning = { kind: 'column', column, isText, renamed } as const
-      fields[name] = { type, description: column.comment, extensions: { meaning } }
-    }
     this.#action ??= new GraphQLEnumType({
       name: this.#types.claim('EventActionEnum'),
       values: { create: {}, update: {}, delete: {} },
     })
-    fields[new Namespace(columns.keys()).claim('_action')] = {
-      type: new GraphQLNonNull(this.#action),
-      extensions: { meaning: { kind: 'action' } },
-    }
-    return new GraphQLObjectType({
+    const action = this.#action
+    return new LazyObjectType({
       name: this.#types.claim(`${pascal}Event`),
       description:
         'Changed record. A delete has the primary key alone, so every column may be null. Relations are not available in subscriptions.',
-      fields,
+      fields: () => {
+        const fields: Fields = {}
+        for (const [name, column] of columns) {
+          const { type, isText, renamed } = this.#columns.find(column.type)
+          const meaning = { kind: 'column', column, isText, renamed } as const
+          fields[name] = { type, description: describeColumn(column, name), extensions: { meaning } }
+        }
+        fields[new Namespace(columns.keys()).claim('_action')] = {
+          type: new GraphQLNonNull(action),
+          extensions: { meaning: { kind: 'action' } },
+        }
+        return fields
+      },
     })
   }
 
   #aggregateType(
     typeName: string,
-    { columns }: TableNames,
+    { columns, pascal }: TableNames,
     name: (suffix: string) => string,
   ): GraphQLObjectType {
     const figures = (figure: FigureFunction, suffix: string): Field | undefined => {
       const fitting = [...columns].filter(([, { type }]) => isFigureOf(figure, type))
       if (fitting.length === 0) return undefined
       return {
-        type: new GraphQLObjectType({
+        type: new LazyObjectType({
           name: name(suffix),
           fields: Object.fromEntries(
             fitting.map(([each, column]) => {
@@ -425,7 +472,7 @@ class SchemaBuilder {
         extensions: { meaning: { kind: 'figures', function: figure } },
       }
     }
-    return new GraphQLObjectType({
+    const type = new LazyObjectType({
       name: typeName,
       fields: () => {
         const fields: Fields = {
@@ -438,10 +485,12 @@ class SchemaBuilder {
         return fields
       },
     })
+    this.#addHolder(pascal, type)
+    return type
   }
 
   #whereInput(typeName: string, relation: Relation, names: TableNames): GraphQLInputObjectType {
-    const input: GraphQLInputObjectType = new GraphQLInputObjectType({
+    const input: GraphQLInputObjectType = new LazyInputObjectType({
       name: typeName,
       description: 'All conditions must hold.',
       fields: () => {
@@ -505,9 +554,9 @@ class SchemaBuilder {
 
   #mutationResponse(relation: Relation, names: TableNames): GraphQLObjectType {
     const { record } = this.#typesOf(relation, names)
-    return new GraphQLObjectType({
+    return new LazyObjectType({
       name: this.#types.claim(`${names.pascal}MutationResponse`),
-      fields: {
+      fields: () => ({
         affected_rows: {
           type: new GraphQLNonNull(intScalar),
           extensions: { meaning: { kind: 'affectedRows' } },
@@ -516,7 +565,7 @@ class SchemaBuilder {
           type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(record))),
           extensions: { meaning: { kind: 'returning' } },
         },
-      },
+      }),
     })
   }
 
@@ -525,18 +574,23 @@ class SchemaBuilder {
       ([, { isGenerated, identity }]) => !isGenerated && identity !== 'always',
     )
     if (written.length === 0) return undefined
-    return new GraphQLInputObjectType({
+    return new LazyInputObjectType({
       name: this.#types.claim(`${pascal}InsertInput`),
-      fields: Object.fromEntries(
-        written.map(([name, column]) => {
-          const { type } = this.#columns.find(column.type)
-          const isRequired = !column.nullable && column.default === undefined && column.identity === undefined
-          return [
-            name,
-            { type: isRequired ? new GraphQLNonNull(type) : type, description: describeColumn(column, name) },
-          ]
-        }),
-      ),
+      fields: () =>
+        Object.fromEntries(
+          written.map(([name, column]) => {
+            const { type } = this.#columns.find(column.type)
+            const isRequired =
+              !column.nullable && column.default === undefined && column.identity === undefined
+            return [
+              name,
+              {
+                type: isRequired ? new GraphQLNonNull(type) : type,
+                description: describeColumn(column, name),
+              },
+            ]
+          }),
+        ),
     })
   }
 
@@ -545,14 +599,15 @@ class SchemaBuilder {
       ([, { isGenerated, identity }]) => !isGenerated && identity !== 'always',
     )
     if (written.length === 0) return undefined
-    return new GraphQLInputObjectType({
+    return new LazyInputObjectType({
       name: this.#types.claim(`${pascal}SetInput`),
-      fields: Object.fromEntries(
-        written.map(([name, column]) => [
-          name,
-          { type: this.#columns.find(column.type).type, description: describeColumn(column, name) },
-        ]),
-      ),
+      fields: () =>
+        Object.fromEntries(
+          written.map(([name, column]) => [
+            name,
+            { type: this.#columns.find(column.type).type, description: describeColumn(column, name) },
+          ]),
+        ),
     })
   }
 
@@ -568,7 +623,7 @@ class SchemaBuilder {
       name: this.#types.claim(`${pascal}ConstraintEnum`),
       values: Object.fromEntries(values),
     })
-    return new GraphQLInputObjectType({
+    const input = new LazyInputObjectType({
       name: this.#types.claim(`${pascal}OnConflictInput`),
       description:
         'Outcome for a row whose key exists: its `update_columns` are updated; without any, it stays as it is.',
@@ -577,7 +632,16 @@ class SchemaBuilder {
         update_columns: { type: new GraphQLList(new GraphQLNonNull(GraphQLString)) },
       },
     })
+    this.#addHolder(pascal, input)
+    return input
   }
+}
+
+/** Longer than the names of all tables: of schema and table 63 characters each. */
+const pascalLimit = 160
+
+function hasLabels({ enumLabels, element }: ColumnType): boolean {
+  return enumLabels !== undefined || (element !== undefined && hasLabels(element))
 }
 
 function select<Item>(

@@ -69,6 +69,11 @@ export class ColumnTypes {
     this.#names = names
   }
 
+  /** Returns the enums of all columns. */
+  enums(): readonly GraphQLEnumType[] {
+    return [...this.#enums.values()].map(({ type }) => type).filter((type) => type instanceof GraphQLEnumType)
+  }
+
   find(type: ColumnType): ColumnTypeInSchema {
     const { element, enumLabels, spatialSchema, attributes, base, json } = type
     if (element !== undefined) return this.#listOf(element)

@@ -20,6 +20,8 @@ export interface SharedInputs {
   readonly bbox: GraphQLInputObjectType
   readonly distance: GraphQLEnumType
   comparisonOf(comparison: Exclude<Comparison, 'none'>): GraphQLInputObjectType
+  /** Returns the comparison whose input type has the name. */
+  findComparison(name: string): GraphQLInputObjectType | undefined
 }
 
 const equality = ['_eq', '_neq']
@@ -44,8 +46,11 @@ const comparisons: Readonly<
 /** @param names names of types that are given already */
 export function createSharedInputs(names: Namespace): SharedInputs {
   const made = new Map<string, GraphQLInputObjectType>()
+  const typeNames = new Map(
+    Object.keys(comparisons).map((comparison) => [comparison, names.claim(`${comparison}ComparisonInput`)]),
+  )
   const required = (type: GraphQLScalarType) => ({ type: new GraphQLNonNull(type) })
-  return {
+  const shared: SharedInputs = {
     orderBy: new GraphQLEnumType({
       name: names.claim('OrderByEnum'),
       values: { ASC: { description: 'NULL last.' }, DESC: { description: 'NULL first.' } },
@@ -90,7 +95,7 @@ export function createSharedInputs(names: Namespace): SharedInputs {
       if (known !== undefined) return known
       const { type, operators, lists } = comparisons[comparison]
       const input = new GraphQLInputObjectType({
-        name: names.claim(`${comparison}ComparisonInput`),
+        name: typeNames.get(comparison) ?? '',
         fields: {
           ...Object.fromEntries(operators.map((operator) => [operator, { type }])),
           ...(lists
@@ -105,5 +110,10 @@ export function createSharedInputs(names: Namespace): SharedInputs {
       made.set(comparison, input)
       return input
     },
+    findComparison(name) {
+      const found = [...typeNames].find(([, typeName]) => typeName === name)?.[0]
+      return found === undefined ? undefined : shared.comparisonOf(found as Exclude<Comparison, 'none'>)
+    },
   }
+  return shared
 }
