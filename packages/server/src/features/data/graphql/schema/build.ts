@@ -308,9 +308,10 @@ class SchemaBuilder {
       return { ...this.#listField(target, meaning, names), description }
     }
     const { record } = this.#typesOf(target, names)
-    // A policy may hide the related record.
+    // A policy may hide the related record, and a row does not see itself while it is inserted.
     const isCertain =
       !target.rlsEnabled &&
+      target !== from &&
       target.kind === 'table' &&
       relationship.pairs.every(({ from: name }) => from.column.get(name)?.nullable === false)
     return {
