@@ -22,9 +22,15 @@ export type Where = Readonly<Record<string, unknown>>
 /**
  * Plans a filter: of several conditions all must hold.
  *
+ * @param allowsEmpty true if a column without comparisons is no condition, as in reads
  * @throws AppError invalid_filter, invalid_graphql_argument
  */
-export function planWhere(tools: PlanTools, relation: Relation, where: Where): FilterPlan {
+export function planWhere(
+  tools: PlanTools,
+  relation: Relation,
+  where: Where,
+  allowsEmpty = true,
+): FilterPlan {
   let related = 0
 
   const planAll = (from: Relation, conditions: Where, level: number): FilterPlan => {
@@ -52,7 +58,12 @@ export function planWhere(tools: PlanTools, relation: Relation, where: Where): F
     }
     if (name === '_not') return { kind: 'not', term: planAll(from, value as Where, level + 1) }
     const column = names?.columns.get(name)
-    if (column !== undefined) return planColumn(tools, column, value as Where)
+    if (column !== undefined) {
+      if (!allowsEmpty && Object.keys(value as Where).length === 0) {
+        throw graphqlErrors.invalidGraphqlArgument('where', `${name}: expected a comparison`)
+      }
+      return planColumn(tools, column, value as Where)
+    }
     const relationship = names?.relationships.get(name)
     const target = relationship && tools.catalog.relations.get(relationship.target)
     if (

@@ -1,3 +1,4 @@
+import { type ArgumentNode, visit } from 'graphql'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import {
   type BulkPlan,
@@ -8,14 +9,16 @@ import {
   planWholeRecord,
   type RecordBody,
   type RecordPlan,
+  type RowsPlan,
   readRecord,
   type UpsertPlan,
 } from '../../collections/index.ts'
 import { graphqlErrors } from '../errors.ts'
-import { collectFields, type SelectedField, selectionsOf } from './fields.ts'
+import { collectFields, type FieldContext, type SelectedField, selectionsOf } from './fields.ts'
 import { planWriteCall } from './functions.ts'
-import { objectTypeOf, planRowsOf, planSelectedRecord } from './selection.ts'
+import { objectTypeOf, planSelectedRecord } from './selection.ts'
 import type { PlanTools } from './tools.ts'
+import { planWhere } from './where.ts'
 
 /** Objects of one insert. */
 const objectLimit = 1000
@@ -162,7 +165,7 @@ function planBulk(
     action === 'update' ? readChanges(tools, relation, field) : { body: noBody, changes: new Map() }
   const plan: BulkPlan = {
     action,
-    rows: planRowsOf(tools, relation, field),
+    rows: planChangedRows(tools, relation, field),
     record: planWholeRecord(relation, tools.reader),
     answer,
     columns: body.columns,
@@ -170,6 +173,29 @@ function planBulk(
     limit,
   }
   return { kind: 'bulk', plan, body }
+}
+
+/**
+ * Plans the rows that an update or delete changes. GraphQL drops members with an absent variable, and JSON those without a
+ * value. Such a filter would find more records than intended, so it is rejected; `{}` alone means all records.
+ *
+ * @throws AppError invalid_graphql_argument, invalid_filter
+ */
+function planChangedRows(tools: PlanTools, relation: Relation, { nodes, args }: SelectedField): RowsPlan {
+  for (const argument of nodes[0]?.arguments ?? []) {
+    if (argument.name.value === 'where') requireVariables(argument, tools.fields)
+  }
+  const filter = planWhere(tools, relation, args.where as Input, false)
+  return { relation, conditions: [{ kind: 'filter', filter }] }
+}
+
+function requireVariables(argument: ArgumentNode, { variables }: FieldContext): void {
+  visit(argument, {
+    Variable({ name }) {
+      if (Object.hasOwn(variables, name.value)) return
+      throw graphqlErrors.invalidGraphqlArgument('where', `expected a value of the variable $${name.value}`)
+    },
+  })
 }
 
 const noBody: RecordBody = { json: '', columns: [] }

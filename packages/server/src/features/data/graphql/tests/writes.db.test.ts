@@ -261,3 +261,40 @@ describe('POST /api/graphql › a database that refuses connections', () => {
     await app.sql(`alter database ${name} allow_connections true`)
   })
 })
+
+describe('POST /api/graphql › filters of writes', () => {
+  test.each([
+    ['a comparison', 'where: {id: {_eq: $id}}', {}, 'where: expected a value of the variable $id'],
+    ['all comparisons of a column', 'where: {id: $ids}', {}, 'where: expected a value of the variable $ids'],
+    [
+      'a condition of several',
+      'where: {_and: [{n: {_eq: 1}}, {_or: [{id: $ids}]}]}',
+      {},
+      'where: expected a value of the variable $ids',
+    ],
+    ['a member of a variable', 'where: $where', { where: { id: {} } }, 'where: id: expected a comparison'],
+    [
+      'a nested member of a variable',
+      'where: {_and: [$where]}',
+      { where: { _not: { id: {} } } },
+      'where: id: expected a comparison',
+    ],
+  ])('reject the absent value of %s', async (_, where, variables, message) => {
+    const used = Object.entries({ id: 'Int', ids: 'IntComparisonInput', where: 'ItemWhereInput' })
+      .filter(([name]) => where.includes(`$${name}`) && !(name === 'id' && where.includes('$ids')))
+      .map(([name, type]) => `$${name}: ${type}${name === 'where' ? '!' : ''}`)
+    for (const write of [`delete_item(${where})`, `update_item(${where}, _set: {name: "x"})`]) {
+      const { data, errors } = await run(`mutation (${used}) { ${write} { affected_rows } }`, { variables })
+      expect([data, errors?.map((error) => error.message)]).toEqual([null, [message]])
+    }
+    expect(await app.sql(`select count(*)::int from item where name <> 'x'`)).toEqual([{ count: 2 }])
+  })
+
+  test('accept the default of a variable, and {} for all records', async () => {
+    const remove = 'mutation ($id: Int = 1) { delete_item(where: {id: {_eq: $id}}) { affected_rows } }'
+    expect((await run(remove)).data).toEqual({ delete_item: { affected_rows: 1 } })
+    expect((await run('mutation { delete_item(where: {}) { affected_rows } }')).data).toEqual({
+      delete_item: { affected_rows: 1 },
+    })
+  })
+})
