@@ -63,6 +63,8 @@ journeys('API page › GraphQL', () => {
     await dashboard.page.getByRole('link', { name: 'GraphQL', exact: true }).click()
     await expect.poll(() => stateOf(dashboard).textContent()).toContain('Requests run as administrator.')
     expect(new URL(dashboard.page.url()).pathname).toBe(page)
+    // Swagger UI, on the other tab, parses descriptions before it sanitizes them. The policy reports their handlers.
+    dashboard.expectNoProblems(/^Executing inline event handler/)
 
     await write(dashboard, 'Query Editor', '{ ta')
     await dashboard.page.keyboard.press('Control+Space')
