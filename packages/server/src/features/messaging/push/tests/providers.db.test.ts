@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createApplication } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import {
@@ -341,6 +341,8 @@ test('push › a delivery whose node is lost is sent at most twice, and the late
 })
 
 test('push › one message to 1,000 devices of a user reaches each once', async () => {
+  // On a busy machine a response may take longer than the time limit, after which the message is sent again.
+  using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal)
   const user = randomUUID()
   await app.sql('insert into basalt.users (id) values ($1)', [user])
   await app.sql(
@@ -356,11 +358,7 @@ test('push › one message to 1,000 devices of a user reaches each once', async 
   )
   const tokens = fcm.received.map(({ body }) => JSON.parse(body.toString()).message.token)
   expect(new Set(tokens).size).toBe(1000)
-  // An attempt without a response in 10 s is repeated, which a busy machine may cause.
-  const [sent] = await app.sql('select sum(attempts)::int from basalt.push_deliveries where send_id = $1', [
-    json.send_id,
-  ])
-  expect(tokens.length).toBeLessThanOrEqual(sent?.sum)
+  expect(tokens).toHaveLength(1000)
 })
 
 describe('push › apns', () => {
