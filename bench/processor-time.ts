@@ -5,13 +5,7 @@ import type { Server } from './server.ts'
 /** Microseconds of one clock tick of /proc (Linux, USER_HZ). */
 const tickMicros = 10_000
 
-/** Returns the processor time of a process so far, in microseconds; Linux only. */
-function processorMicros(pid: number): number {
-  const fields = statFields(pid)
-  return (Number(fields[11]) + Number(fields[12])) * tickMicros
-}
-
-/** Returns the processor time of a process and its descendants so far, including those that have ended. */
+/** Returns the processor time of a process and its descendants so far, including those that have ended; Linux only. */
 function treeMicros(pid: number): number {
   const parents = new Map<number, number>()
   for (const entry of readdirSync('/proc').map(Number)) {
@@ -39,11 +33,11 @@ export interface ProcessorTimes {
   readonly database: number
 }
 
-/** Returns the processor time of a server and of its embedded PostgreSQL, which is no child of it. */
+/** Returns the processor time of a server with its workers, and of its embedded PostgreSQL, which is no child of it. */
 export function processorTimes({ process: { pid = 0 }, location }: Server): ProcessorTimes {
   const postmaster = Number.parseInt(readFileSync(join(location, 'postmaster.pid'), 'latin1'), 10)
   return {
-    server: processorMicros(pid),
+    server: treeMicros(pid),
     database: treeMicros(postmaster),
   }
 }

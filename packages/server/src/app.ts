@@ -43,6 +43,7 @@ import { untilAborted } from './lib/abort.ts'
 import type { Clock } from './lib/clock.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
+import type { Machine } from './machine.ts'
 import { readVersion } from './package.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
@@ -70,6 +71,8 @@ export interface AppOptions {
   readonly embeddedSettings?: ClusterSettings
   /** Rehearsal of a second server that changes no data; for tests of policies. */
   readonly rehearsal?: Rehearsal
+  /** Machine on which this server is one of several workers. The parent owns the embedded database. */
+  readonly machine?: Machine | undefined
   /** Signal that stops the start. It then rejects with the signal's reason, at any point. */
   readonly signal?: AbortSignal
 }
@@ -81,6 +84,7 @@ export interface App {
   readonly log: Logger
   /** Log that is only stored, for events with an output of their own. */
   readonly storedLog: Logger
+  readonly metrics: Metrics
   readonly database: Database
   readonly catalog: LiveCatalog
   /** Sign-in to show once, when this start has generated the administrator's password. */
@@ -113,8 +117,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
-    asServer: options.rehearsal === undefined,
+    asServer: options.rehearsal === undefined && isFirst(options.machine),
+    joinsEmbedded: options.machine !== undefined,
     rehearsal: options.rehearsal,
+    processes: options.machine?.countWorkers().total,
     embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
@@ -146,6 +152,11 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 }
 
+/** Returns true for the process that reports what is the same for all workers of a machine. */
+function isFirst(machine: Machine | undefined): boolean {
+  return machine === undefined || machine.worker === 1
+}
+
 /** Reports once the effects of this version on a database that an earlier version has served. */
 async function reportAtFirstStart({ config, log }: AppOptions, { system }: Database, catalog: Catalog) {
   const warn = (detail: object, message: string) => log.warn(detail, message)
@@ -164,6 +175,7 @@ async function wire(
     passwords = createPasswordHasher(),
     dashboardFiles,
     rehearsal,
+    machine,
   }: AppOptions,
   clock: Clock,
   database: Database,
@@ -172,7 +184,7 @@ async function wire(
   let isStopping = false
   let secretBox: SecretBox | undefined
   const { system, openListener } = database
-  const metrics = new Metrics()
+  const metrics = new Metrics(machine?.worker)
   metrics.watchPool(() => database.user.stats)
   const version = readVersion()
   const observation = await openObservation(
@@ -209,13 +221,14 @@ async function wire(
     publicBaseUrl,
     secrets: () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config))),
     isStopping: () => isStopping,
+    machine,
   }
-  if (platform.isDevelopment) {
+  if (platform.isDevelopment && isFirst(machine)) {
     log.info(
       'development: this log contains codes and links, common passwords are accepted, limits per address are wide',
     )
   }
-  if (openListener === undefined) {
+  if (openListener === undefined && isFirst(machine)) {
     log.info(
       'polling for changes: database.url leads to a transaction pooler, and database.listen_url is not set',
     )
@@ -309,6 +322,7 @@ async function wire(
     http,
     log,
     storedLog,
+    metrics,
     database,
     catalog,
     firstSignIn,
@@ -317,8 +331,8 @@ async function wire(
     dashboardUrl: () =>
       config.admin.enabled ? `${adminListener?.origin() ?? publicBaseUrl()}${config.admin.path}` : undefined,
     async listen() {
-      await adminListener?.listen()
-      await listen(http, config.server)
+      await adminListener?.listen(machine?.ports)
+      await listen(http, config.server, machine?.ports)
     },
     async drain() {
       endStreams()

@@ -55,6 +55,7 @@ describe('configuration without any source', () => {
         request_timeout: 30,
         max_connections: 10_000,
         shutdown_timeout: 30,
+        workers: 1,
         insecure_open: false,
       },
       database: {

@@ -22,15 +22,17 @@ export function resolveLogging<Logging extends Output>(config: Logging, isTermin
  * lines are counted in the log once it can be written again.
  *
  * @param report called when lines are lost, or will be
+ * @param fields fields of every line
  */
 export async function createLogger(
   config: Output,
   isTerminal: boolean,
   report: (problem: string) => void,
+  fields: Readonly<Record<string, unknown>> | null = null,
 ): Promise<Logger> {
   const options = {
     level: config.level,
-    base: null,
+    base: fields,
     redact: { paths: secretPaths, censor: '[redacted]' },
     serializers: { err: describeError },
     formatters: { level: (label: string) => ({ level: label }) },

@@ -38,6 +38,11 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   storage: async () => (await import('./cli/storage.ts')).storageCommands,
 }
 
+/** Commands that other commands run, and that neither the help nor suggestions name. */
+const internalCommands: typeof commands = {
+  worker: async () => (await import('./cli/worker.ts')).workerCommand,
+}
+
 /**
  * Runs a command: argv → command → exit code: 0 done, 1 failed, 2 wrong usage. Errors are one line on standard
  * error.
@@ -85,7 +90,8 @@ async function createProgram(terminal: Terminal): Promise<Command> {
 /** Returns the named command, or all of them for the help and for suggestions. */
 function commandsOf({ argv: [, , name = ''] }: Terminal) {
   if (['version', '-v', '--version'].includes(name)) return []
-  const named = Object.hasOwn(commands, name) ? commands[name] : undefined
+  const known = { ...commands, ...internalCommands }
+  const named = Object.hasOwn(known, name) ? known[name] : undefined
   return named === undefined ? Object.values(commands) : [named]
 }
 

@@ -8,6 +8,7 @@ import type { Metrics } from './http/observation/metrics.ts'
 import type { JobQueue } from './job-queue.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretBox } from './lib/secret-box.ts'
+import type { Machine } from './machine.ts'
 
 /** Platform of the features. The `index.ts` of each area passes its features the parts that they need. */
 export interface Platform {
@@ -34,4 +35,6 @@ export interface Platform {
    */
   readonly secrets: () => SecretBox
   readonly isStopping: () => boolean
+  /** Undefined unless several workers serve on this machine. */
+  readonly machine: Machine | undefined
 }

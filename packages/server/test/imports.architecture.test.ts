@@ -10,7 +10,7 @@ const layers: readonly (readonly string[])[] = [
   ['config'],
   ['database'],
   ['http'],
-  ['feature.ts', 'job-queue.ts'],
+  ['feature.ts', 'job-queue.ts', 'machine.ts'],
   ['features/*'],
   ['project'],
   ['configuration.ts'],
@@ -20,6 +20,7 @@ const layers: readonly (readonly string[])[] = [
   ['log.ts', 'secrets.ts', 'error-catalog.ts'],
   ['app.ts'],
   ['start-report.ts'],
+  ['workers'],
   ['cli'],
   ['main.ts'],
 ]

@@ -1390,6 +1390,11 @@ export type GridTable = {
 export type Health = {
   readonly status: 'ok' | 'degraded' | 'stopping'
   readonly database: 'ok' | 'unreachable'
+  /** Workers that serve, of those of `server.workers`. Absent with a single process. */
+  readonly workers?: {
+    readonly serving: number
+    readonly total: number
+  } | undefined
 }
 
 export type Impersonation = {

@@ -1,10 +1,12 @@
 import { Command } from 'commander'
 import type { Logger } from 'pino'
-import { type App, createApp } from '../app.ts'
+import type { App } from '../app.ts'
+import { countWorkers } from '../config/workers.ts'
 import type { Config } from '../configuration.ts'
 import { createLogger, resolveLogging } from '../log.ts'
 import { readVersion } from '../package.ts'
-import { reportStart } from '../start-report.ts'
+import { reportStart, type StartReport } from '../start-report.ts'
+import type { WorkersOptions } from '../workers/parent.ts'
 import { announce } from './announcement.ts'
 import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { noteServer, type ServerNote } from './server-note.ts'
@@ -45,19 +47,37 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     version: readVersion(),
     database: config.database.url === '' ? 'embedded' : 'external',
   })
-  const starting = startApp(config, output, interruption.signal)
+  // Work beside the server uses its parts, which are those of one process.
+  const workers = onStarted === undefined ? countWorkers(config) : 1
+  const starting: Promise<Server> =
+    workers === 1
+      ? startApp(config, output, interruption.signal)
+      : startMachine(terminal, {
+          config,
+          total: workers,
+          log: output,
+          signal: interruption.signal,
+          onFailure: (reason) => void endWith(reason),
+        })
+  const endWith = async (reason: string) => {
+    terminal.stderr.write(`basalt: ${reason}\n`)
+    await (await starting).close()
+    note.remove()
+    terminal.exit(1)
+  }
   try {
-    const app = await starting
+    const server = await starting
     // A stop that has begun ends the process.
     if (interruption.signal.aborted) return
-    log = app.log
-    const { url, psql, ...report } = reportStart(app, config)
+    log = server.log
+    const { url, psql, ...report } = server.report
     note.update({ url, psql: [...psql] })
-    const { storedLog } = app
-    announce({ terminal, ...report, config, log, storedLog, startupMs: performance.now() - startedAt })
+    const startupMs = performance.now() - startedAt
+    announce({ terminal, ...report, config, log, storedLog: server.storedLog, startupMs })
+    const { app } = server
     // The build starts only now, so that the first API response is not delayed.
-    if (config.admin.build) app.dashboard?.build(log)
-    besides = onStarted?.(app, config, log)
+    if (config.admin.build) app?.dashboard?.build(log)
+    if (app !== undefined) besides = onStarted?.(app, config, log)
   } catch (error) {
     if (interruption.signal.aborted) return
     note.remove()
@@ -65,11 +85,33 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
   }
 }
 
-async function startApp(config: Config, log: Logger, signal: AbortSignal): Promise<App> {
+/** Server that listens: a process, or several workers. */
+interface Server extends Pick<App, 'log' | 'storedLog' | 'drain' | 'cutOff' | 'close'> {
+  readonly report: StartReport
+  /** Parts of the server; undefined with several workers. */
+  readonly app?: App
+}
+
+async function startMachine(
+  terminal: Terminal,
+  options: Omit<WorkersOptions, 'executable' | 'stderr'>,
+): Promise<Server> {
+  // A single process does not need these modules.
+  const { startWorkers } = await import('../workers/parent.ts')
+  return await startWorkers({
+    ...options,
+    executable: terminal.argv[1] ?? '',
+    stderr: terminal.stderr,
+  })
+}
+
+async function startApp(config: Config, log: Logger, signal: AbortSignal): Promise<Server> {
+  // The parent of workers does not need these modules.
+  const { createApp } = await import('../app.ts')
   const app = await createApp({ config, log, signal })
   try {
     await app.listen()
-    return app
+    return { ...app, app, report: reportStart(app, config) }
   } catch (error) {
     await app.close()
     throw error
@@ -84,7 +126,7 @@ const sameSignalMs = 2000
 
 interface Stopping {
   readonly terminal: Terminal
-  readonly starting: () => Promise<App>
+  readonly starting: () => Promise<Server>
   /** Ends work beside the server. */
   readonly beforeStop: () => Promise<void>
   readonly interruption: AbortController
@@ -99,7 +141,7 @@ interface Stopping {
  */
 function stopOnSignals(stopping: Stopping): void {
   const { terminal, starting, interruption, log, note } = stopping
-  let started: App | undefined
+  let started: Server | undefined
   let signals = 0
   let lastSignalAt = Number.NEGATIVE_INFINITY
   const handle = (signal: string) => {
@@ -137,13 +179,13 @@ function stopOnSignals(stopping: Stopping): void {
 
 async function stop(
   { terminal, beforeStop, log, note }: Stopping,
-  app: App,
+  server: Server,
   wasCutOff: () => boolean,
 ): Promise<void> {
   try {
     await beforeStop()
-    await app.drain()
-    await app.close()
+    await server.drain()
+    await server.close()
     note().remove()
     log().info('stopped')
     terminal.exit(wasCutOff() ? 1 : 0)

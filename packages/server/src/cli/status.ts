@@ -91,12 +91,18 @@ async function queryHealth(url: string): Promise<Static<typeof healthSchema> | u
   }
 }
 
-const healthSchema = Type.Object({ status: Type.String(), database: Type.String() })
+const healthSchema = Type.Object({
+  status: Type.String(),
+  database: Type.String(),
+  workers: Type.Optional(Type.Object({ serving: Type.Integer(), total: Type.Integer() })),
+})
 
 function describe({ state, pid, url, version, health, psql }: Inspected): string {
   const name = `process ${pid}, version ${version}`
   if (state === 'stale') return `stale: ${name} ended without stopping in order\n`
   if (state === 'starting') return `starting: ${name}\n`
-  const answer = health === undefined ? 'does not answer' : `${health.status}, database ${health.database}`
+  const workers = health?.workers && `, ${health.workers.serving} of ${health.workers.total} workers`
+  const answer =
+    health === undefined ? 'does not answer' : `${health.status}, database ${health.database}${workers ?? ''}`
   return `${state}: ${url} (${name}): ${answer}\n${psql.map((line) => `  ${line}\n`).join('')}`
 }

@@ -45,6 +45,19 @@ export function flag(fallback: boolean, description: string) {
   return Type.Boolean({ default: fallback, description, expects: 'true or false' })
 }
 
+/** Declares a number that may depend on the machine. */
+export function count(fallback: number, description: string, minimum: number, maximum: number) {
+  return Type.Unsafe<number | 'auto'>({
+    type: ['integer', 'string'],
+    minimum,
+    maximum,
+    pattern: '^auto$',
+    default: fallback,
+    description,
+    expects: `an integer from ${minimum} to ${maximum}, or auto`,
+  })
+}
+
 /** Declares a flag with a default that depends on other keys. */
 export function automatic(description: string) {
   return Type.Unsafe<boolean | 'auto'>({

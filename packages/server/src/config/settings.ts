@@ -64,6 +64,6 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
 function settingType(type: string | readonly string[]): Setting['type'] {
   if (type === 'array') return 'list'
   if (type === 'object') return 'table'
-  // Texts of an automatic flag other than "auto" are booleans.
-  return (typeof type === 'string' ? type : 'boolean') as Setting['type']
+  // Texts of an automatic key other than "auto" are of its first type.
+  return (typeof type === 'string' ? type : type[0]) as Setting['type']
 }

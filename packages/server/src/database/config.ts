@@ -1,6 +1,7 @@
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { automatic, flag, integer, list, text } from '../config/keys.ts'
 import type { ConfigRule, RuleViolation } from '../config/rule.ts'
+import { countWorkers, fewestConnections } from '../config/workers.ts'
 import { type Static, Type } from '../lib/type.ts'
 
 /** Configuration section `database`: the PostgreSQL server and its limits. */
@@ -34,7 +35,7 @@ export const databaseConfig = Type.Object({
   }),
   max_conns: integer(
     20,
-    'Maximum number of database connections per node, besides the listening one.',
+    'Maximum number of database connections of this machine, besides one for listening per worker.',
     4,
     1000,
   ),
@@ -74,12 +75,13 @@ export const databaseRules: readonly ConfigRule<Sections>[] = [
   requiredPoliciesNeedAuth,
   systemSchemasStayHidden,
   portsDiffer,
+  workersHaveConnections,
 ]
 
 interface Sections {
   readonly auth: { readonly enabled: boolean }
   readonly database: DatabaseConfig
-  readonly server: { readonly port: number }
+  readonly server: { readonly port: number; readonly workers: number | 'auto' }
 }
 
 function databaseUrlIsUrl(name: 'url' | 'listen_url', { database }: Sections): RuleViolation | undefined {
@@ -124,4 +126,14 @@ function portsDiffer({ database, server }: Sections): RuleViolation | undefined 
   if (database.url !== '' || database.embedded_port === 0) return undefined
   if (database.embedded_port !== server.port) return undefined
   return { key: 'database.embedded_port', problem: `${server.port} is server.port: choose another one` }
+}
+
+function workersHaveConnections(config: Sections): RuleViolation | undefined {
+  const workers = countWorkers(config)
+  const needed = workers * fewestConnections
+  if (workers === 1 || config.database.max_conns >= needed) return undefined
+  return {
+    key: 'database.max_conns',
+    problem: `${config.database.max_conns} is too few for ${workers} workers: they need ${needed}, ${fewestConnections} each`,
+  }
 }

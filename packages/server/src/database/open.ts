@@ -43,6 +43,8 @@ export interface OpenOptions {
   readonly purpose: string
   /** True for the one server of the embedded data directory; false for commands beside it. */
   readonly asServer?: boolean
+  /** True if another process owns the embedded database, which this one only uses. */
+  readonly joinsEmbedded?: boolean
   readonly log: (message: string, detail?: object) => void
   /** Settings of the embedded cluster; for tests, whose clusters need no durability. */
   readonly embeddedSettings?: ClusterSettings
@@ -52,6 +54,8 @@ export interface OpenOptions {
   readonly databaseName?: string
   /** Rehearsal in which no request of a caller changes anything; for tests of policies. */
   readonly rehearsal?: Rehearsal | undefined
+  /** Number of processes that share the processors of this machine; 1 by default. */
+  readonly processes?: number | undefined
   /**
    * Signal that stops the opening. It then rejects with the signal's reason and leaves no Postgres running that
    * it has started.
@@ -155,7 +159,9 @@ export interface DatabaseSections {
  */
 export async function openDatabase(config: DatabaseSections, options: OpenOptions): Promise<Database> {
   const embedded =
-    config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
+    config.database.url === ''
+      ? await openEmbedded(config, options, (options.asServer ?? true) && options.joinsEmbedded !== true)
+      : undefined
   try {
     const ownSessions = new Set<number>()
     const bare: ConnectionTarget = {
@@ -180,7 +186,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
       options.signal,
       openLogins(config, { bare, engine, settings, roleSettings, createLogin }, options),
     )
-    const cores = knownCores(config.database.url, engine)
+    const cores = knownCores(config.database.url, engine, options.processes)
     const pools = createPools(logins, target, config.database, engine, cores)
     const { sessions } = pools
     const system = new SystemDatabase(pools.system, sessions)
@@ -363,7 +369,8 @@ export async function openConnection(
   }
 }
 
-function openEmbedded(
+/** Opens the embedded database alone. */
+export function openEmbedded(
   config: DatabaseSections,
   options: OpenOptions,
   asServer: boolean,
@@ -435,11 +442,11 @@ function systemPoolSize(maxConns: number): number {
  */
 const systemSettings = { default_transaction_isolation: 'read committed' }
 
-/** Returns the processors of the database's machine if that is this one. A pooler may front another machine. */
-function knownCores(url: string, { isPooled }: EngineProbe): number | undefined {
+/** Returns the part of a process in the processors of the database's machine if that is this one. A pooler may front another machine. */
+function knownCores(url: string, { isPooled }: EngineProbe, processes = 1): number | undefined {
   if (isPooled) return undefined
   const host = url === '' ? '/' : (parseIntoClientConfig(url).host ?? '')
-  return host.startsWith('/') || isLoopback(host) ? availableParallelism() : undefined
+  return host.startsWith('/') || isLoopback(host) ? availableParallelism() / processes : undefined
 }
 
 interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {

@@ -4,12 +4,12 @@ import createRouter from 'find-my-way'
 import ipaddr from 'ipaddr.js'
 import { httpOrigin, parseAddress } from '../lib/addresses.ts'
 import { httpErrors } from './errors/errors.ts'
-import { listenOn } from './listen.ts'
+import { listenOn, type PortSharing } from './listen.ts'
 
 /** Listener for administration alone. */
 export interface AdminListener {
   /** Starts to listen. @throws OperatorError when the address is in use */
-  listen(): Promise<void>
+  listen(sharing?: PortSharing): Promise<void>
   /** Returns the dashboard's origin on this machine; it is final only once the listener listens. */
   origin(): string
   /** Stops accepting connections. */
@@ -125,7 +125,11 @@ function createAllowlist(ranges: readonly string[]): (address: string | undefine
  * Creates a listener that hands its connections to the server (Node, `http.Server` event `connection`). The
  * server's limits and shutdown apply to them.
  */
-function createAdminListener(app: FastifyInstance, address: string, maxConnections: number) {
+function createAdminListener(
+  app: FastifyInstance,
+  address: string,
+  maxConnections: number,
+): AdminListener & { isOf(socket: Socket): boolean } {
   const separator = address.lastIndexOf(':')
   const host = address.slice(0, separator).replace(/^\[|\]$/g, '')
   const port = Number(address.slice(separator + 1))
@@ -138,7 +142,7 @@ function createAdminListener(app: FastifyInstance, address: string, maxConnectio
   server.maxConnections = maxConnections
   return {
     isOf: (socket: Socket) => sockets.has(socket),
-    listen: () => listenOn(server, { host, port, key: 'admin.listen' }),
+    listen: (sharing) => listenOn(server, { host, port, key: 'admin.listen' }, sharing),
     origin() {
       const bound = server.address()
       return httpOrigin(host, bound !== null && typeof bound === 'object' ? bound.port : port)

@@ -1,4 +1,4 @@
-import { flag, integer, list, text } from '../config/keys.ts'
+import { count, flag, integer, list, text } from '../config/keys.ts'
 import type { ConfigRule, RuleViolation } from '../config/rule.ts'
 import { isAddressRange } from '../lib/addresses.ts'
 import { parseOrigin, parseOriginPattern } from '../lib/origin-pattern.ts'
@@ -39,6 +39,12 @@ export const serverConfig = Type.Object({
     1_000_000,
   ),
   shutdown_timeout: integer(30, 'Seconds that requests in flight may take when the server stops.', 0, 3600),
+  workers: count(
+    1,
+    'Processes that serve requests on this machine. auto: one per processor, less one for the embedded PostgreSQL, while database.max_conns gives each 4 connections.',
+    1,
+    64,
+  ),
   insecure_open: flag(false, 'Permits auth.enabled = false on an address that other machines can reach.'),
 })
 

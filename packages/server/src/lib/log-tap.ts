@@ -17,12 +17,25 @@ export function divertLog(log: Logger, onLine: (line: string) => void): Logger {
   return redirect(log, onLine)
 }
 
+/** Writes a line of another process, which is complete. */
+export function writeLine(log: Logger, line: string): void {
+  streamOf(log).write(line)
+}
+
 function redirect(log: Logger, write: (line: string, stream: LineStream) => void): Logger {
   const redirected = log.child({})
-  // The stream is a documented symbol of the logger that its types do not list.
-  const streams = redirected as unknown as Record<symbol, LineStream>
-  const stream = streams[symbols.streamSym]
-  if (stream === undefined) throw new Error('the logger has no stream')
-  streams[symbols.streamSym] = { write: (line) => write(line, stream) }
+  const stream = streamOf(redirected)
+  streamsOf(redirected)[symbols.streamSym] = { write: (line) => write(line, stream) }
   return redirected
+}
+
+function streamOf(log: Logger): LineStream {
+  const stream = streamsOf(log)[symbols.streamSym]
+  if (stream === undefined) throw new Error('the logger has no stream')
+  return stream
+}
+
+/** Returns the logger by its symbols. The stream is a documented one that its types do not list. */
+function streamsOf(log: Logger): Record<symbol, LineStream> {
+  return log as unknown as Record<symbol, LineStream>
 }

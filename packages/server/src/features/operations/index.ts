@@ -39,7 +39,17 @@ export interface OperationsPorts {
 
 /** Wires the features for operators: health, metrics, the administrator, the audit log, the reference. */
 export function wireOperations(platform: Platform, ports: OperationsPorts) {
-  const { config, catalog, log, metrics: measurements, publicBaseUrl, queue, version, isStopping } = platform
+  const {
+    config,
+    catalog,
+    log,
+    metrics: measurements,
+    publicBaseUrl,
+    queue,
+    version,
+    isStopping,
+    machine,
+  } = platform
   const database = platform.database.system
   const attempts = createThrottle(database)
   defineThrottleHousekeeping(database, queue)
@@ -60,7 +70,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         ? []
         : [dashboard(config.admin.path, dashboardFiles)]),
       ...(dashboardFiles === undefined || !config.graphql.enabled ? [] : [graphiql(dashboardFiles)]),
-      health({ open: platform.database.aside.open, isStopping }),
+      health({ open: platform.database.aside.open, isStopping, machine }),
       admin({ ...administrator, tokens: adminTokens, origins: platform.origins }),
       overview({
         catalog,
@@ -79,7 +89,9 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         describeConfiguration,
         graphqlPage: config.graphql.enabled ? graphiqlPath : undefined,
       }),
-      ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
+      ...(config.metrics.enabled
+        ? [metrics({ collected: measurements, token: config.metrics.token, machine })]
+        : []),
       billing({ ...platform, config: config.billing, database }),
       audit({ config: config.audit, database, catalog, queue, log }),
       ...(ports.isRehearsal ? [] : [indexBuilds({ database: platform.database, log })]),

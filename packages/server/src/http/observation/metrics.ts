@@ -22,7 +22,11 @@ export class Metrics {
   readonly #dropped = new Map<string, () => number>()
   #poolStats: (() => PoolStats) | undefined
 
-  constructor() {
+  /** @param worker label of every sample, where several processes serve */
+  constructor(worker?: number) {
+    if (worker !== undefined) {
+      for (const registry of [this.#registry, processMetrics()]) registry.setDefaultLabels({ worker })
+    }
     // These metrics begin with the process, not with the first scrape.
     processMetrics()
     const dropped = this.#dropped

@@ -3,16 +3,27 @@ import type { Feature } from '../../../feature.ts'
 import { addOperations, ok, operation } from '../../../http/operation.ts'
 import { choice, component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import type { Machine } from '../../../machine.ts'
 import { DatabaseProbe } from './probe.ts'
 
 const Health = component(
   'Health',
-  Type.Object({ status: choice(['ok', 'degraded', 'stopping']), database: choice(['ok', 'unreachable']) }),
+  Type.Object({
+    status: choice(['ok', 'degraded', 'stopping']),
+    database: choice(['ok', 'unreachable']),
+    workers: Type.Optional(
+      Type.Object(
+        { serving: Type.Integer(), total: Type.Integer() },
+        { description: 'Workers that serve, of those of `server.workers`. Absent with a single process.' },
+      ),
+    ),
+  }),
 )
 
 interface HealthContext {
   readonly probe: DatabaseProbe
   readonly isStopping: () => boolean
+  readonly machine: Pick<Machine, 'countWorkers'> | undefined
 }
 
 /**
@@ -28,27 +39,29 @@ const check = operation({
   summary: 'Check that the server runs and the database is reachable',
   success: ok(Health),
   otherResponses: { 503: Health },
-  async handle({ probe, isStopping }: HealthContext, _request, reply) {
+  async handle({ probe, isStopping, machine }: HealthContext, _request, reply) {
     void reply.header('cache-control', 'no-store')
     const status = isStopping() ? 'stopping' : (await probe.isReachable()) ? 'ok' : 'degraded'
     if (status !== 'ok') void reply.code(503)
     if (status === 'degraded') void reply.header('retry-after', '1')
-    return { status, database: status === 'degraded' ? 'unreachable' : 'ok' } as const
+    const database = status === 'degraded' ? 'unreachable' : 'ok'
+    return machine === undefined
+      ? ({ status, database } as const)
+      : ({ status, database, workers: machine.countWorkers() } as const)
   },
 })
 
-export interface HealthDeps {
+export interface HealthDeps extends Omit<HealthContext, 'probe'> {
   /** Opens a connection outside the pools. */
   readonly open: () => Promise<Connection>
-  readonly isStopping: () => boolean
 }
 
 /** Makes the feature of the health check for load balancers. */
-export function health({ open, isStopping }: HealthDeps): Feature {
+export function health({ open, ...context }: HealthDeps): Feature {
   const probe = new DatabaseProbe(open)
   return {
     name: 'health',
-    routes: (app) => addOperations(app, { probe, isStopping }, [check]),
+    routes: (app) => addOperations(app, { probe, ...context }, [check]),
     stop: () => probe.close(),
   }
 }

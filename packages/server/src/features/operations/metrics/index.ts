@@ -1,14 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Feature } from '../../../feature.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
+import { mergeMetrics } from '../../../http/observation/merge-metrics.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
 import { addOperations, content, operation } from '../../../http/operation.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { Type } from '../../../lib/type.ts'
+import type { Machine } from '../../../machine.ts'
 
-interface MetricsDeps {
+export interface MetricsDeps {
   readonly collected: Metrics
   readonly token: string
+  readonly machine: Pick<Machine, 'collectMetrics'> | undefined
 }
 
 const get = operation({
@@ -20,18 +23,18 @@ const get = operation({
   summary: 'Get metrics in the Prometheus text format',
   description: 'Open to all callers. If `metrics.token` is set, callers must send it as bearer token.',
   success: content('text/plain', 'Metrics.', Type.String()),
-  async handle({ collected, token }: MetricsDeps, { http }, reply) {
+  async handle({ collected, token, machine }: MetricsDeps, { http }, reply) {
     const refusal = token === '' ? undefined : judge(http.headers.authorization, token)
     if (refusal !== undefined) throw refusal.with({ headers: { 'www-authenticate': 'Bearer' } })
     const { contentType, text } = await collected.render()
     void reply.type(contentType).header('cache-control', 'no-store')
-    return text
+    return machine === undefined ? text : mergeMetrics([text, ...(await machine.collectMetrics())])
   },
 })
 
 /** Makes the feature of metrics, which require a token of their own if one is configured. */
-export function metrics(collected: Metrics, token: string): Feature {
-  return { name: 'metrics', routes: (app) => addOperations(app, { collected, token }, [get]) }
+export function metrics(deps: MetricsDeps): Feature {
+  return { name: 'metrics', routes: (app) => addOperations(app, deps, [get]) }
 }
 
 function judge(authorization: string | undefined, token: string): AppError | undefined {

@@ -1,0 +1,20 @@
+import type { PortSharing } from './http/listen.ts'
+
+/** Workers of this machine. */
+export interface WorkerCount {
+  /** Number of workers that serve requests. */
+  readonly serving: number
+  readonly total: number
+}
+
+/** Machine with several workers, as one of them sees it. With a single process there is none. */
+export interface Machine {
+  /** Number of this worker, from 1. */
+  readonly worker: number
+  /** Ports that the workers share. */
+  readonly ports: PortSharing
+  /** Returns the latest number of workers that the parent has reported. */
+  countWorkers(): WorkerCount
+  /** Collects the metrics of the other workers, in the Prometheus text format. A silent worker is left out. */
+  collectMetrics(): Promise<readonly string[]>
+}

@@ -1,0 +1,47 @@
+import type { Config } from '../configuration.ts'
+import type { SocketName } from '../http/listen.ts'
+import type { WorkerCount } from '../machine.ts'
+import type { StartReport } from '../start-report.ts'
+
+/** Message from the parent to a worker. */
+export type ToWorker =
+  /** Socket to listen on; before `start`, with the handle. */
+  | { readonly kind: 'socket'; readonly name: SocketName }
+  | {
+      readonly kind: 'start'
+      readonly config: Config
+      readonly worker: number
+      readonly count: WorkerCount
+      /** Ports that other workers have opened. */
+      readonly ports: ReadonlyMap<SocketName, number>
+      readonly reusePort: boolean
+    }
+  | { readonly kind: 'count'; readonly count: WorkerCount }
+  /** Socket of another worker, which accepts no connections now; with the handle. */
+  | { readonly kind: 'cover'; readonly worker: number; readonly name: SocketName }
+  /** Sign that the other worker accepts connections again. */
+  | { readonly kind: 'uncover'; readonly worker: number }
+  /** Completes requests in flight, then ends the worker. */
+  | { readonly kind: 'stop' }
+  /** Aborts requests in flight. */
+  | { readonly kind: 'cutOff' }
+  /** Request for the metrics of this worker. */
+  | { readonly kind: 'render'; readonly id: number }
+  | { readonly kind: 'collected'; readonly id: number; readonly texts: readonly string[] }
+  /** Line of the parent's log, for the database. */
+  | { readonly kind: 'store'; readonly line: string }
+
+/** Message from a worker to the parent. */
+export type FromWorker =
+  | { readonly kind: 'alive'; readonly isInspected: boolean }
+  /** Socket that the worker has opened, with its handle. */
+  | { readonly kind: 'socket'; readonly name: SocketName; readonly port: number }
+  | { readonly kind: 'listening'; readonly report: StartReport }
+  /** Mistake of the operator, or a database that is unavailable; the worker then ends. */
+  | { readonly kind: 'refused'; readonly message: string; readonly exitCode: number }
+  /** Request for the metrics of the other workers. */
+  | { readonly kind: 'collect'; readonly id: number }
+  | { readonly kind: 'rendered'; readonly id: number; readonly text: string }
+
+/** Interval of the workers' signs of life, and of the parent's checks. */
+export const aliveMs = 1000
