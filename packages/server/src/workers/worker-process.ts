@@ -1,0 +1,152 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { OperatorError } from '../lib/errors.ts'
+import { writeLine } from '../lib/log-tap.ts'
+import type { StartReport } from '../start-report.ts'
+import type { FromWorker, ToWorker } from './messages.ts'
+
+/** Number of checks without a sign of life after which a worker is replaced. */
+const silentLimit = 10
+/** Number of those after which another worker accepts its connections. */
+const lateLimit = 3
+/** Time for the last lines of a worker that has ended. */
+const lastLinesMs = 200
+/** Maximum number of characters of a worker's last output that are searched for the reason of its end. */
+const tailLength = 4000
+
+/** Handle of a socket, which is held but not used. */
+export interface Handle {
+  close(): void
+}
+
+/** Parts of the parent that its workers' processes use. */
+export interface ProcessHost {
+  /** Path of the executable, which runs a worker by the command `worker`. */
+  readonly executable: string
+  /** Log that receives the lines of the workers. */
+  readonly log: Logger
+  readonly stderr: Pick<NodeJS.WriteStream, 'write'>
+  readonly onMessage: (worker: WorkerProcess, message: FromWorker, handle: unknown) => void
+  /** Called when a worker has ended and its last lines are written. */
+  readonly onEnd: (worker: WorkerProcess) => void
+}
+
+/** Process of a worker: its start, output, messages and end. */
+export class WorkerProcess {
+  /** Number from 1, which a replacement inherits. */
+  readonly number: number
+  readonly startedAt = performance.now()
+  /** Report of the worker once it listens. */
+  readonly listening: Promise<StartReport>
+  readonly ended: Promise<void>
+  /** Reason of its end, where it is known. */
+  reason: string | undefined
+  wasRefused = false
+  exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
+  #isServing = false
+  /** Checks since the last message. */
+  #silentChecks = 0
+  #isInspected = false
+  readonly #child: ChildProcess
+  readonly #listening = Promise.withResolvers<StartReport>()
+
+  constructor(number: number, host: ProcessHost) {
+    this.number = number
+    this.#child = fork(host.executable, ['worker'], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // Workers cannot share the port of an inspector. SIGUSR1 opens that of a single worker.
+      execArgv: process.execArgv.filter((argument) => !argument.startsWith('--inspect')),
+    })
+    this.listening = this.#listening.promise
+    // Only the start waits for it.
+    this.listening.catch(() => undefined)
+    const ended = Promise.withResolvers<void>()
+    this.ended = ended.promise
+    this.#readOutput(host)
+    this.#child.on('message', (message, handle) => {
+      this.#silentChecks = 0
+      this.#receive(message as FromWorker)
+      host.onMessage(this, message as FromWorker, handle)
+    })
+    // A message to a worker that has ended; its end is handled below.
+    this.#child.on('error', () => undefined)
+    this.#child.once('exit', (code, signal) => {
+      void lastLines(this.#child).then(() => {
+        this.exit = { code, signal }
+        this.#isServing = false
+        const reason = this.describeEnd()
+        this.#listening.reject(
+          new OperatorError(this.wasRefused ? reason : `a worker could not start: ${reason}`),
+        )
+        host.onEnd(this)
+        ended.resolve()
+      })
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** True if the worker serves requests and its event loop responds. */
+  get isServing(): boolean {
+    return this.#isServing && this.#silentChecks < lateLimit
+  }
+
+  describeEnd(): string {
+    return this.reason ?? `it ended with ${this.exit?.signal ?? `code ${this.exit?.code}`}`
+  }
+
+  tell(message: ToWorker, handle?: Handle): void {
+    if (!this.#child.connected) return
+    // Node passes raw handles on, which its types do not list.
+    this.#child.send(message, handle as unknown as undefined, undefined, () => undefined)
+  }
+
+  /** Kills a worker whose event loop is blocked. Checks are counted, as a suspended machine makes none. */
+  check(): void {
+    this.#silentChecks += 1
+    if (this.#silentChecks < silentLimit || this.#isInspected) return
+    this.reason = `its event loop was silent for ${silentLimit} s`
+    this.#child.kill('SIGKILL')
+  }
+
+  #receive(message: FromWorker): void {
+    switch (message.kind) {
+      case 'alive':
+        this.#isInspected = message.isInspected
+        break
+      case 'listening':
+        this.#isServing = true
+        this.#listening.resolve(message.report)
+        break
+      case 'refused':
+        this.reason = message.message
+        this.wasRefused = true
+        break
+    }
+  }
+
+  #readOutput({ log, stderr }: ProcessHost): void {
+    let rest = ''
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      const lines = `${rest}${text}`.split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) writeLine(log, `${line}\n`)
+    })
+    let tail = ''
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr.write(text)
+      tail = `${tail}${text}`.slice(-tailLength)
+      this.reason = /^\w*Error\b.*$/m.exec(tail)?.[0] ?? this.reason
+    })
+  }
+}
+
+/** Waits for the output of a process that has ended. A process that it has started may keep the output open. */
+async function lastLines(child: ChildProcess): Promise<void> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  await Promise.race([closed, delay(lastLinesMs)])
+}
