@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
 import { createToken } from '../../../lib/tokens.ts'
@@ -19,7 +19,7 @@ export interface OAuthContext {
    * Key that makes the refresh and access tokens of a grant. Every node derives the same successor of a refresh
    * token.
    */
-  readonly key: Buffer
+  readonly key: KeyObject
   readonly appName: string
   readonly publicBaseUrl: () => string
   /** Listener that runs after the commit of a revocation, because cached tokens may have ended. */

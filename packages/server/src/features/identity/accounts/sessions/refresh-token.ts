@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { openToken, sealToken } from '../../../../lib/tokens.ts'
 
 /**
@@ -17,13 +17,13 @@ const idBytes = 16
 const generationBytes = 4
 const macBytes = 32
 
-export function createRefreshToken(content: RefreshTokenContent, key: Buffer): string {
+export function createRefreshToken(content: RefreshTokenContent, key: KeyObject): string {
   const head = encodeHead(content)
   return sealToken(prefix, Buffer.concat([head, mac(head, key)]).toString('base64url'))
 }
 
 /** Parses a refresh token. Returns undefined when no server with this key made it. */
-export function readRefreshToken(token: string, key: Buffer): RefreshTokenContent | undefined {
+export function readRefreshToken(token: string, key: KeyObject): RefreshTokenContent | undefined {
   const content = openToken(prefix, token)
   if (content === undefined) return undefined
   const bytes = Buffer.from(content, 'base64url')
@@ -41,7 +41,7 @@ function encodeHead({ sessionId, generation }: RefreshTokenContent): Buffer {
   return head
 }
 
-function mac(head: Buffer, key: Buffer): Buffer {
+function mac(head: Buffer, key: KeyObject): Buffer {
   return createHmac('sha256', key).update(head).digest()
 }
 

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
 import {
@@ -215,7 +216,7 @@ describe('POST /api/auth/refresh', () => {
   test('rejects tokens that were never issued, and ends no session', async () => {
     const { refreshToken, token, user } = await accounts.register()
     const sid = String(claimsOf(token).sid)
-    const forged = createRefreshToken({ sessionId: sid, generation: 1 }, Buffer.alloc(32))
+    const forged = createRefreshToken({ sessionId: sid, generation: 1 }, createSecretKey(Buffer.alloc(32)))
     const flipped = `${refreshToken.slice(0, 20)}${refreshToken[20] === 'A' ? 'B' : 'A'}${refreshToken.slice(21)}`
     for (const bad of [
       forged,

@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto'
+import { hkdfSync, type KeyObject } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createSecretBox, type SecretBox } from '../../../../lib/secret-box.ts'
 
@@ -19,7 +19,7 @@ export class PageCookie {
   readonly #box: SecretBox
 
   /** @param key that is the same on every node */
-  constructor(publicBaseUrl: string, key: Buffer) {
+  constructor(publicBaseUrl: string, key: KeyObject) {
     this.#isSecure = publicBaseUrl.startsWith('https:')
     this.#box = createSecretBox([Buffer.from(hkdfSync('sha256', key, '', keyPurpose, 32))])
   }
