@@ -8,6 +8,8 @@ import type { FromWorker, ToWorker } from './messages.ts'
 
 /** Number of checks without a sign of life after which a worker is replaced. */
 const silentLimit = 10
+/** Number of those before it serves. On a loaded machine the modules of a worker take longer than 10 s to load. */
+const startLimit = 60
 /** Number of those after which another worker accepts its connections. */
 const lateLimit = 3
 /** Time for the last lines of a worker that has ended. */
@@ -108,8 +110,9 @@ export class WorkerProcess {
   /** Kills a worker whose event loop is blocked. Checks are counted, as a suspended machine makes none. */
   check(): void {
     this.#silentChecks += 1
-    if (this.#silentChecks < silentLimit || this.#isInspected) return
-    this.reason = `its event loop was silent for ${silentLimit} s`
+    const limit = this.#isServing ? silentLimit : startLimit
+    if (this.#silentChecks < limit || this.#isInspected) return
+    this.reason = `its event loop was silent for ${limit} s`
     this.#child.kill('SIGKILL')
   }
 
