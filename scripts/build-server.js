@@ -20,5 +20,5 @@ const bundle = await rolldown({
     throw new Error(`${level}: ${message}`)
   },
 })
-await bundle.write({ dir: target, format: 'esm', cleanDir: true })
+await bundle.write({ dir: target, format: 'esm', cleanDir: true, comments: false, charset: 'ascii' })
 await bundle.close()

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { App } from '../app.ts'
 import { countWorkers } from '../config/workers.ts'
 import type { Config } from '../configuration.ts'
+import { returnIdleMemory } from '../lib/idle-memory.ts'
 import { createLogger, resolveLogging } from '../log.ts'
 import { readVersion } from '../package.ts'
 import { reportStart, type StartReport } from '../start-report.ts'
@@ -74,6 +75,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     note.update({ url, psql: [...psql] })
     const startupMs = performance.now() - startedAt
     announce({ terminal, ...report, config, log, storedLog: server.storedLog, startupMs })
+    returnIdleMemory()
     const { app } = server
     // The build starts only now, so that the first API response is not delayed.
     if (config.admin.build) app?.dashboard?.build(log)

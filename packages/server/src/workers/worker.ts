@@ -4,6 +4,7 @@ import process from 'node:process'
 import { type App, createApp } from '../app.ts'
 import type { SharedSocket, SocketName } from '../http/listen.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
+import { returnIdleMemory } from '../lib/idle-memory.ts'
 import { createLogger } from '../log.ts'
 import type { Machine, WorkerCount } from '../machine.ts'
 import { reportStart } from '../start-report.ts'
@@ -90,6 +91,7 @@ class Worker {
       if (this.#isEnding) return
       this.#app = app
       send({ kind: 'listening', report: reportStart(app, start.config) })
+      returnIdleMemory()
       if (start.worker === 1 && start.config.admin.build) app.dashboard?.build(app.log)
     } catch (error) {
       // A stop in progress ends the process.
