@@ -28,6 +28,7 @@ import {
 } from './logins/request-logins.ts'
 import { readerRole } from './logins/roles.ts'
 import { isOnlyProgram } from './other-programs.ts'
+import { ConnectionBudget, divideConnections } from './pool/connection-budget.ts'
 import { Pool } from './pool/pool.ts'
 import { SharedConnections } from './pool/shared-connections.ts'
 import { prepareAccess } from './preparation/access.ts'
@@ -77,6 +78,8 @@ export interface Database {
   readonly migrated: readonly string[]
   readonly system: SystemDatabase
   readonly user: UserDatabase
+  /** Limit of the pools' connections. */
+  readonly connections: ConnectionBudget
   /** Resets of the pools' sessions. */
   readonly sessions: Pick<SessionGuard, 'trust'>
   /**
@@ -209,6 +212,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
       migrated,
       system,
       user: new UserDatabase({ ...pools, repairGrants }, options.rehearsal),
+      connections: pools.budget,
       sessions: {
         trust(code) {
           for (const guard of pools.guards) guard.trust(code)
@@ -431,11 +435,6 @@ function locate({ database }: DatabaseSections): string {
     : describeUrl(branchUrl(database.url, database.branch))
 }
 
-/** Returns the number of connections reserved for sign-in, health and housekeeping. */
-function systemPoolSize(maxConns: number): number {
-  return Math.max(2, Math.floor(maxConns / 5))
-}
-
 /**
  * Settings of the system pool. Our statements are conditional by themselves; a stricter default of the database
  * would only make them fail.
@@ -455,6 +454,7 @@ interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
   readonly sessions: SessionGuard
   readonly guards: readonly SessionGuard[]
   readonly all: readonly Pool[]
+  readonly budget: ConnectionBudget
 }
 
 function createPools(
@@ -466,8 +466,11 @@ function createPools(
 ): Pools {
   const { isPooled } = engine
   const sessions = new SessionGuard(engine)
+  const budget = new ConnectionBudget(config.max_conns)
+  const sizes = divideConnections(budget.limit)
   const common = {
     cores,
+    observer: budget,
     acquireTimeoutMs: config.acquire_timeout_ms,
     workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
     waitingLimit: 10_000,
@@ -480,12 +483,11 @@ function createPools(
     ...common,
     open: openSystem,
     findDead: (silent) => findDead(silent, openSystem, !isPooled),
-    size: systemPoolSize(config.max_conns),
+    size: sizes.system,
     cancel: async () => undefined,
   })
   const systemDatabase = new SystemDatabase(system)
-  const size = config.max_conns - systemPoolSize(config.max_conns)
-  const shared = new SharedConnections(size)
+  const shared = new SharedConnections(sizes.requests)
   const createPool = (login: RequestLogin) => {
     const guard = new SessionGuard(login)
     const open = async () => await guard.admit(await login.open())
@@ -493,7 +495,7 @@ function createPools(
       ...common,
       open,
       findDead: (silent) => findDead(silent, open, !login.isPooled),
-      size,
+      size: sizes.requests,
       shared,
       async cancel(connection) {
         // A pooler invents the process id, which could be that of any client. The statement timeout ends the
@@ -507,8 +509,9 @@ function createPools(
   const administrators =
     logins.administrators === logins.callers ? callers : createPool(logins.administrators)
   const guards = [...new Set([callers.sessions, administrators.sessions, sessions])]
-  const all = [...new Set([callers.pool, administrators.pool, system])]
-  return { callers, administrators, system, sessions, guards, all }
+  const requests = [...new Set([callers.pool, administrators.pool])]
+  budget.assign({ system, requests, shared })
+  return { callers, administrators, system, sessions, guards, all: [...requests, system], budget }
 }
 
 /**

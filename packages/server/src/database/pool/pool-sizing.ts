@@ -62,7 +62,7 @@ export const longestWorkMs = 20
 
 /** Meter of a pool at work. */
 export class PoolMeter {
-  readonly #size: number
+  #size: number
   readonly #cores: number | undefined
   #roundTrips: number[] = []
   #workMs = 1
@@ -82,6 +82,12 @@ export class PoolMeter {
   /** Milliseconds of a round trip to the database; 0 on this machine. */
   get networkMs(): number {
     return this.#networkMs
+  }
+
+  /** Adapts the measurements to another maximum number of connections. */
+  resize(size: number): void {
+    this.#size = size
+    this.#sizing = this.#compute()
   }
 
   addRoundTrip(ms: number): void {

@@ -16,6 +16,15 @@ export interface PoolOptions extends CheckoutOptions, WaitingLimits {
   readonly cores?: number | undefined
   /** Common limit of this pool's connections and those of others. */
   readonly shared?: SharedConnections | undefined
+  readonly observer?: PoolObserver | undefined
+}
+
+/** Observer of the number of connections. */
+export interface PoolObserver {
+  /** Handles waiting work for which the size, or a quota derived from it, allows no further connection. */
+  onFull(): void
+  /** Handles the end of a connection. */
+  onClosed(): void
 }
 
 export interface Work<Result> {
@@ -36,6 +45,8 @@ interface Waiter extends WaitingEntry {
 /** Time within which a new connection must respond before it is destroyed. */
 const measureTimeoutMs = 3000
 const roundTripsPerOpening = 3
+/** Number of waiters up to which {@link Pool.wantedCount} counts. */
+const countedWaiters = 1000
 
 /** Time before the next attempt after a connection could not be opened, while others work. */
 const openAgainMs = 100
@@ -46,14 +57,17 @@ const openAgainMs = 100
  */
 export class Pool implements SharingPool {
   readonly #options: PoolOptions
+  readonly #limits: WaitingLimits & { size: number }
   /** Idle connections, last in, first out: few stay warm, the rest may idle out at the server. */
   readonly #idle: Connection[] = []
   readonly #checkouts: Checkouts
   readonly #quotas: SubjectQuotas
   readonly #waiting: SubjectQueue<Waiter>
   readonly #expiry: Expiry<Waiter>
+  readonly #blockedCounts: (() => number)[] = []
   readonly #meter: PoolMeter
   #opening = 0
+  #closingCount = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
   /** Time at which a connection was last opened or returned. */
   #answeredAt = Number.NEGATIVE_INFINITY
@@ -63,11 +77,13 @@ export class Pool implements SharingPool {
 
   constructor(options: PoolOptions) {
     this.#options = options
+    const { size, waitingLimit, acquireTimeoutMs } = options
+    this.#limits = { size, waitingLimit, acquireTimeoutMs }
     this.#quotas = new SubjectQuotas(options.size)
     // Work without a subject is our own, or sends reads that their own queue has admitted.
     this.#waiting = new SubjectQueue(this.#quotas, {
       isMeasured: (subject) => subject !== undefined,
-      servedTogether: () => options.size,
+      servedTogether: () => this.#limits.size,
     })
     this.#expiry = new Expiry(this.#waiting, options, {
       fail: (waiter, error) => waiter.reject(this.#timeOut(waiter, error)),
@@ -79,7 +95,31 @@ export class Pool implements SharingPool {
   }
 
   get connectionCount(): number {
-    return this.#checkouts.count + this.#idle.length + this.#opening
+    return this.#checkouts.count + this.#idle.length + this.#opening + this.#closingCount
+  }
+
+  get closingCount(): number {
+    return this.#closingCount
+  }
+
+  /**
+   * Number of connections that the work at hand could use: those in use, and one for each overdue waiter and each waiter
+   * at its quota.
+   */
+  get wantedCount(): number {
+    const blocked = this.#blockedCounts.reduce((sum, count) => sum + count(), this.#waiting.blockedCount)
+    const overdue = this.#waiting.countReady(this.#isOverdue, countedWaiters)
+    return this.#checkouts.count + this.#opening + overdue + Math.min(blocked, countedWaiters)
+  }
+
+  /** Adds a queue in front of this pool. @param countBlocked counts the connections that quotas deny it */
+  addQueue(countBlocked: () => number): void {
+    this.#blockedCounts.push(countBlocked)
+  }
+
+  /** Reports work that waits because of a quota. */
+  reportBlocked(): void {
+    this.#options.observer?.onFull()
   }
 
   get isStarved(): boolean {
@@ -88,8 +128,17 @@ export class Pool implements SharingPool {
 
   async closeIdle(): Promise<boolean> {
     const connection = this.#takeIdle()
-    await connection?.close()
+    if (connection !== undefined) await this.#end(connection)
     return connection !== undefined
+  }
+
+  /** Changes the maximum size. Connections beyond it are closed, idle ones at once, others when they are released. */
+  resize(size: number): void {
+    this.#limits.size = size
+    this.#quotas.resize(size)
+    this.#meter.resize(size)
+    while (this.connectionCount - this.#closingCount > size && this.#idle.length > 0) void this.closeIdle()
+    this.reconsider()
   }
 
   reconsider(): void {
@@ -98,7 +147,7 @@ export class Pool implements SharingPool {
   }
 
   get limits(): WaitingLimits & Pick<PoolOptions, 'size'> {
-    return this.#options
+    return this.#limits
   }
 
   /** Milliseconds of a round trip to the database without any work there; 0 on this machine. */
@@ -173,8 +222,26 @@ export class Pool implements SharingPool {
   }
 
   #isFull(): boolean {
-    if (this.connectionCount >= this.#options.size) return true
-    return this.#options.shared?.hasCapacityFor(this) === false
+    const { shared, observer } = this.#options
+    const isFull = this.connectionCount >= this.#limits.size || shared?.hasCapacityFor(this) === false
+    if (isFull) observer?.onFull()
+    return isFull
+  }
+
+  /** Returns true if a connection that is released is beyond the size, or due to another pool. */
+  #mustClose(): boolean {
+    if (this.connectionCount - this.#closingCount >= this.#limits.size) return true
+    return this.#options.shared?.mustClose(this) === true
+  }
+
+  /** Closes a connection that is neither idle nor in use. */
+  async #end(connection: Connection): Promise<void> {
+    this.#closingCount += 1
+    await connection.close()
+    this.#closingCount -= 1
+    this.#options.observer?.onClosed()
+    this.#options.shared?.notify(this)
+    this.reconsider()
   }
 
   #isUnused(): boolean {
@@ -199,12 +266,13 @@ export class Pool implements SharingPool {
 
   #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<Checkout> {
     if (this.#closing !== undefined) return Promise.reject(new ConnectionLost('the server is stopping'))
-    const refusal = refusalOf(this.#waiting, subject, this.#options)
+    const refusal = refusalOf(this.#waiting, subject, this.#limits)
     if (refusal !== undefined) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ since: performance.now(), subject, isAbandoned, resolve, reject })
       this.#expiry.start()
-      if (this.#quotas.admits(subject) && this.#hasCapacity(this.#opening)) this.#grow()
+      if (!this.#quotas.admits(subject)) this.reportBlocked()
+      else if (this.#hasCapacity(this.#opening)) this.#grow()
       else this.#scheduleGrowth()
     })
   }
@@ -235,7 +303,7 @@ export class Pool implements SharingPool {
   /** Gives each waiter beyond the grow delay another connection, idle or new. */
   #growForOverdue(): void {
     this.#growTimer = undefined
-    const capacity = this.#options.size - this.#checkouts.count - this.#opening
+    const capacity = this.#limits.size - this.#checkouts.count - this.#opening
     const overdue = this.#waiting.countReady(this.#isOverdue, capacity)
     for (let count = 0; count < overdue; count += 1) {
       const idle = this.#takeIdle()
@@ -261,6 +329,7 @@ export class Pool implements SharingPool {
       (error) => {
         this.#opening -= 1
         this.#openFailedAt = performance.now()
+        this.#options.observer?.onClosed()
         // While other connections work, this may be a momentary limit, and the waiters may get one of them.
         if (this.#checkouts.count > 0) {
           this.#scheduleGrowth()
@@ -296,10 +365,11 @@ export class Pool implements SharingPool {
 
   #release(connection: Connection): void {
     if (!connection.isOpen) {
+      this.#options.observer?.onClosed()
       this.#grow()
       this.#options.shared?.notify(this)
-    } else if (this.#options.shared?.isWantedByOther(this) === true) {
-      void connection.close().then(() => this.#options.shared?.notify(this))
+    } else if (this.#mustClose()) {
+      void this.#end(connection)
     } else {
       this.#answeredAt = performance.now()
       const { firstReady } = this.#waiting
@@ -341,5 +411,6 @@ export class Pool implements SharingPool {
   #forget(connection: Connection): void {
     const index = this.#idle.indexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
+    this.#options.observer?.onClosed()
   }
 }

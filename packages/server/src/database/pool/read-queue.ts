@@ -64,6 +64,7 @@ export class ReadQueue {
       fail: (read, error) => this.#settle(read, 'fail', error),
       onCheck: () => this.#requestConnections(),
     })
+    pool.addQueue(() => Math.ceil(this.#waiting.blockedCount / this.#groupSize()))
     pool.quotas.onChange((subject) => {
       if (pool.quotas.admits(subject)) this.#requestConnections()
     })
@@ -116,6 +117,7 @@ export class ReadQueue {
     // A connection that is assigned at once removes its group from the queue.
     while (this.#requested < Math.ceil(this.#waiting.readyCount / this.#groupSize()))
       void this.#requestConnection()
+    if (this.#waiting.blockedCount > 0) this.#pool.reportBlocked()
   }
 
   #groupSize(): number {

@@ -1,7 +1,9 @@
 /** Pool that shares a limit of connections with others. */
 export interface SharingPool {
-  /** Number of connections in use, idle and being opened. */
+  /** Number of connections in use, idle, being opened and being closed. */
   readonly connectionCount: number
+  /** Number of those being closed. */
+  readonly closingCount: number
   readonly stats: { readonly idle: number; readonly waiting: number }
   /** True if work waits, and the pool has no connection at all. */
   readonly isStarved: boolean
@@ -17,7 +19,7 @@ export interface SharingPool {
  * one that becomes free.
  */
 export class SharedConnections {
-  readonly #limit: number
+  #limit: number
   readonly #pools: SharingPool[] = []
 
   constructor(limit: number) {
@@ -26,6 +28,14 @@ export class SharedConnections {
 
   add(pool: SharingPool): void {
     this.#pools.push(pool)
+  }
+
+  /** Changes the limit. Connections beyond it are closed, idle ones at once, others when they are released. */
+  resize(limit: number): void {
+    this.#limit = limit
+    for (const pool of this.#pools) {
+      while (this.#countStaying() > limit && pool.stats.idle > 0) void pool.closeIdle()
+    }
   }
 
   hasCapacityFor(pool: SharingPool): boolean {
@@ -38,9 +48,14 @@ export class SharedConnections {
     for (const other of this.#others(pool)) if (await other.closeIdle()) return
   }
 
-  /** Returns true if a connection that becomes free is due to another pool. */
-  isWantedByOther(pool: SharingPool): boolean {
-    return this.#count() >= this.#limit && this.#others(pool).some(({ isStarved }) => isStarved)
+  /**
+   * Returns true if a released connection, which its pool no longer counts, must be closed: it is beyond the limit, or
+   * due to another pool.
+   */
+  mustClose(pool: SharingPool): boolean {
+    const others = this.#countStaying()
+    if (others + 1 < this.#limit) return false
+    return others >= this.#limit || this.#others(pool).some(({ isStarved }) => isStarved)
   }
 
   notify(pool: SharingPool): void {
@@ -49,6 +64,10 @@ export class SharedConnections {
 
   #count(): number {
     return this.#pools.reduce((sum, { connectionCount }) => sum + connectionCount, 0)
+  }
+
+  #countStaying(): number {
+    return this.#pools.reduce((sum, pool) => sum + pool.connectionCount - pool.closingCount, 0)
   }
 
   #others(pool: SharingPool): SharingPool[] {

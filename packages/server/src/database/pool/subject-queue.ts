@@ -71,6 +71,11 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     return this.#readyCount
   }
 
+  /** Number of entries whose subjects have reached their quotas. */
+  get blockedCount(): number {
+    return this.#length - this.#readyCount
+  }
+
   /** Entry that is served next. */
   get firstReady(): Entry | undefined {
     return this.#ready.first?.items.first?.entry

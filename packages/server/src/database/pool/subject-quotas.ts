@@ -6,14 +6,26 @@ const reservedOf = 8
  * not hold all of them.
  */
 export class SubjectQuotas {
-  readonly #limit: number
+  #limit: number
   readonly #held = new Map<string, number>()
   readonly #exhausted = new Set<string>()
   readonly #listeners: ((subject: string) => void)[] = []
 
   /** @param size of the pool */
   constructor(size: number) {
-    this.#limit = size < 4 ? size : size - Math.max(1, Math.floor(size / reservedOf))
+    this.#limit = quotaOf(size)
+  }
+
+  /** Adapts the quotas to another size of the pool. */
+  resize(size: number): void {
+    this.#limit = quotaOf(size)
+    for (const [subject, held] of this.#held) {
+      const isExhausted = held >= this.#limit
+      if (isExhausted === this.#exhausted.has(subject)) continue
+      if (isExhausted) this.#exhausted.add(subject)
+      else this.#exhausted.delete(subject)
+      this.#notify(subject)
+    }
   }
 
   /** Returns true if another connection may work on the subject. */
@@ -51,4 +63,8 @@ export class SubjectQuotas {
   #notify(subject: string): void {
     for (const listener of this.#listeners) listener(subject)
   }
+}
+
+function quotaOf(size: number): number {
+  return size < 4 ? size : size - Math.max(1, Math.floor(size / reservedOf))
 }

@@ -4,7 +4,9 @@ import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts
 import { waitFor } from '../../../test/wait-for.ts'
 import type { Connection } from '../connection/connection.ts'
 import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
+import { ConnectionBudget, divideConnections } from '../pool/connection-budget.ts'
 import { Pool, type PoolOptions } from '../pool/pool.ts'
+import { SharedConnections } from '../pool/shared-connections.ts'
 
 let database: TestDatabase
 
@@ -72,6 +74,8 @@ describe('pool › waiters', () => {
     )
     expect(order).toEqual(order.toSorted((one, other) => one - other))
     expect(opened).toHaveLength(3)
+    // The last one may still be measured.
+    await waitFor('idle connections', () => pool.stats.idle === 3)
     expect(pool.stats).toEqual({ busy: 0, idle: 3, waiting: 0 })
   })
 
@@ -372,5 +376,204 @@ describe('pool › closing', () => {
     await expect(working).rejects.toBeInstanceOf(ConnectionLost)
     await expect(waiting).rejects.toEqual(new ConnectionLost('the server is stopping'))
     await full.pool.close()
+  })
+})
+
+/** Creates the pools of a server. `exceeded` has the numbers of connections above the allowed one. */
+function createBudget(limit: number) {
+  const budget = new ConnectionBudget(limit)
+  const sizes = divideConnections(limit)
+  const shared = new SharedConnections(sizes.requests)
+  const opened = new Set<Connection>()
+  const exceeded: number[] = []
+  let allowed = limit
+  let opening = 0
+  const open = async () => {
+    opening += 1
+    const count = opening + [...opened].filter(({ isOpen }) => isOpen).length
+    if (count > allowed) exceeded.push(count)
+    const connection = await connectTo(database)
+    opened.add(connection)
+    opening -= 1
+    return connection
+  }
+  const system = createPool({ open, size: sizes.system, observer: budget }).pool
+  const [callers, administrators] = [1, 2].map(
+    () => createPool({ open, size: sizes.requests, shared, observer: budget }).pool,
+  ) as [Pool, Pool]
+  budget.assign({ system, requests: [callers, administrators], shared })
+  return {
+    ...{ budget, system, callers, administrators, exceeded },
+    served: () => served([...opened]),
+    /** Changes the limit; a lower one holds from the time when the budget says so. */
+    async resize(next: number) {
+      allowed = Math.max(next, budget.limit)
+      budget.resize(next)
+      await waitFor('the limit', () => !budget.isExceeded)
+      allowed = next
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([system, callers, administrators].map((pool) => pool.close()))
+    },
+  }
+}
+
+describe('pool › maximum size', () => {
+  test('serves waiters at once when it rises', async () => {
+    await using created = createPool({ size: 1 })
+    const { pool } = created
+    const works = [occupy(pool), occupy(pool), occupy(pool)]
+    await waitFor('the connection', () => pool.stats.busy === 1)
+    pool.resize(3)
+    await waitFor('the other connections', () => pool.stats.busy === 3)
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
+    expect(pool.limits.size).toBe(3)
+  })
+
+  test('closes idle connections first when it falls, and others when they are released, even while work waits', async () => {
+    await using created = createPool({ size: 4 })
+    const { pool, opened } = created
+    const works = [occupy(pool), occupy(pool), occupy(pool), occupy(pool)]
+    await waitFor('the connections', () => pool.stats.busy === 4)
+    works[3]?.end()
+    await works[3]?.done
+    pool.resize(2)
+    await waitFor('the idle one to be closed', async () => (await served(opened)) === 3)
+    expect(pool.stats).toEqual({ busy: 3, idle: 0, waiting: 0 })
+    const waiter = occupy(pool)
+    works[2]?.end()
+    await waitFor('the released one to be closed', async () => (await served(opened)) === 2)
+    expect(pool.stats).toEqual({ busy: 2, idle: 0, waiting: 1 })
+    works[1]?.end()
+    await works[1]?.done
+    expect(pool.stats).toEqual({ busy: 2, idle: 0, waiting: 0 })
+    for (const { end } of [...works, waiter]) end()
+    await Promise.all([...works, waiter].map(({ done }) => done))
+    expect(pool.stats).toEqual({ busy: 0, idle: 2, waiting: 0 })
+    expect(opened).toHaveLength(4)
+  })
+
+  test('is followed by the quota of a relation', async () => {
+    await using created = createPool({ size: 4 })
+    const { pool } = created
+    const works = Array.from({ length: 7 }, () => occupy(pool, 'locked'))
+    await waitFor('the quota of four', () => pool.stats.busy === 3)
+    pool.resize(8)
+    await waitFor('the quota of eight', () => pool.stats.busy === 7)
+    expect(pool.quotas.admits('locked')).toBe(false)
+    works[0]?.end()
+    await works[0]?.done
+    expect(pool.quotas.admits('locked')).toBe(true)
+    pool.resize(4)
+    expect(pool.quotas.admits('locked')).toBe(false)
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
+    expect(pool.quotas.isAnyExhausted).toBe(false)
+  })
+
+  test('is never exceeded while it changes under load', async () => {
+    await using created = createBudget(12)
+    const { system, callers, administrators, exceeded } = created
+    let isOver = false
+    const load = [system, callers, administrators].flatMap((pool) =>
+      Array.from({ length: 12 }, async () => {
+        while (!isOver) await pool.use({ run: nap(0.002) })
+      }),
+    )
+    let largest = 0
+    for (const limit of [4, 20, 4, 6, 15, 10, 4, 12]) {
+      await created.resize(limit)
+      const { system: systemSize, requests } = divideConnections(limit)
+      await waitFor(
+        'as many connections as allowed',
+        () =>
+          system.connectionCount === systemSize &&
+          callers.connectionCount + administrators.connectionCount === requests,
+      )
+      largest = Math.max(largest, (await created.served()) - limit)
+    }
+    isOver = true
+    await Promise.all(load)
+    expect({ exceeded, largest }).toEqual({ exceeded: [], largest: 0 })
+  })
+
+  test('is exceeded until each part is within its own, because a part below it may grow again', async () => {
+    await using created = createBudget(15)
+    const { budget, system, callers } = created
+    const works = [system, system, system, ...Array<Pool>(7).fill(callers)].map((pool) => occupy(pool))
+    await waitFor('the connections', () => system.stats.busy + callers.stats.busy === 10)
+    budget.resize(10)
+    expect(budget.isExceeded).toBe(true)
+    works[0]?.end()
+    await waitFor('two connections of the system', () => system.connectionCount === 2)
+    expect(budget.isExceeded).toBe(false)
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
+  })
+
+  test('rises for one login by the idle connections of another', async () => {
+    await using created = createBudget(4)
+    const { callers, administrators, budget } = created
+    const works = [occupy(callers), occupy(callers)]
+    await waitFor('the connections', () => callers.stats.busy === 2)
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
+    const others = [occupy(administrators), occupy(administrators)]
+    await waitFor('the connections', () => administrators.stats.busy === 2)
+    expect({ callers: callers.stats, isExceeded: budget.isExceeded }).toEqual({
+      callers: nothing,
+      isExceeded: false,
+    })
+    for (const { end } of others) end()
+    await Promise.all(others.map(({ done }) => done))
+  })
+
+  test('leaves the next connection of a login under load to another login that has none', async () => {
+    await using created = createBudget(4)
+    const { callers, administrators } = created
+    let isOver = false
+    const load = Array.from({ length: 8 }, async () => {
+      while (!isOver) await callers.use({ run: nap(0.002) })
+    })
+    await waitFor('the load', () => callers.stats.busy === 2 && callers.stats.waiting > 0)
+    await administrators.use({ run: quick }).finally(() => {
+      isOver = true
+    })
+    await Promise.all(load)
+  })
+
+  test('reports waiting work, and the limit that this work could use', async () => {
+    await using created = createBudget(4)
+    const { budget, callers } = created
+    let reports = 0
+    budget.whenFull(() => {
+      reports += 1
+    })
+    const works = [occupy(callers), occupy(callers)]
+    await waitFor('the connections', () => callers.stats.busy === 2)
+    expect({ reports, wanted: budget.wanted }).toEqual({ reports: 0, wanted: 4 })
+    works.push(occupy(callers), occupy(callers), occupy(callers))
+    expect(reports).toBeGreaterThan(0)
+    await waitFor('waiters that are overdue', () => budget.wanted === 7)
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
+    expect(budget.wanted).toBe(2)
+  })
+
+  test('reports work that waits because of a quota', async () => {
+    await using created = createBudget(6)
+    const { budget, callers } = created
+    let reports = 0
+    budget.whenFull(() => {
+      reports += 1
+    })
+    const works = Array.from({ length: 3 }, () => occupy(callers, 'locked'))
+    await waitFor('the quota to be reached', () => callers.stats.busy === 3)
+    expect({ reports, wanted: budget.wanted }).toEqual({ reports: 0, wanted: 5 })
+    works.push(occupy(callers, 'locked'), occupy(callers, 'locked'))
+    expect({ reports, wanted: budget.wanted }).toEqual({ reports: 2, wanted: 7 })
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
   })
 })
