@@ -185,7 +185,10 @@ async function wire(
   let secretBox: SecretBox | undefined
   const { system, openListener } = database
   const metrics = new Metrics(machine?.worker)
-  metrics.watchPool(() => database.user.stats)
+  metrics.watchPool(
+    () => database.user.stats,
+    () => database.connections.limit,
+  )
   const version = readVersion()
   const observation = await openObservation(
     { config, database, metrics, clock, version, measureStorage: measureFiles(config, system) },

@@ -245,6 +245,100 @@ describe('two workers', () => {
   })
 })
 
+describe('database connections of two workers', () => {
+  /** Returns the limit of each worker. */
+  async function limits({ url }: ServerProcess): Promise<Record<string, number>> {
+    const { text } = await sendRequest('GET', `${url}/metrics`)
+    const samples = text.matchAll(/^basalt_database_connection_limit\{worker="(\d)"\} (\d+)$/gm)
+    return Object.fromEntries([...samples].map(([, worker = '', limit]) => [worker, Number(limit)]))
+  }
+
+  /** Counts the requests that each worker has served. */
+  async function served({ url }: ServerProcess): Promise<Record<string, number>> {
+    const { text } = await sendRequest('GET', `${url}/metrics`)
+    const samples = text.matchAll(
+      /^basalt_http_requests_total\{operation="collections.list",.*worker="(\d)"\} (\d+)$/gm,
+    )
+    return Object.fromEntries([...samples].map(([, worker = '', count]) => [worker, Number(count)]))
+  }
+
+  /** Opens connections until each worker has as many as given. */
+  async function connectToEach(server: ServerProcess, count: number): Promise<Record<string, Agent[]>> {
+    const agents: Record<string, Agent[]> = { 1: [], 2: [] }
+    await waitFor('connections to each worker', async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const before = await served(server)
+      await sendRequest('GET', `${server.url}/api/collections/item?perPage=1`, { token, agent })
+      const worker = await waitFor('the count of the request', async () => {
+        const after = await served(server)
+        return ['1', '2'].find((number) => (after[number] ?? 0) > (before[number] ?? 0))
+      })
+      agents[worker]?.push(agent)
+      return Object.values(agents).every(({ length }) => length >= count)
+    })
+    return agents
+  }
+
+  /** Sends slow lists on each connection until it is ended or they fail. */
+  function startNaps({ url }: ServerProcess, agents: readonly Agent[]) {
+    let isOver = false
+    const done = agents.map(async (agent) => {
+      while (!isOver) {
+        await sendRequest('GET', `${url}/api/collections/nap?skipTotal=true`, { token, agent })
+      }
+    })
+    return async () => {
+      isOver = true
+      await Promise.allSettled(done)
+    }
+  }
+
+  /** Counts the sessions of the server in PostgreSQL. */
+  async function sessions(condition = 'true'): Promise<number> {
+    const [row] = await cluster.sql<{ count: number }>(
+      'shop',
+      `select count(*)::int from pg_stat_activity
+       where application_name = 'basalt start' and ${condition}`,
+    )
+    return row?.count ?? 0
+  }
+
+  test('grow for the one that has the work, within those of the machine, also when it is killed', async () => {
+    await cluster.sql('shop', "create view nap as select 'rested' as state from pg_sleep(0.2)")
+    await using server = await start({ 'database.max_conns': '12' })
+    const agents = await connectToEach(server, 8)
+    await waitFor('equal parts', async () => Object.values(await limits(server)).join() === '6,6')
+    let most = 0
+    let isOver = false
+    const watching = (async () => {
+      while (!isOver) most = Math.max(most, await sessions())
+    })()
+
+    const endFirst = startNaps(server, agents[1] ?? [])
+    await waitFor('growth', async () => Object.values(await limits(server)).join() === '8,4')
+    // One of the six for requests is reserved for other tables.
+    const napping = "state = 'active' and query like '%\"nap\"%'"
+    await waitFor('its use', async () => (await sessions(napping)) === 5)
+
+    const endSecond = startNaps(server, agents[2] ?? [])
+    await waitFor('fair parts', async () => Object.values(await limits(server)).join() === '6,6')
+    await waitFor('the use of both', async () => (await sessions(napping)) === 6)
+
+    await endSecond()
+    await waitFor('growth', async () => Object.values(await limits(server)).join() === '8,4')
+    const [victim = 0] = workersOf(server)
+    process.kill(victim, 'SIGKILL')
+    await endFirst()
+    await waitFor('the replacement', () => server.log().some(({ msg }) => msg === 'the new worker serves'))
+    await waitFor('equal parts', async () => Object.values(await limits(server)).join() === '6,6')
+    isOver = true
+    await watching
+    // Each worker listens on a connection of its own.
+    expect(most).toBeLessThanOrEqual(12 + 2)
+    expect(await server.stop()).toEqual(clean)
+  })
+})
+
 describe('two workers on the embedded database', () => {
   test('end when their parent is killed; the next start is clean, and its stop ends PostgreSQL', async () => {
     await using data = createDirectory(undefined, '.')

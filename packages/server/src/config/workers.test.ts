@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { connectionsOf, countWorkers } from './workers.ts'
+import { countWorkers } from './workers.ts'
 
 const external = 'postgresql://127.0.0.1/shop'
 
@@ -35,20 +35,5 @@ describe('server.workers', () => {
     expect(countWorkers({ server: { workers }, database: { url, max_conns: maxConns } }, cores)).toBe(
       expected,
     )
-  })
-
-  test('divides all connections of the machine, with at most one of difference', () => {
-    for (const [workers, maxConns] of [
-      [2, 20],
-      [3, 20],
-      [4, 19],
-      [5, 20],
-    ] as const) {
-      const parts = Array.from({ length: workers }, (_, index) =>
-        connectionsOf(index + 1, { workers, maxConns }),
-      )
-      expect(parts.reduce((sum, part) => sum + part, 0)).toBe(maxConns)
-      expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1)
-    }
   })
 })

@@ -15,11 +15,3 @@ export function countWorkers({ server, database }: WorkerKeys, cores = available
   const free = database.url === '' ? cores - 1 : cores
   return Math.max(1, Math.min(free, Math.floor(database.max_conns / fewestConnections)))
 }
-
-/** Returns the connections of a worker: an equal part of those of the machine. The first workers get the remainder. */
-export function connectionsOf(
-  worker: number,
-  { workers, maxConns }: { workers: number; maxConns: number },
-): number {
-  return Math.floor(maxConns / workers) + (worker <= maxConns % workers ? 1 : 0)
-}

@@ -35,7 +35,7 @@ export const databaseConfig = Type.Object({
   }),
   max_conns: integer(
     20,
-    'Maximum number of database connections of this machine, besides one for listening per worker.',
+    'Maximum number of database connections of this machine, besides one for listening per worker. Workers share them: a busy one borrows those that others do not use.',
     4,
     1000,
   ),

@@ -2,6 +2,7 @@ import type { Config } from '../configuration.ts'
 import type { SocketName } from '../http/listen.ts'
 import type { WorkerCount } from '../machine.ts'
 import type { StartReport } from '../start-report.ts'
+import type { LimitMessage } from './connections.ts'
 
 /** Message from the parent to a worker. */
 export type ToWorker =
@@ -21,6 +22,8 @@ export type ToWorker =
   | { readonly kind: 'cover'; readonly worker: number; readonly name: SocketName }
   /** Sign that the other worker accepts connections again. */
   | { readonly kind: 'uncover'; readonly worker: number }
+  /** Number of database connections that the worker may have from now on. */
+  | ({ readonly kind: 'limitConnections' } & LimitMessage)
   /** Completes requests in flight, then ends the worker. */
   | { readonly kind: 'stop' }
   /** Aborts requests in flight. */
@@ -39,6 +42,10 @@ export type FromWorker =
   | { readonly kind: 'listening'; readonly report: StartReport }
   /** Mistake of the operator, or a database that is unavailable; the worker then ends. */
   | { readonly kind: 'refused'; readonly message: string; readonly exitCode: number }
+  /** Number of database connections that the work of the worker could use. */
+  | { readonly kind: 'wantConnections'; readonly wanted: number }
+  /** Sign that the worker has no more connections than the limit of that version. */
+  | { readonly kind: 'confirmConnections'; readonly version: number }
   /** Request for the metrics of the other workers. */
   | { readonly kind: 'collect'; readonly id: number }
   | { readonly kind: 'rendered'; readonly id: number; readonly text: string }

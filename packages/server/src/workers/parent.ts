@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { connectionsOf } from '../config/workers.ts'
+import { fewestConnections } from '../config/workers.ts'
 import type { Config } from '../configuration.ts'
 import { openEmbedded } from '../database/open.ts'
 import { untilAborted } from '../lib/abort.ts'
@@ -7,11 +7,15 @@ import { divertLog, tapLog } from '../lib/log-tap.ts'
 import type { WorkerCount } from '../machine.ts'
 import { embeddedPassword } from '../secrets.ts'
 import type { StartReport } from '../start-report.ts'
+import { ConnectionLedger } from './connections.ts'
 import { aliveMs, type FromWorker, type ToWorker } from './messages.ts'
 import { MetricsCollection } from './metrics-collection.ts'
 import { Replacements } from './replacements.ts'
 import { canReusePort, Sockets } from './sockets.ts'
 import { type Handle, type ProcessHost, WorkerProcess } from './worker-process.ts'
+
+/** Time within which PostgreSQL ends the idle sessions of a killed process. */
+const sessionEndMs = 1000
 
 export interface WorkersOptions {
   readonly config: Config
@@ -84,6 +88,7 @@ class Parent {
   readonly #workers = new Map<number, WorkerProcess>()
   readonly #sockets = new Sockets()
   readonly #metrics = new MetricsCollection()
+  readonly #connections: ConnectionLedger<WorkerProcess>
   readonly #replacements: Replacements
   readonly #check: NodeJS.Timeout
   #lastCount = 0
@@ -95,6 +100,12 @@ class Parent {
     const store = (line: string) => this.#serving()[0]?.tell({ kind: 'store', line })
     this.log = tapLog(options.log, store)
     this.storedLog = divertLog(options.log, store)
+    this.#connections = new ConnectionLedger({
+      total: options.config.database.max_conns,
+      minimum: fewestConnections,
+      planned: options.total,
+      send: (worker, message) => worker.tell({ kind: 'limitConnections', ...message }),
+    })
     this.#host = {
       ...options,
       onMessage: (worker, message, handle) => this.#receive(worker, message, handle),
@@ -144,7 +155,7 @@ class Parent {
     this.#sockets.pass(worker)
     worker.tell({
       kind: 'start',
-      config: this.#configOf(number),
+      config: this.#configOf(worker),
       worker: number,
       count: this.#count(),
       ports: this.#sockets.ports,
@@ -154,13 +165,13 @@ class Parent {
   }
 
   /** Returns the configuration of a worker, which has its part of what belongs to the machine. */
-  #configOf(number: number): Config {
+  #configOf(worker: WorkerProcess): Config {
     const { config, total } = this.#options
-    const maxConns = connectionsOf(number, { workers: total, maxConns: config.database.max_conns })
+    const max_conns = this.#connections.add(worker) ?? fewestConnections
     return {
       ...config,
       server: { ...config.server, workers: total },
-      database: { ...config.database, max_conns: maxConns },
+      database: { ...config.database, max_conns },
     }
   }
 
@@ -172,6 +183,12 @@ class Parent {
       case 'listening':
         this.#handleChange()
         if (this.#hasStarted) this.log.info({ worker: worker.number }, 'the new worker serves')
+        break
+      case 'wantConnections':
+        this.#connections.want(worker, message.wanted)
+        break
+      case 'confirmConnections':
+        this.#connections.confirm(worker, message.version)
         break
       case 'collect':
         void this.#metrics
@@ -186,6 +203,8 @@ class Parent {
 
   #handleEnd(worker: WorkerProcess): void {
     this.#workers.delete(worker.number)
+    const closing = this.#connections.remove(worker)
+    setTimeout(() => this.#connections.settle(closing), sessionEndMs).unref()
     this.#handleChange()
     // The start reports its failure itself.
     if (this.#stopping !== undefined || !this.#hasStarted) return

@@ -8,6 +8,7 @@ import { returnIdleMemory } from '../lib/idle-memory.ts'
 import { createLogger } from '../log.ts'
 import type { Machine, WorkerCount } from '../machine.ts'
 import { reportStart } from '../start-report.ts'
+import { ConnectionLoan } from './connection-loan.ts'
 import { aliveMs, type FromWorker, type ToWorker } from './messages.ts'
 
 /**
@@ -32,6 +33,10 @@ class Worker {
   readonly #covers = new Map<number, Server[]>()
   /** Requests for metrics in flight. */
   readonly #collections = new Map<number, (texts: readonly string[]) => void>()
+  readonly #loan = new ConnectionLoan({
+    want: (wanted) => send({ kind: 'wantConnections', wanted }),
+    confirm: (version) => send({ kind: 'confirmConnections', version }),
+  })
   #lastCollection = 0
   #count: WorkerCount = { serving: 0, total: 0 }
   #starting: Promise<App> | undefined
@@ -57,6 +62,9 @@ class Worker {
         break
       case 'count':
         this.#count = message.count
+        break
+      case 'limitConnections':
+        this.#loan.receive(message)
         break
       case 'cover':
         this.#cover(message, handle as object)
@@ -109,6 +117,7 @@ class Worker {
     const log = await createLogger({ ...config.logging, format: 'json' }, false, report, { worker })
     const signal = this.#interruption.signal
     const app = await createApp({ config, log, machine: this.#machine(start), signal })
+    this.#loan.attach(app.database.connections)
     try {
       await app.listen()
       return app

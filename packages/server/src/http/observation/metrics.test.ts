@@ -10,7 +10,7 @@ const collectGarbage: () => void = runInNewContext('gc')
 test('metrics › does not hold a closed server in memory through the observers of the process', async () => {
   const create = () => {
     const stats = () => ({ busy: 0, idle: 0, waiting: 0 })
-    new Metrics().watchPool(stats)
+    new Metrics().watchPool(stats, () => 4)
     return new WeakRef(stats)
   }
   const ofServer = create()

@@ -21,6 +21,7 @@ export class Metrics {
 
   readonly #dropped = new Map<string, () => number>()
   #poolStats: (() => PoolStats) | undefined
+  #connectionLimit: (() => number) | undefined
 
   /** @param worker label of every sample, where several processes serve */
   constructor(worker?: number) {
@@ -67,6 +68,11 @@ export class Metrics {
     return this.#poolStats?.() ?? { busy: 0, idle: 0, waiting: 0 }
   }
 
+  /** Returns the maximum number of connections of this process. */
+  connectionLimit(): number {
+    return this.#connectionLimit?.() ?? 0
+  }
+
   /** Counts the garbage collections since the process started. */
   async countCollections(): Promise<number> {
     const found = await processMetrics().getSingleMetric('nodejs_gc_duration_seconds')?.get()
@@ -82,8 +88,17 @@ export class Metrics {
   }
 
   /** Adds the connections of a pool. */
-  watchPool(stats: () => PoolStats): void {
+  watchPool(stats: () => PoolStats, limit: () => number): void {
     this.#poolStats = stats
+    this.#connectionLimit = limit
+    new Gauge({
+      name: 'basalt_database_connection_limit',
+      help: 'Maximum number of connections of this process, a part of which is reserved for sign-in, health and jobs.',
+      registers: [this.#registry],
+      collect() {
+        this.set(limit())
+      },
+    })
     new Gauge({
       name: 'basalt_database_connections',
       help: 'Connections for data requests by state, and requests that wait for one.',

@@ -33,7 +33,7 @@ export interface LogDeps {
   readonly clock: Clock
   /** Name of this process. */
   readonly node: string
-  readonly config: { readonly schemas: readonly string[]; readonly max_conns: number }
+  readonly config: { readonly schemas: readonly string[] }
 }
 
 const common = { guard: 'admin', permission: 'owner', tag: 'operations' } as const
@@ -252,7 +252,7 @@ const getStats = operation({
       db_pool_max: Type.Integer(),
     }),
   ),
-  async handle({ metrics, node, config }: LogDeps) {
+  async handle({ metrics, node }: LogDeps) {
     const { heapUsed, rss } = process.memoryUsage()
     const { busy, idle } = metrics.poolStats()
     return {
@@ -266,7 +266,7 @@ const getStats = operation({
       db_pool_total: busy + idle,
       db_pool_idle: idle,
       db_pool_in_use: busy,
-      db_pool_max: config.max_conns,
+      db_pool_max: metrics.connectionLimit(),
     }
   },
 })

@@ -111,6 +111,8 @@ describe('GET /metrics', () => {
   test('shows the connections to the database', async () => {
     const connections = (await readSamples()).filter(({ name }) => name === 'basalt_database_connections')
     expect(connections.map(({ labels }) => labels.state)).toEqual(['busy', 'idle', 'waiting'])
+    const limit = (await readSamples()).find(({ name }) => name === 'basalt_database_connection_limit')
+    expect(limit?.value).toBe(10)
   })
 
   test('has a fixed number of series, whatever the number of paths, tables, methods and callers', async () => {
