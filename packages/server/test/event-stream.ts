@@ -42,6 +42,11 @@ export interface EventStreamOptions {
   readonly path?: string
 }
 
+/** Parses the data of an event, which the last event of a GraphQL operation lacks. */
+function parseData(text: string): StreamEvent['data'] {
+  return text === '' ? undefined : JSON.parse(text)
+}
+
 /**
  * Opens a stream. Resolves when the head has arrived, with `connected` or `close` unless the status refused the stream.
  */
@@ -78,7 +83,7 @@ export async function openEventStream(
     for (const line of lines) {
       if (line === '') {
         if (data.length > 0)
-          events.push({ name: name || 'message', id: last, data: JSON.parse(data.join('\n')) })
+          events.push({ name: name || 'message', id: last, data: parseData(data.join('\n')) })
         name = ''
         data = []
       } else if (line.startsWith(':')) comments += 1

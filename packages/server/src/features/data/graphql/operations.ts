@@ -192,8 +192,8 @@ async function respond(
       if (isGraphql) void reply.code(400)
       return formatErrors(requestErrors, isGraphql)
     }
-    // The error handler logs it, and sends its envelope as `response.ts` has it.
-    if (!(error instanceof AppError) || error.status >= 500) throw error
+    // The error handler logs it, and sends its envelope as `response.ts` has it. A token may end before its stream begins.
+    if (!(error instanceof AppError) || error.status >= 500 || error.status === 401) throw error
     const status = statusOf(error, isGraphql)
     void reply.code(status).headers(error.extras.headers ?? {})
     return formatErrors([describeError(error)], isGraphql && status >= 400)
