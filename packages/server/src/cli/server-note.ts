@@ -6,11 +6,18 @@ import { codeOf, OperatorError } from '../lib/errors.ts'
 import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
 
-/** Note that a server writes into its data directory, so that commands find it at any address. */
-const noteSchema = Type.Object({
+const processSchema = Type.Object({
   pid: Type.Integer(),
   /** Start time of the process in the system's ticks. Another process with the same id has another one. */
   startTicks: Type.Optional(Type.String()),
+})
+
+/** Process in a note. */
+export type NotedProcess = Static<typeof processSchema>
+
+/** Note that a server writes into its data directory, so that commands find it at any address. */
+const noteSchema = Type.Object({
+  ...processSchema.properties,
   version: Type.String(),
   startedAt: Type.String(),
   /** URL on this machine; absent until the server listens. */
@@ -19,6 +26,8 @@ const noteSchema = Type.Object({
   database: Type.Optional(Type.Union([Type.Literal('embedded'), Type.Literal('external')])),
   /** Command lines that reach the embedded database. */
   psql: Type.Array(Type.String()),
+  /** Workers of the server, or of one that was killed. */
+  workers: Type.Optional(Type.Array(processSchema)),
 })
 
 type Note = Static<typeof noteSchema>
@@ -31,7 +40,11 @@ export interface NotedServer extends Note {
 
 /** Note of this process. */
 export interface ServerNote {
+  /** Workers that still run although their server was killed. */
+  readonly leftOver: readonly NotedProcess[]
   update(change: Partial<Note>): void
+  /** Notes the workers, so that the next start finds them if this server is killed. */
+  updateWorkers(pids: readonly number[]): void
   remove(): void
 }
 
@@ -45,14 +58,15 @@ export function noteServer(
 ): ServerNote {
   const directory = directoryOf(dataDirectory)
   const path = join(directory, `${pid}.json`)
-  const startTicks = startTicksOf(pid)
+  const ended = findServers(dataDirectory).filter(({ isAlive }) => !isAlive)
+  const leftOver = ended.flatMap(({ workers = [] }) => workers).filter(isRunning)
   let note: Note = {
-    pid,
-    ...(startTicks === undefined ? {} : { startTicks }),
+    ...processOf(pid),
     version,
     startedAt: new Date().toISOString(),
     ...(database === undefined ? {} : { database }),
     psql: [],
+    ...(leftOver.length === 0 ? {} : { workers: leftOver }),
   }
   const update = (change: Partial<Note>) => {
     note = { ...note, ...change }
@@ -64,11 +78,14 @@ export function noteServer(
       // Only commands beside the server need it.
     }
   }
-  for (const { isAlive, pid: other } of findServers(dataDirectory)) {
-    if (!isAlive) removeNote(join(directory, `${other}.json`))
-  }
   update({})
-  return { update, remove: () => removeNote(path) }
+  for (const { pid: other } of ended) if (other !== pid) removeNote(join(directory, `${other}.json`))
+  return {
+    leftOver,
+    update,
+    updateWorkers: (pids) => update({ workers: pids.map(processOf) }),
+    remove: () => removeNote(path),
+  }
 }
 
 function removeNote(path: string): void {
@@ -138,15 +155,30 @@ function readNote(path: string): Note | undefined {
   }
 }
 
-function isAlive({ pid, startTicks }: Note): boolean {
+function isAlive({ pid, startTicks }: NotedProcess): boolean {
   return isProcessAlive(pid) && (startTicks === undefined || startTicksOf(pid) === startTicks)
 }
 
-/** Returns field 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); undefined on systems without it. */
+/** Returns true if exactly this process runs. On systems that show no start time it returns false. */
+export function isRunning({ pid, startTicks }: NotedProcess): boolean {
+  return startTicks !== undefined && statusOf(pid)?.state !== 'Z' && startTicksOf(pid) === startTicks
+}
+
+function processOf(pid: number): NotedProcess {
+  const startTicks = startTicksOf(pid)
+  return { pid, ...(startTicks === undefined ? {} : { startTicks }) }
+}
+
 function startTicksOf(pid: number): string | undefined {
+  return statusOf(pid)?.startTicks
+}
+
+/** Returns fields 3 and 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); undefined on systems without it. */
+function statusOf(pid: number): { state: string | undefined; startTicks: string | undefined } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0], startTicks: fields[19] }
   } catch {
     return undefined
   }

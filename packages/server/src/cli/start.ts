@@ -10,6 +10,7 @@ import { reportStart, type StartReport } from '../start-report.ts'
 import type { WorkersOptions } from '../workers/parent.ts'
 import { announce } from './announcement.ts'
 import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
+import { endLeftOverWorkers } from './left-over-workers.ts'
 import { noteServer, type ServerNote } from './server-note.ts'
 
 export function startCommand(terminal: Terminal): Command {
@@ -50,16 +51,19 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
   })
   // Work beside the server uses its parts, which are those of one process.
   const workers = onStarted === undefined ? countWorkers(config) : 1
-  const starting: Promise<Server> =
+  const { signal } = interruption
+  const starting: Promise<Server> = endLeftOverWorkers(note.leftOver, { log: output, signal }).then(() =>
     workers === 1
-      ? startApp(config, output, interruption.signal)
+      ? startApp(config, output, signal)
       : startMachine(terminal, {
           config,
           total: workers,
           log: output,
-          signal: interruption.signal,
+          signal,
+          onLaunch: (pids) => note.updateWorkers(pids),
           onFailure: (reason) => void endWith(reason),
-        })
+        }),
+  )
   const endWith = async (reason: string) => {
     terminal.stderr.write(`basalt: ${reason}\n`)
     await (await starting).close()
@@ -69,7 +73,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
   try {
     const server = await starting
     // A stop that has begun ends the process.
-    if (interruption.signal.aborted) return
+    if (signal.aborted) return
     log = server.log
     const { url, psql, ...report } = server.report
     note.update({ url, psql: [...psql] })
@@ -81,7 +85,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     if (config.admin.build) app?.dashboard?.build(log)
     if (app !== undefined) besides = onStarted?.(app, config, log)
   } catch (error) {
-    if (interruption.signal.aborted) return
+    if (signal.aborted) return
     note.remove()
     throw error
   }
@@ -92,6 +96,8 @@ interface Server extends Pick<App, 'log' | 'storedLog' | 'drain' | 'cutOff' | 'c
   readonly report: StartReport
   /** Parts of the server; undefined with several workers. */
   readonly app?: App
+  /** Kills the workers. */
+  kill?(): void
 }
 
 async function startMachine(
@@ -173,6 +179,7 @@ function stopOnSignals(stopping: Stopping): void {
       // An end in the middle would leave Postgres running.
       log().warn({ signal }, 'still cancelling the start; one more signal ends the process')
     } else {
+      started?.kill?.()
       terminal.exit(1)
     }
   }

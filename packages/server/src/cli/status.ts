@@ -59,13 +59,19 @@ type State =
   | 'stale'
   | 'stopped'
 
-interface Inspected extends Omit<NotedServer, 'isAlive' | 'startTicks' | 'database'> {
+interface Inspected extends Omit<NotedServer, 'isAlive' | 'startTicks' | 'database' | 'workers'> {
   readonly state: State
   /** Response of `GET /health`. */
   readonly health?: Static<typeof healthSchema>
 }
 
-async function inspect({ isAlive, startTicks: _, database: __, ...server }: NotedServer): Promise<Inspected> {
+async function inspect({
+  isAlive,
+  startTicks: _,
+  database: __,
+  workers: ___,
+  ...server
+}: NotedServer): Promise<Inspected> {
   if (!isAlive) return { ...server, state: 'stale' }
   if (server.url === undefined) return { ...server, state: 'starting' }
   const health = await queryHealth(server.url)

@@ -25,6 +25,8 @@ export interface WorkersOptions {
   readonly executable: string
   readonly stderr: Pick<NodeJS.WriteStream, 'write'>
   readonly signal: AbortSignal
+  /** Called with the processes of all workers when one is started. */
+  readonly onLaunch: (pids: readonly number[]) => void
   /** Called once when workers crash again and again. */
   readonly onFailure: (reason: string) => void
 }
@@ -36,6 +38,8 @@ export interface Workers {
   readonly report: StartReport
   drain(): Promise<void>
   cutOff(): void
+  /** Kills the workers. */
+  kill(): void
   close(): Promise<void>
 }
 
@@ -72,6 +76,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         void parent.stop()
       },
       cutOff: () => parent.cutOff(),
+      kill: () => parent.kill(),
     }
   } catch (error) {
     await close()
@@ -128,6 +133,9 @@ class Parent {
     const others = Array.from({ length: this.#options.total - 1 }, (_, index) => this.#launch(index + 2))
     await Promise.all(others.map(({ listening }) => listening))
     this.#hasStarted = true
+    // One that listened may have ended while the others started.
+    for (let number = 1; number <= this.#options.total; number += 1)
+      if (!this.#workers.has(number)) this.#launch(number)
     return report
   }
 
@@ -141,6 +149,10 @@ class Parent {
     this.#tellAll({ kind: 'cutOff' })
   }
 
+  kill(): void {
+    for (const worker of this.#workers.values()) worker.kill()
+  }
+
   async #stop(): Promise<void> {
     this.#replacements.cancel()
     this.#sockets.close()
@@ -152,6 +164,7 @@ class Parent {
   #launch(number: number): WorkerProcess {
     const worker = new WorkerProcess(number, this.#host)
     this.#workers.set(number, worker)
+    this.#options.onLaunch([...this.#workers.values()].flatMap(({ pid }) => pid ?? []))
     this.#sockets.pass(worker)
     worker.tell({
       kind: 'start',

@@ -107,13 +107,17 @@ export class WorkerProcess {
     this.#child.send(message, handle as unknown as undefined, undefined, () => undefined)
   }
 
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
   /** Kills a worker whose event loop is blocked. Checks are counted, as a suspended machine makes none. */
   check(): void {
     this.#silentChecks += 1
     const limit = this.#isServing ? silentLimit : startLimit
     if (this.#silentChecks < limit || this.#isInspected) return
     this.reason = `its event loop was silent for ${limit} s`
-    this.#child.kill('SIGKILL')
+    this.kill()
   }
 
   #receive(message: FromWorker): void {
