@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,6 +17,7 @@ import {
 import { userToken } from './test-app.ts'
 import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from './throw-away-cluster.ts'
 import { waitFor } from './wait-for.ts'
+import { isRunning, workersOf } from './worker-processes.ts'
 
 const token = userToken({ sub: alice })
 const clean = { code: 0, signal: null }
@@ -40,24 +40,6 @@ function start(config: Readonly<Record<string, string>> = {}): Promise<ServerPro
       ...config,
     },
   })
-}
-
-/** Returns the processes of the workers. */
-function workersOf({ pid }: Pick<ServerProcess, 'pid'>): number[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-    return text === '' ? [] : text.split(' ').map(Number)
-  } catch {
-    return []
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch {
-    return false
-  }
 }
 
 async function health({ url }: ServerProcess): Promise<unknown> {
