@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './packages/server/test/longest-first.ts'
+import { filesOnWorkers } from './packages/server/test/on-workers.ts'
 import { SlowestFiles } from './packages/server/test/slowest-files.ts'
 
 const server = 'packages/server'
@@ -29,8 +30,8 @@ const limits = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { t
 
 /**
  * Projects by the kind of test: pure (`.test.ts`), with a database (`.db.test.ts`), whole processes and faults
- * (`.process.test.ts`), and journeys through the dashboard in a browser (`.journey.test.ts`). Tests are next to the
- * code they test or in a folder `tests`.
+ * (`.process.test.ts`), and journeys through the dashboard in a browser (`.journey.test.ts`). Tests of several nodes run on
+ * workers as well. Tests are next to the code they test or in a folder `tests`.
  */
 export default defineConfig({
   test: {
@@ -68,6 +69,18 @@ export default defineConfig({
         test: {
           name: 'database',
           include: [`${server}/{src,test}/**/*.db.test.ts`, `${client}/src/**/*.db.test.ts`],
+          ...limits,
+          ...database,
+          ...sideBySide,
+          ...sharedModules,
+        },
+      },
+      {
+        test: {
+          name: 'workers',
+          include: filesOnWorkers.map((file) => `${server}/src/${file}.db.test.ts`),
+          setupFiles: [`${server}/test/on-workers.setup.ts`],
+          env: { BASALT_TEST_WORKERS: '2' },
           ...limits,
           ...database,
           ...sideBySide,

@@ -13,6 +13,7 @@ import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { templateDatabase } from './global-setup.ts'
 import { sendOverHttp } from './http-client.ts'
 import { testAdminPassword, testConfig, testSecret } from './test-config.ts'
+import { nodesAreWorkers, openWorkerNode } from './worker-nodes.ts'
 
 /** Database of a test, copied from the migrated template. */
 export interface TestDatabase extends AsyncDisposable {
@@ -74,10 +75,13 @@ export interface TestApp extends AsyncDisposable {
 /** Hasher with the least cost that Argon2 accepts, because most tests are not about the cost of a guess. */
 const cheapHasher = createPasswordHasher({ memoryKib: 8, passes: 1, lanes: 1 })
 
-/** Starts a whole server on a free port with a database of its own. */
-export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const database = options.database ?? (await createTestDatabase())
-  if (options.setup !== undefined) await database.sql(options.setup)
+/** Running server of a test. */
+export interface TestNode extends Pick<TestApp, 'app' | 'url' | 'log'> {
+  close(): Promise<void>
+}
+
+/** Starts a whole server within this process. */
+async function openNode(database: TestDatabase, options: TestAppOptions): Promise<TestNode> {
   const log: string[] = []
   const app = await createApp({
     config: testConfig({ 'database.url': database.url, ...options.config }),
@@ -91,16 +95,28 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
   })
   await app.listen()
-  const url = app.http.listeningOrigin
+  return { app, url: app.http.listeningOrigin, log, close: () => app.close() }
+}
+
+/** Starts a whole server on a free port with a database of its own. */
+export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const database = options.database ?? (await createTestDatabase())
+  if (options.setup !== undefined) await database.sql(options.setup)
+  const node = await (nodesAreWorkers ? openWorkerNode : openNode)(database, options)
+  const { url } = node
   let admin: string | undefined
   const request = (method: string, path: string, requestOptions: RequestOptions = {}) =>
     send(url, method, path, requestOptions)
   return {
-    app,
+    get app() {
+      return node.app
+    },
     url,
     database,
     sql: database.sql,
-    log,
+    get log() {
+      return node.log
+    },
     request,
     async adminToken() {
       admin ??= (await request('POST', '/api/admin/auth', { body: { password: testAdminPassword } })).json
@@ -109,7 +125,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       return admin
     },
     async [Symbol.asyncDispose]() {
-      await app.close()
+      await node.close()
       if (options.database === undefined) await database[Symbol.asyncDispose]()
     },
   }

@@ -8,7 +8,12 @@ export const testAdminPassword = 'correct horse battery staple'
 
 /** Makes a configuration for tests, with keys as in the file and values as in the environment. */
 export function testConfig(overrides: Readonly<Record<string, string>>): Config {
-  const flags = {
+  return loadConfig({ directory: tmpdir(), env: {}, flags: testFlags(overrides) }).config
+}
+
+/** Returns the values of {@link testConfig} by key. */
+export function testFlags(overrides: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return {
     'server.port': '0',
     'auth.jwt_secret': testSecret,
     'admin.password': testAdminPassword,
@@ -21,5 +26,4 @@ export function testConfig(overrides: Readonly<Record<string, string>>): Config 
     'database.statement_timeout_ms': '60000',
     ...overrides,
   }
-  return loadConfig({ directory: tmpdir(), env: {}, flags }).config
 }

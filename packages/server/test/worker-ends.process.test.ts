@@ -8,6 +8,7 @@ import { contradictions, loadTable, startLoad } from './load.ts'
 import { sendRequest } from './send-request.ts'
 import {
   createDirectory,
+  launchServer,
   type ProcessOptions,
   postmasterOf,
   readFirstSignIn,
@@ -97,6 +98,24 @@ test('two workers › serve the administration on a listener of its own, also af
   }
   expect(await signInOnEach()).toEqual([200, 200])
   expect(await signIn(server.url)).toBe(404)
+  expect(await server.stop()).toEqual(clean)
+})
+
+test('two workers › start although the second one is slow and the first one has to be replaced', async () => {
+  const config = { 'database.url': database.url, 'server.workers': '2' }
+  await using server = launchServer({ config })
+  const [first = 0, second = 0] = await waitFor('both', () => {
+    const workers = workersOf(server)
+    return workers.length === 2 && workers
+  })
+  // The second one is started once the first one listens.
+  for (const pid of [second, first]) process.kill(pid, 'SIGSTOP')
+  await waitFor('the end of the first one', () => !isRunning(first))
+  expect(isRunning(second)).toBe(true)
+  process.kill(second, 'SIGCONT')
+  await waitFor('the server to listen', () => server.url !== '')
+  await waitForServing(server, 2)
+  expect(workersOf(server)).toContain(second)
   expect(await server.stop()).toEqual(clean)
 })
 
@@ -212,7 +231,7 @@ describe('two workers › after their parent was killed', () => {
   })
   afterAll(() => data[Symbol.asyncDispose]())
 
-  test('end by the next start, which kills one that is stopped', async () => {
+  test('end by the next start, even a stopped one', async () => {
     await using server = await start({ config })
     const [stopped = 0, other = 0] = workersOf(server)
     process.kill(stopped, 'SIGSTOP')
