@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** Path of the command for users. */
-export const basalt = fileURLToPath(new URL('../packages/server/bin/basalt.js', import.meta.url))
+/** Path of the command for users; `BENCH_EXECUTABLE` names that of an installed package. */
+export const basalt =
+  process.env.BENCH_EXECUTABLE ?? fileURLToPath(new URL('../packages/server/bin/basalt.js', import.meta.url))
 
 export interface Server {
   readonly process: ChildProcess

@@ -1,11 +1,12 @@
 import { performance } from 'node:perf_hooks'
+import process from 'node:process'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const mebibyte = 1024 * 1024
 const checkMs = 10_000
-/** Part of the time between two checks in which an idle process works at most. */
-const idlePart = 0.05
+/** Processor time of an idle process at most, as a part of the time that has passed. */
+const idlePart = 0.1
 /** Growth of the heap since the last collection that is worth another one. */
 const worthwhileGrowth = 8 * mebibyte
 /** Size of the objects above which a collection delays requests by more than a tenth of a second. */
@@ -13,7 +14,7 @@ const longestUsed = 256 * mebibyte
 
 /** Process at the time of a check. */
 export interface IdleCheck {
-  /** Part of the time since the last check in which it worked. */
+  /** Its processor time since the last check, as a part of the time that has passed. */
   readonly workedPart: number
   /** Bytes of objects in its heap, including garbage. */
   readonly used: number
@@ -29,12 +30,16 @@ export interface IdleCheck {
  */
 export function returnIdleMemory(): void {
   let sizeBefore = 0
-  let worked = performance.eventLoopUtilization()
+  let checkedAt = performance.now()
+  let worked = process.cpuUsage()
   setInterval(() => {
-    const { utilization } = performance.eventLoopUtilization(worked)
-    worked = performance.eventLoopUtilization()
+    // The utilization of the event loop would count the time in which a loaded machine runs other processes.
+    const { user, system } = process.cpuUsage(worked)
+    worked = process.cpuUsage()
+    const workedPart = (user + system) / 1000 / (performance.now() - checkedAt)
+    checkedAt = performance.now()
     const { used_heap_size: used, total_heap_size: size } = getHeapStatistics()
-    if (!isWorthCollecting({ workedPart: utilization, used, size, sizeBefore })) return
+    if (!isWorthCollecting({ workedPart, used, size, sizeBefore })) return
     collectGarbage()
     sizeBefore = getHeapStatistics().total_heap_size
   }, checkMs).unref()
