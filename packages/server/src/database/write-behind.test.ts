@@ -151,6 +151,21 @@ describe('write-behind › queue', () => {
     expect(created).toBe(4)
   })
 
+  test('is written when it stops although the first write fails', async () => {
+    let attempts = 0
+    const kept: string[] = []
+    const { queue } = open({
+      write: async (entries) => {
+        attempts += 1
+        if (attempts === 1) throw new Error('busy')
+        kept.push(...entries)
+      },
+    })
+    queue.add('a')
+    await queue.stop()
+    expect([kept, queue.dropped]).toEqual([['a'], 0])
+  })
+
   test('is written when it stops; entries that cannot be written then are counted as dropped', async () => {
     const good = open()
     good.queue.add('a')

@@ -1,9 +1,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import type { TaskQueue } from '../lib/task-queue.ts'
 
 /** Time that a statement waits for another batch to become full. */
 const nextBatchMs = 100
+
+/** Time within which failed writes are repeated when the server stops, and the pause before each. */
+const stopMs = 500
+const stopPauseMs = 100
+
+/**
+ * Writes the last entries of a process. A failed write is repeated for a moment, as a busy database may have refused it.
+ *
+ * @param flush returns true if everything is written
+ */
+export async function flushAtStop(flush: () => Promise<boolean>): Promise<void> {
+  const endsAt = performance.now() + stopMs
+  while (!(await flush()) && performance.now() < endsAt) await delay(stopPauseMs)
+}
 
 /** Entries that are written together: an array, or an encoder of each entry. */
 export interface Batch<Entry, Same> {
@@ -107,7 +122,10 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     this.#isStopping = true
     this.#onDue?.()
     await this.#flushing
-    await this.flush()
+    await flushAtStop(async () => {
+      await this.flush()
+      return !this.#isFailing
+    })
     this.#isStopped = true
     this.#dropped += this.#length
     this.#due = []

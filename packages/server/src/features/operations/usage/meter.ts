@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { flushAtStop } from '../../../database/write-behind.ts'
 import { defaultAppId } from '../../../http/access/identity.ts'
 import type {
   AnsweredRequest,
@@ -106,9 +107,12 @@ export class Meter implements RequestObserver {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.flush()
-    // Counts of the time in which an earlier batch was unconfirmed.
-    if (this.#rows.size > 0) await this.flush()
+    await flushAtStop(async () => {
+      await this.flush()
+      // Counts of the time in which an earlier batch was unconfirmed.
+      if (!this.#isFailing && this.#rows.size > 0) await this.flush()
+      return !this.#isFailing
+    })
   }
 
   async #flush(): Promise<void> {
