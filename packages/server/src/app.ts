@@ -191,7 +191,14 @@ async function wire(
   )
   const version = readVersion()
   const observation = await openObservation(
-    { config, database, metrics, clock, version, measureStorage: measureFiles(config, system) },
+    {
+      config,
+      database,
+      metrics,
+      clock,
+      version,
+      measureStorage: measureFiles(config, system, () => notifications.isLeading),
+    },
     output,
   )
   const { log, storedLog } = observation
@@ -199,6 +206,7 @@ async function wire(
     database: system,
     openListener,
     clock: clock instanceof DatabaseClock ? clock : undefined,
+    peers: machine?.peers,
     log,
   })
   catalog.watchWith(notifications)

@@ -1,3 +1,4 @@
+import type { PeerChannel } from './database/notifications/peers.ts'
 import type { PortSharing } from './http/listen.ts'
 
 /** Workers of this machine. */
@@ -13,6 +14,8 @@ export interface Machine {
   readonly worker: number
   /** Ports that the workers share. */
   readonly ports: PortSharing
+  /** Channel for the notifications of the database. */
+  readonly peers: PeerChannel
   /** Returns the latest number of workers that the parent has reported. */
   countWorkers(): WorkerCount
   /** Collects the metrics of the other workers, in the Prometheus text format. A silent worker is left out. */

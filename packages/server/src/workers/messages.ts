@@ -1,4 +1,5 @@
 import type { Config } from '../configuration.ts'
+import type { PeerMessage } from '../database/notifications/peers.ts'
 import type { SocketName } from '../http/listen.ts'
 import type { WorkerCount } from '../machine.ts'
 import type { StartReport } from '../start-report.ts'
@@ -31,6 +32,10 @@ export type ToWorker =
   /** Request for the metrics of this worker. */
   | { readonly kind: 'render'; readonly id: number }
   | { readonly kind: 'collected'; readonly id: number; readonly texts: readonly string[] }
+  /** Another lead, or a restarted one. */
+  | { readonly kind: 'lead'; readonly isLead: boolean }
+  /** Message of another worker. */
+  | { readonly kind: 'peer'; readonly message: PeerMessage }
   /** Line of the parent's log, for the database. */
   | { readonly kind: 'store'; readonly line: string }
 
@@ -49,6 +54,8 @@ export type FromWorker =
   /** Request for the metrics of the other workers. */
   | { readonly kind: 'collect'; readonly id: number }
   | { readonly kind: 'rendered'; readonly id: number; readonly text: string }
+  /** Message to the other workers. */
+  | { readonly kind: 'peer'; readonly message: PeerMessage }
 
 /** Interval of the workers' signs of life, and of the parent's checks. */
 export const aliveMs = 1000

@@ -8,6 +8,7 @@ import type { WorkerCount } from '../machine.ts'
 import { embeddedPassword } from '../secrets.ts'
 import type { StartReport } from '../start-report.ts'
 import { ConnectionLedger } from './connections.ts'
+import { Lead } from './lead.ts'
 import { aliveMs, type FromWorker, type ToWorker } from './messages.ts'
 import { MetricsCollection } from './metrics-collection.ts'
 import { Replacements } from './replacements.ts'
@@ -95,6 +96,7 @@ class Parent {
   readonly #metrics = new MetricsCollection()
   readonly #connections: ConnectionLedger<WorkerProcess>
   readonly #replacements: Replacements
+  readonly #lead = new Lead<WorkerProcess>((worker, message) => worker.tell(message))
   readonly #check: NodeJS.Timeout
   #lastCount = 0
   #hasStarted = false
@@ -211,6 +213,9 @@ class Parent {
       case 'rendered':
         this.#metrics.receive(message)
         break
+      case 'peer':
+        this.#lead.pass(worker, message.message, this.#workers.values())
+        break
     }
   }
 
@@ -229,6 +234,7 @@ class Parent {
     const count = this.#count()
     if (count.serving !== this.#lastCount) this.#tellAll({ kind: 'count', count })
     this.#lastCount = count.serving
+    if (this.#stopping === undefined) this.#lead.update(this.#serving(), this.#workers.values())
     if (this.#hasStarted && this.#stopping === undefined) this.#sockets.cover(this.#serving())
   }
 

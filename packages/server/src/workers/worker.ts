@@ -10,6 +10,7 @@ import type { Machine, WorkerCount } from '../machine.ts'
 import { reportStart } from '../start-report.ts'
 import { ConnectionLoan } from './connection-loan.ts'
 import { aliveMs, type FromWorker, type ToWorker } from './messages.ts'
+import { ParentChannel } from './peers.ts'
 
 /**
  * Serves requests as a worker until its parent stops it or ends.
@@ -37,6 +38,7 @@ class Worker {
     want: (wanted) => send({ kind: 'wantConnections', wanted }),
     confirm: (version) => send({ kind: 'confirmConnections', version }),
   })
+  readonly #peers = new ParentChannel((message) => send({ kind: 'peer', message }))
   #lastCollection = 0
   #count: WorkerCount = { serving: 0, total: 0 }
   #starting: Promise<App> | undefined
@@ -84,6 +86,12 @@ class Worker {
       case 'collected':
         this.#collections.get(message.id)?.(message.texts)
         this.#collections.delete(message.id)
+        break
+      case 'lead':
+        this.#peers.setLead(message.isLead)
+        break
+      case 'peer':
+        this.#peers.receive(message.message)
         break
       case 'store':
         this.#store(message.line)
@@ -141,6 +149,7 @@ class Worker {
           if (isOpened) send({ kind: 'socket', name, port }, handleOf(server))
         },
       },
+      peers: this.#peers,
       countWorkers: () => this.#count,
       collectMetrics: () => {
         this.#lastCollection += 1

@@ -4,7 +4,7 @@ import { createManualTimer } from '../../../test/manual-timer.ts'
 import { sql } from '../sql.ts'
 import { createRecordingQueryable } from '../tests/recording.ts'
 import { Notifications } from './notifications.ts'
-import { NotificationSender } from './sender.ts'
+import { notify, TopicSender } from './sender.ts'
 
 const log = pino({ enabled: false })
 
@@ -37,7 +37,7 @@ describe('notifications › SQL', () => {
   test('announce the topics of 20 ms by one statement, each once', async () => {
     const timer = createManualTimer()
     const { queryable, statements } = createRecordingQueryable(() => [{ sent: '1' }])
-    const sender = new NotificationSender(queryable, timer)
+    const sender = new TopicSender((topics) => notify(queryable, topics), timer)
     sender.send('jobs')
     for (const topic of ['sites', 'jobs', 'sites']) sender.send(topic)
     await timer.runNext(20)

@@ -1,15 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { codeOf, messageOf } from '../../lib/errors.ts'
-import { systemTimer, type Timer } from '../../lib/timer.ts'
+import { systemTimer, type Timer, whenLate } from '../../lib/timer.ts'
 import type { Connection } from '../connection/connection.ts'
-import type { DatabaseClock } from '../database-clock.ts'
+import { type ClockMeasurement, type DatabaseClock, measureClock } from '../database-clock.ts'
 import { ConnectionLost } from '../errors/failures.ts'
 import { sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
+import { Coverage, graceMs } from './coverage.ts'
+import { listeningMs, pollAgainMs, pollingMs } from './intervals.ts'
 import { NotificationListener } from './listener.ts'
-import { NotificationSender } from './sender.ts'
-import { type Watch, WatchedTopic } from './topic.ts'
+import type { PeerChannel, PeerMessage } from './peers.ts'
+import { notify, TopicSender } from './sender.ts'
+import { type TopicPoll, type Watch, WatchedTopic } from './topic.ts'
 
 export type { Watch }
 
@@ -20,19 +23,14 @@ export interface WatchHandle {
   poll(): Promise<void>
 }
 
-/** Poll interval of all versions while notifications arrive. Changes by plain SQL notify no node. */
-export const listeningMs = 450
-/** Poll interval without notifications. */
-const pollingMs = 125
-/** Pause between two polls of an announced topic. Changes in the pause share the next poll. */
-const pollAgainMs = 10
-
 export interface NotificationsOptions {
   readonly database: Pick<Queryable, 'one'>
   /** Opens a connection that no pooler shares; undefined if there is none. */
   readonly openListener: (() => Promise<Connection>) | undefined
   /** Clock that each poll adjusts. */
   readonly clock?: DatabaseClock | undefined
+  /** Channel to the other workers of this machine; undefined for a single process. */
+  readonly peers?: PeerChannel | undefined
   readonly log: Logger
   readonly timer?: Timer
 }
@@ -43,6 +41,9 @@ export interface NotificationsOptions {
  * change announces it after its commit, by NOTIFY in a transaction of its own, because transactions with NOTIFY
  * commit one at a time. Notifications only shorten the wait: after a lost connection the next poll finds the
  * changes.
+ *
+ * The lead of several workers on a machine polls for all of them and listens. Its polls confirm the versions that the other
+ * workers have in force, or announce a change. Without recent polls of the lead, a worker polls like a node.
  */
 export class Notifications {
   readonly #options: NotificationsOptions
@@ -50,8 +51,14 @@ export class Notifications {
   /** Snapshot outside of requests and jobs. A poll does not belong to the one that announced a change. */
   readonly #outside = AsyncLocalStorage.snapshot()
   readonly #topics: WatchedTopic[] = []
-  readonly #listener: NotificationListener | undefined
-  readonly #sender: NotificationSender | undefined
+  readonly #coverage = new Coverage()
+  /** Sender to other nodes. Without a listener, they would not receive its notifications. */
+  readonly #nodes: TopicSender | undefined
+  /** Sender to the other workers of this machine. */
+  readonly #workers: TopicSender | undefined
+  #listener: NotificationListener | undefined
+  #isLead: boolean
+  #closing: Promise<unknown> = Promise.resolve()
   #polling: Promise<void> | undefined
   #cancelPoll: (() => void) | undefined
   #state: 'new' | 'running' | 'stopped' = 'new'
@@ -59,29 +66,28 @@ export class Notifications {
   #interruptions = 0
 
   constructor(options: NotificationsOptions) {
-    const { database, openListener, log, timer = systemTimer } = options
+    const { database, openListener, peers, timer = systemTimer } = options
     this.#options = options
     this.#timer = timer
-    if (openListener === undefined) return
-    this.#listener = new NotificationListener({
-      open: openListener,
-      database,
-      onNotification: (topic) => this.#mark(topic),
-      // Topics that were announced before this connection have to be polled.
-      onConnect: () => this.#markAll(),
-      onLoss: () => {
-        this.#interruptions += 1
-        this.#schedule()
-      },
-      log,
-      timer,
+    this.#isLead = peers === undefined
+    if (openListener !== undefined)
+      this.#nodes = new TopicSender((topics) => notify(this.#listener ?? database, topics), timer)
+    if (peers === undefined) return
+    this.#workers = new TopicSender((topics) => peers.send({ kind: 'announced', topics }), timer)
+    peers.connect({
+      setLead: (isLead) => this.#setLead(isLead),
+      receive: (message) => this.#receive(message),
     })
-    this.#sender = new NotificationSender(this.#listener, timer)
   }
 
   /** True if notifications arrive; otherwise the loop polls. */
   get isListening(): boolean {
     return this.#listener?.connection !== undefined
+  }
+
+  /** True if this process does the work that is done once per machine. Briefly several workers may do it. */
+  get isLeading(): boolean {
+    return this.#isLead || !this.#coverage.has(this.#timer.now())
   }
 
   /**
@@ -116,19 +122,24 @@ export class Notifications {
   announce(topic: string): void {
     if (this.#state === 'stopped') return
     this.#mark(topic)
-    // Without a listener the other nodes, which have the same configuration, would not receive it.
-    this.#outside(() => this.#sender?.send(topic))
+    this.#outside(() => {
+      this.#workers?.send(topic)
+      // The lead notifies the other nodes for its followers.
+      if (this.isLeading) this.#nodes?.send(topic)
+    })
   }
 
   /** Starts the loop. @throws errors of the first poll or of an `onChange` */
   async start(): Promise<void> {
-    await this.#listener?.start()
+    if (this.#isLead) await this.#listen()
     // All topics are read now; the new connection has missed nothing.
     for (const topic of this.#topics) topic.isAnnounced = topic.isAwaited
     const begunAt = this.#timer.now()
-    const versions = await this.#read(this.#topics)
+    const { versions } = await this.#read(this.#topics)
     await Promise.all(this.#topics.map((topic, index) => topic.begin(versions[index] ?? null, begunAt)))
     this.#state = 'running'
+    // This worker has become the lead during the reads.
+    if (this.#isLead && this.#listener === undefined) void this.#listen()
     this.#schedule()
   }
 
@@ -137,14 +148,81 @@ export class Notifications {
     this.#state = 'stopped'
     this.#cancelPoll?.()
     await this.#polling
-    await this.#sender?.stop()
+    await Promise.all([this.#nodes?.stop(), this.#workers?.stop()])
     await Promise.all(this.#topics.map(({ running }) => running))
     for (const topic of this.#topics) topic.reject(new Error('the notifications have been stopped'))
     await this.#listener?.stop()
+    await this.#closing
+  }
+
+  /** Opens the listening connection. Resolves when the first attempt has ended. */
+  async #listen(): Promise<void> {
+    const { database, openListener, log } = this.#options
+    if (openListener === undefined) return
+    this.#listener = new NotificationListener({
+      open: openListener,
+      database,
+      onNotification: (topic) => {
+        this.#mark(topic)
+        this.#workers?.send(topic)
+      },
+      // Topics that were announced before this connection have to be polled.
+      onConnect: () => this.#markAll(),
+      onLoss: () => {
+        this.#interruptions += 1
+        this.#schedule()
+      },
+      log,
+      timer: this.#timer,
+    })
+    await this.#listener.start()
+  }
+
+  /** Handles another lead. Everything counts as announced, as after a lost connection. */
+  #setLead(isLead: boolean): void {
+    if (this.#state === 'stopped') return
+    this.#isLead = isLead
+    this.#coverage.reset()
+    if (!isLead && this.#listener !== undefined) {
+      this.#closing = Promise.all([this.#closing, this.#listener.stop()])
+      this.#listener = undefined
+    }
+    if (this.#state === 'new') return
+    if (isLead && this.#listener === undefined) void this.#outside(() => this.#listen())
+    this.#interruptions += 1
+    this.#markAll()
+  }
+
+  #receive(message: PeerMessage): void {
+    if (this.#state === 'stopped') return
+    if (message.kind === 'polled') {
+      this.#confirm(message)
+      return
+    }
+    for (const topic of message.topics) {
+      this.#mark(topic)
+      if (this.#isLead) this.#nodes?.send(topic)
+    }
+  }
+
+  /** Applies a poll of the lead. */
+  #confirm({ begunAt, marks, clock, interruptions }: Extract<PeerMessage, { kind: 'polled' }>): void {
+    const { peers } = this.#options
+    if (peers === undefined || this.#isLead || this.#state === 'new') return
+    const at = begunAt - peers.now() + this.#timer.now()
+    if (this.#coverage.note(at, interruptions)) this.#interruptions += 1
+    this.#options.clock?.adjust(clock)
+    for (const topic of this.#topics) {
+      const mark = topic.isShared && !topic.isForLead ? marks.get(topic.key) : undefined
+      if (mark !== undefined) topic.confirm(mark, at)
+    }
+    this.#schedule()
   }
 
   #mark(topic: string): void {
-    for (const each of this.#topics) if (each.watch.topic === topic) each.isAnnounced = true
+    for (const each of this.#topics) {
+      if (each.watch.topic === topic && (this.isLeading || !each.isForLead)) each.isAnnounced = true
+    }
     this.#schedule()
   }
 
@@ -153,47 +231,63 @@ export class Notifications {
     this.#schedule()
   }
 
-  #intervalOf({ watch }: WatchedTopic): number {
-    return watch.everyMs?.() ?? (this.isListening ? listeningMs : pollingMs)
+  /** Returns the time of the next poll without an announcement. */
+  #dueAt(topic: WatchedTopic, part = 1): number {
+    const everyMs = topic.watch.everyMs?.()
+    if (this.isLeading)
+      return topic.polledAt + part * (everyMs ?? (this.isListening ? listeningMs : pollingMs))
+    if (topic.isForLead) return Number.POSITIVE_INFINITY
+    if (!topic.isShared) return topic.polledAt + part * (everyMs ?? listeningMs)
+    // The lead may read a slower topic one poll later.
+    const lateMs = everyMs === undefined ? listeningMs + graceMs : everyMs + listeningMs
+    return Math.max(topic.polledAt, topic.confirmedAt) + lateMs
   }
 
   /** Schedules the next poll. A topic that is being read waits until that has ended. */
   #schedule(): void {
     if (this.#state !== 'running' || this.#polling !== undefined) return
     this.#cancelPoll?.()
-    let dueAt = Number.POSITIVE_INFINITY
+    // A covered worker polls when the polls of the lead cease.
+    let dueAt = this.isLeading ? Number.POSITIVE_INFINITY : this.#coverage.endsAt + 1
     for (const topic of this.#topics) {
       if (topic.running !== undefined) continue
-      const delayMs = topic.isAnnounced ? pollAgainMs : this.#intervalOf(topic)
-      dueAt = Math.min(dueAt, topic.polledAt + delayMs)
+      dueAt = Math.min(dueAt, topic.isAnnounced ? topic.polledAt + pollAgainMs : this.#dueAt(topic))
     }
     if (dueAt === Number.POSITIVE_INFINITY) return
-    this.#cancelPoll = this.#timer.after(Math.max(0, dueAt - this.#timer.now()), () => {
+    const poll = () => {
+      if (this.#coverage.hasLapsed(this.#timer.now())) {
+        this.#interruptions += 1
+        for (const topic of this.#topics) topic.isAnnounced = true
+      }
       this.#polling = this.#outside(() => this.#poll()).finally(() => {
         this.#polling = undefined
         this.#schedule()
       })
-    })
+    }
+    const delayMs = Math.max(0, dueAt - this.#timer.now())
+    // The lead's messages may have arrived while this process was blocked.
+    this.#cancelPoll = this.isLeading
+      ? this.#timer.after(delayMs, poll)
+      : whenLate(delayMs, poll, this.#timer)
   }
 
   async #poll(): Promise<void> {
     const begunAt = this.#timer.now()
     // Topics that have reached half of their interval are polled, too: one transaction instead of two.
     const topics = this.#topics.filter(
-      (topic) =>
-        topic.running === undefined &&
-        (topic.isAnnounced || begunAt - topic.polledAt >= this.#intervalOf(topic) / 2),
+      (topic) => topic.running === undefined && (topic.isAnnounced || begunAt >= this.#dueAt(topic, 0.5)),
     )
-    const waiting = topics.map((topic) => topic.beginPoll(begunAt))
+    const polls = topics.map((topic) => topic.beginPoll(begunAt))
     try {
-      const versions = await this.#read(topics)
+      const { versions, clock } = await this.#read(topics)
       if (this.#hasFailed) this.#options.log.info('polling the database for changes again')
       this.#hasFailed = false
       for (const [index, topic] of topics.entries())
-        topic.compare(versions[index] ?? null, begunAt, waiting[index] ?? [], () => this.#schedule())
+        topic.compare(versions[index] ?? null, polls[index] as TopicPoll, () => this.#schedule())
+      this.#publish(topics, versions, begunAt, clock)
     } catch (error) {
       this.#interruptions += 1
-      for (const waiter of waiting.flat()) waiter.reject(error)
+      for (const { waiters } of polls) for (const waiter of waiters) waiter.reject(error)
       // One failing expression must not hide changes of the others.
       if (topics.length > 1 && !(error instanceof ConnectionLost) && codeOf(error)?.startsWith('42') === true)
         await this.#pollOneByOne(topics, begunAt)
@@ -207,12 +301,37 @@ export class Notifications {
     }
   }
 
+  /** Passes the result of a poll to the followers. */
+  #publish(
+    topics: readonly WatchedTopic[],
+    versions: readonly (string | null)[],
+    begunAt: number,
+    clock: ClockMeasurement | undefined,
+  ): void {
+    const { peers } = this.#options
+    if (!this.#isLead || peers === undefined || clock === undefined) return
+    const marks = new Map<string, string>()
+    for (const [index, topic] of topics.entries()) {
+      if (topic.isShared && !topic.isForLead) marks.set(topic.key, topic.markOf(versions[index] ?? null))
+    }
+    peers.send({
+      kind: 'polled',
+      begunAt: begunAt - this.#timer.now() + peers.now(),
+      marks,
+      clock,
+      interruptions: this.#interruptions,
+    })
+  }
+
   async #pollOneByOne(topics: readonly WatchedTopic[], begunAt: number): Promise<void> {
     for (const topic of topics) {
+      const poll = topic.beginPoll(begunAt)
       try {
-        const [version] = await this.#read([topic])
-        topic.compare(version ?? null, begunAt, [], () => this.#schedule())
+        const { versions, clock } = await this.#read([topic])
+        topic.compare(versions[0] ?? null, poll, () => this.#schedule())
+        this.#publish([topic], versions, begunAt, clock)
       } catch (error) {
+        for (const waiter of poll.waiters) waiter.reject(error)
         topic.warn(error)
       }
     }
@@ -222,8 +341,8 @@ export class Notifications {
    * Reads the versions by one statement. It is not prepared: PostgreSQL would keep the best plan for a small
    * queue, and would read all of a grown one until ANALYZE.
    */
-  async #read(topics: readonly WatchedTopic[]): Promise<(string | null)[]> {
-    if (topics.length === 0) return []
+  async #read(topics: readonly WatchedTopic[]): Promise<Versions> {
+    if (topics.length === 0) return { versions: [], clock: undefined }
     const names = topics.map((_, index) => `v${index}`)
     const versions = topics.map(({ version }, index) => sql`(${version})::text as ${sql.id(`v${index}`)}`)
     const time = sql`(extract(epoch from clock_timestamp()) * 1000)::text as time`
@@ -232,7 +351,14 @@ export class Notifications {
     const row = await database.one<Record<string, string | null>>(
       sql`select ${sql.join([...versions, time])}`,
     )
-    this.#options.clock?.adjust(Number(row.time), this.#timer.now() - queriedAt)
-    return names.map((name) => row[name] ?? null)
+    const clock = measureClock(Number(row.time), this.#timer.now() - queriedAt)
+    this.#options.clock?.adjust(clock)
+    return { versions: names.map((name) => row[name] ?? null), clock }
   }
+}
+
+interface Versions {
+  readonly versions: readonly (string | null)[]
+  /** Undefined if nothing was read. */
+  readonly clock: ClockMeasurement | undefined
 }

@@ -3,27 +3,33 @@ import { sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { notificationChannel } from './listener.ts'
 
-/** Pause between two notifications, which every node reads. */
-const notifyAgainMs = 20
+/** Pause between two messages, which every receiver reads. */
+const sendAgainMs = 20
 
 /**
- * Sender of topics to the other nodes, by NOTIFY in a transaction of its own. Transactions with NOTIFY commit
- * one at a time (PostgreSQL, NOTIFY). Topics of 20 ms are sent together.
+ * Notifies the other nodes, in a transaction of its own. Transactions with NOTIFY commit one at a time (PostgreSQL,
+ * NOTIFY).
  */
-export class NotificationSender {
-  readonly #database: Pick<Queryable, 'one'>
+export async function notify(database: Pick<Queryable, 'one'>, topics: readonly string[]): Promise<void> {
+  await database.one(sql`
+    select count(pg_notify(${notificationChannel}, topic))::text as sent from unnest(${topics}::text[]) topic`)
+}
+
+/** Sender of topics. Topics of 20 ms are sent together. */
+export class TopicSender {
+  readonly #deliver: (topics: readonly string[]) => Promise<void> | void
   readonly #timer: Timer
   readonly #unsent = new Set<string>()
   #sentAt = Number.NEGATIVE_INFINITY
   #sending: Promise<void> | undefined
   #isStopped = false
 
-  constructor(database: Pick<Queryable, 'one'>, timer: Timer) {
-    this.#database = database
+  constructor(deliver: (topics: readonly string[]) => Promise<void> | void, timer: Timer) {
+    this.#deliver = deliver
     this.#timer = timer
   }
 
-  /** Sends a topic. Never waits and never fails: the next poll of the other nodes finds a lost one. */
+  /** Sends a topic. Never waits and never fails: the next poll of the receivers finds a lost one. */
   send(topic: string): void {
     this.#unsent.add(topic)
     this.#sendNext()
@@ -44,13 +50,15 @@ export class NotificationSender {
   }
 
   async #send(): Promise<void> {
-    const delayMs = this.#sentAt + notifyAgainMs - this.#timer.now()
+    const delayMs = this.#sentAt + sendAgainMs - this.#timer.now()
     if (delayMs > 0) await new Promise<void>((resolve) => void this.#timer.after(delayMs, resolve))
     const topics = [...this.#unsent]
     this.#unsent.clear()
     this.#sentAt = this.#timer.now()
-    const statement = sql`
-      select count(pg_notify(${notificationChannel}, topic))::text as sent from unnest(${topics}::text[]) topic`
-    await this.#database.one(statement).catch(() => undefined)
+    try {
+      await this.#deliver(topics)
+    } catch {
+      // The receivers find the changes in their next poll.
+    }
   }
 }

@@ -42,6 +42,8 @@ export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOpti
 }
 
 /** Creates the measure of storage by app, for the usage; undefined while storage is disabled. */
-export function measureFiles(config: Config, database: SystemDatabase) {
-  return isStorageEnabled(config) ? createStorageMeasure(database) : undefined
+export function measureFiles(config: Config, database: SystemDatabase, isLeading: () => boolean) {
+  if (!isStorageEnabled(config)) return undefined
+  const measure = createStorageMeasure(database)
+  return async () => (isLeading() ? await measure() : new Map<string, number>())
 }

@@ -19,7 +19,7 @@ const consumerName = 'embeddings'
 export interface AutomaticEmbeddingsDeps extends Omit<EmbeddingDeps, 'database' | 'user'> {
   readonly database: Pick<Database, 'system' | 'user' | 'aside'>
   readonly interests: Interests
-  readonly notifications: Pick<Notifications, 'watch'>
+  readonly notifications: Pick<Notifications, 'watch' | 'isLeading'>
   /** True if this node works on jobs. */
   readonly isWorking: boolean
   readonly log: Logger

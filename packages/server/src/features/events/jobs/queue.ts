@@ -29,7 +29,7 @@ const version = sql`(
 
 export interface JobQueueOptions {
   readonly database: SystemDatabase
-  readonly notifications: Pick<Notifications, 'watch' | 'announce'>
+  readonly notifications: Pick<Notifications, 'watch' | 'announce' | 'isLeading'>
   /** True if this node works on jobs, false if it only adds them. */
   readonly isWorking: boolean
   /** Maximum number of jobs of one type in flight on this node. */
@@ -44,7 +44,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   const { database, notifications, isWorking, concurrency, stopTimeout, log } = options
   const types = new Map<string, JobType<object>>()
   const merger = new JobCountMerger(database)
-  const worker = isWorking ? createJobWorker({ database, types, concurrency, merger, log }) : undefined
+  const isLeading = () => notifications.isLeading
+  const worker = isWorking
+    ? createJobWorker({ database, types, concurrency, merger, isLeading, log })
+    : undefined
   if (worker !== undefined) notifications.watch({ topic, version, onChange: () => worker.wake() })
 
   function wake(): void {

@@ -24,11 +24,13 @@ export interface JobWorkerOptions {
   /** Maximum number of jobs of one type in flight. */
   readonly concurrency: number
   readonly merger: JobCountMerger
+  /** Returns true in the process that polls for jobs changed by hand, for all workers of a machine. */
+  readonly isLeading: () => boolean
   readonly log: Logger
 }
 
 export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim, JobOutcome> {
-  const { database, types, concurrency, merger, log } = options
+  const { database, types, concurrency, merger, isLeading, log } = options
   const settle = inBatches(async (settlements: readonly Settlement[]) => {
     merger.note()
     return await settleJobs(database, settlements)
@@ -77,6 +79,7 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     name: 'jobs',
     leaseSeconds,
     wakeDelayMs: 0,
+    isLeading,
     log,
     async claim(inFlight) {
       const ofType = Map.groupBy(inFlight, ({ type }) => type)

@@ -1,9 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  listeningMs,
-  type Notifications,
-  type WatchHandle,
-} from '../../../database/notifications/notifications.ts'
+import { listeningMs } from '../../../database/notifications/intervals.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { CapturedAction } from './capture/trigger.ts'
 

@@ -25,7 +25,7 @@ type Database = Pick<SystemDatabase, 'count' | 'one' | 'transaction'>
 export interface RelayOptions {
   readonly database: Database
   readonly consumer: EventConsumer
-  readonly notifications: Pick<Notifications, 'watch'>
+  readonly notifications: Pick<Notifications, 'watch' | 'isLeading'>
   readonly interests?: Pick<Interests, 'isAny'>
   readonly log: Logger
 }
@@ -66,6 +66,8 @@ export class Relay {
       topic: outboxTopic,
       version: this.#version(consumer.name),
       everyMs: () => (this.#isLeader && interests?.isAny === true ? pollMs : undefined),
+      // The lead of a machine tries to acquire a free lease.
+      isForLead: () => !this.#isLeader,
       onChange: (version) => {
         if (quiet.has(version) || this.#isStopped) return undefined
         this.#running = this.#drain()
@@ -75,12 +77,14 @@ export class Relay {
   }
 
   async start(): Promise<void> {
-    const { database, consumer, log } = this.#options
+    const { database, consumer, notifications, log } = this.#options
     await database.count(sql`
       insert into basalt.event_cursors (consumer) values (${consumer.name}) on conflict do nothing`)
     this.#renewal = setInterval(() => {
       if (!this.#isLeader) return
-      this.#lead().catch((error) =>
+      // The worker that polls for the machine reads the log without polls of its own.
+      const renewed = notifications.isLeading ? this.#lead() : this.#release()
+      renewed.catch((error) =>
         log.warn(
           { consumer: consumer.name, reason: messageOf(error) },
           'failed to renew the lease of the log; retrying',
@@ -94,13 +98,15 @@ export class Relay {
     this.#isStopped = true
     clearInterval(this.#renewal)
     await this.#running?.catch(() => undefined)
-    if (!this.#isLeader) return
+    if (this.#isLeader) await this.#release().catch(() => undefined)
+  }
+
+  async #release(): Promise<void> {
     const { database, consumer } = this.#options
-    await database
-      .count(sql`
-        update basalt.event_cursors set leader = null, leased_until = now()
-        where consumer = ${consumer.name} and leader = ${this.#self}`)
-      .catch(() => undefined)
+    await database.count(sql`
+      update basalt.event_cursors set leader = null, leased_until = now()
+      where consumer = ${consumer.name} and leader = ${this.#self}`)
+    this.#isLeader = false
   }
 
   /** Compiles the version. It differs from poll to poll while the lease is free or events are unread. */

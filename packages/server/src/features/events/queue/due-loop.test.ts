@@ -13,6 +13,7 @@ test('due loop › polls outside the connection quota of the job that woke it', 
       return undefined
     },
     wakeDelayMs: 1,
+    isLeading: () => true,
     log: pino({ level: 'silent' }),
   })
   loop.start()

@@ -19,6 +19,8 @@ export interface DueLoopOptions {
   readonly poll: () => Promise<number | undefined>
   /** Milliseconds from a wake-up to the poll. Wake-ups within this time share one poll. */
   readonly wakeDelayMs: number
+  /** Returns true in the process that polls for rows changed by hand, for all workers of a machine. */
+  readonly isLeading: () => boolean
   readonly log: Logger
 }
 
@@ -29,6 +31,10 @@ export class DueLoop {
   readonly #outside = AsyncLocalStorage.snapshot()
   #timer: NodeJS.Timeout | undefined
   #timerAt = 0
+  /** True if the scheduled poll is made only by the lead. */
+  #isTimerForLead = false
+  /** Time at which the next known row is due. */
+  #dueAt = 0
   #polling: Promise<void> | undefined
   #isWoken = false
   /** True before the start too. */
@@ -61,15 +67,28 @@ export class DueLoop {
   }
 
   /** Schedules a poll. A wake-up never postpones a poll that is scheduled earlier. */
-  #schedule(delayMs: number): void {
+  #schedule(delayMs: number, isForLead = false): void {
     const at = performance.now() + delayMs
-    if (this.#isStopped || (this.#timer !== undefined && this.#timerAt <= at)) return
+    const isCertain = isForLead || !this.#isTimerForLead
+    if (this.#isStopped || (this.#timer !== undefined && this.#timerAt <= at && isCertain)) return
     clearTimeout(this.#timer)
     this.#timerAt = at
+    this.#isTimerForLead = isForLead
     this.#timer = setTimeout(() => {
       this.#timer = undefined
+      if (isForLead && !this.#options.isLeading()) {
+        this.#scheduleDue()
+        return
+      }
       this.#polling = this.#outside(() => this.#poll())
     }, delayMs)
+  }
+
+  /** Schedules the poll of the next due row, or the next one for rows changed by hand. */
+  #scheduleDue(): void {
+    const delayMs = this.#dueAt - performance.now()
+    if (delayMs <= longestMs) this.#schedule(delayMs)
+    else this.#schedule(longestMs, true)
   }
 
   async #poll(): Promise<void> {
@@ -77,7 +96,7 @@ export class DueLoop {
     this.#isWoken = false
     let nextMs: number
     try {
-      nextMs = Math.max(shortestMs, Math.min((await poll()) ?? longestMs, longestMs))
+      nextMs = Math.max(shortestMs, (await poll()) ?? Number.POSITIVE_INFINITY)
       this.#isFailing = false
     } catch (error) {
       // The failure is logged once per outage.
@@ -88,6 +107,8 @@ export class DueLoop {
       nextMs = retryMs
     }
     this.#polling = undefined
-    this.#schedule(this.#isWoken && !this.#isFailing ? wakeDelayMs : nextMs)
+    this.#dueAt = performance.now() + nextMs
+    if (this.#isWoken && !this.#isFailing) this.#schedule(wakeDelayMs)
+    else this.#scheduleDue()
   }
 }

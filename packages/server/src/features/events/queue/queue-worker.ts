@@ -23,6 +23,8 @@ export interface QueueWorkerOptions<Claim, Outcome> {
   readonly leaseSeconds: number
   /** Milliseconds from a wake-up to the poll of the queue. */
   readonly wakeDelayMs: number
+  /** Returns true in the process that polls for rows changed by hand, for all workers of a machine. */
+  readonly isLeading: () => boolean
   /** Claims due rows, as many as there is capacity for beside those in flight. */
   readonly claim: (inFlight: ReadonlySet<Claim>) => Promise<Claims<Claim>>
   /** Makes an attempt. Returns undefined if the signal cut it off; the claim is then released. Never rejects. */
@@ -51,8 +53,8 @@ export class QueueWorker<Claim, Outcome> {
 
   constructor(options: QueueWorkerOptions<Claim, Outcome>) {
     this.#options = options
-    const { name, wakeDelayMs, log } = options
-    this.#loop = new DueLoop({ name, wakeDelayMs, log, poll: () => this.#poll() })
+    const { name, wakeDelayMs, isLeading, log } = options
+    this.#loop = new DueLoop({ name, wakeDelayMs, isLeading, log, poll: () => this.#poll() })
   }
 
   start(): void {

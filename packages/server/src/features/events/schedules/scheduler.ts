@@ -16,7 +16,7 @@ export interface SchedulerOptions {
 }
 
 /**
- * Scheduler that adds the jobs of due schedules. It runs on every node. One transaction claims a schedule, advances it
+ * Scheduler that adds the jobs of due schedules. It runs on every node, in one worker. One transaction claims a schedule, advances it
  * and adds its job, by the clock of the database. So each run happens once, whichever node finds it first. All runs
  * that were missed while no node was up become one. The next poll of the node’s loop notices a run, within half a
  * second.
@@ -35,6 +35,7 @@ export class Scheduler {
         select clock_timestamp() from basalt.schedules
         where enabled and next_run_at <= now() and job_type = any (${[...options.queue.listTypes()]}::text[])
         limit 1`,
+      isForLead: () => true,
       onChange: (version) => {
         if (version === null || this.#state !== 'running') return undefined
         this.#running = this.#runDue()

@@ -70,6 +70,7 @@ export function webhooks({
     log,
     concurrency: config.concurrency,
     pauseAfterHours: config.pause_after_hours,
+    isLeading: () => notifications.isLeading,
     onPause: () => void interests.refresh().catch(() => undefined),
   })
   const committed = () => {

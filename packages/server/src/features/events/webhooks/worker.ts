@@ -27,6 +27,8 @@ export interface DeliveryWorkerOptions {
   /** Maximum number of attempts in flight to one receiver. */
   readonly concurrency: number
   readonly pauseAfterHours: number
+  /** Returns true in the process that polls for deliveries changed by hand, for all workers of a machine. */
+  readonly isLeading: () => boolean
   /** Runs after a webhook was paused. */
   readonly onPause: () => void
 }
@@ -38,7 +40,7 @@ interface Attempt {
 
 /** Creates the worker that makes due attempts, each independently, so that no receiver waits for another. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): QueueWorker<Claim, Attempt> {
-  const { database, send, clock, log, concurrency, pauseAfterHours, onPause } = options
+  const { database, send, clock, log, concurrency, pauseAfterHours, isLeading, onPause } = options
 
   async function perform(claim: Claim, stopping: AbortSignal): Promise<Attempt | undefined> {
     const { webhook_id: webhookId, url, secret, previous_secret: previousSecret, event_id: id, body } = claim
@@ -57,6 +59,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): QueueWorke
     name: 'webhook deliveries',
     leaseSeconds,
     wakeDelayMs,
+    isLeading,
     log,
     async claim(inFlight) {
       const total = totalConcurrency - inFlight.size

@@ -69,6 +69,8 @@ export class Follower<Event extends { readonly id: string }> {
       topic: followed.topic,
       version: () => this.#version(),
       everyMs: () => (this.#position === undefined ? undefined : pollMs),
+      // Without streams there is nothing to poll.
+      isForLead: () => this.#position === undefined,
       // While events arrive, the log is read anyway. It is not polled before the drain has ended.
       onChange: (version) => (version === null || version === idle ? undefined : this.#drain()),
     })

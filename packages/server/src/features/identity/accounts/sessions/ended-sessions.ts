@@ -44,6 +44,7 @@ export class EndedSessions {
     this.#handle = notifications.watch({
       topic,
       version: () => this.#newEntries(),
+      changesOf: (version) => JSON.stringify(parseVersion(version).ended),
       onChange: (version) => this.#remember(version),
     })
   }
@@ -120,11 +121,10 @@ export class EndedSessions {
   }
 
   #remember(version: string | null): void {
-    if (version === null) return
-    const [seenBefore, ended]: [string, EndedRow[]] = JSON.parse(version)
+    const { seenBefore, ended } = parseVersion(version)
     for (const [id, endedAtMs, tokensExpireAtMs] of ended)
       this.#ended.set(id, { endedAtMs, tokensExpireAtMs })
-    this.#seenBefore = seenBefore
+    this.#seenBefore = seenBefore ?? this.#seenBefore
     if (performance.now() - this.#sweptAt >= sweepMs) this.sweep()
   }
 
@@ -140,6 +140,15 @@ export class EndedSessions {
 
 /** Id, time of the end and expiry of the last token, both in milliseconds since 1970. */
 type EndedRow = readonly [string, number, number]
+
+/** Parses the result of {@link EndedSessions.#newEntries}. */
+function parseVersion(version: string | null): {
+  readonly seenBefore: string | undefined
+  readonly ended: readonly EndedRow[]
+} {
+  const [seenBefore, ended = []]: [string?, EndedRow[]?] = version === null ? [] : JSON.parse(version)
+  return { seenBefore, ended }
+}
 
 type TokenOwner = Pick<UserIdentity, 'sessionId' | 'userId' | 'issuedAt'>
 

@@ -1,0 +1,36 @@
+import type { PeerChannel, PeerMessage, PeerReceiver } from '../database/notifications/peers.ts'
+
+/** Channel of a worker to the other workers, through the parent. */
+export class ParentChannel implements PeerChannel {
+  readonly #send: (message: PeerMessage) => void
+  #receiver: PeerReceiver | undefined
+  #isLead: boolean | undefined
+
+  constructor(send: (message: PeerMessage) => void) {
+    this.#send = send
+  }
+
+  /** Returns the milliseconds of the system's monotonic clock. `performance.now` has another origin in each process. */
+  now(): number {
+    return Number(process.hrtime.bigint()) / 1e6
+  }
+
+  send(message: PeerMessage): void {
+    this.#send(message)
+  }
+
+  connect(receiver: PeerReceiver): void {
+    this.#receiver = receiver
+    if (this.#isLead !== undefined) receiver.setLead(this.#isLead)
+  }
+
+  setLead(isLead: boolean): void {
+    this.#isLead = isLead
+    this.#receiver?.setLead(isLead)
+  }
+
+  /** Passes a message on. Without a receiver it is not needed: a loop that starts reads everything. */
+  receive(message: PeerMessage): void {
+    this.#receiver?.receive(message)
+  }
+}
