@@ -6,7 +6,7 @@ import type { Server } from './server.ts'
 const tickMicros = 10_000
 
 /** Returns the processor time of a process and its descendants so far, including those that have ended; Linux only. */
-function treeMicros(pid: number): number {
+export function treeMicros(pid: number): number {
   const parents = new Map<number, number>()
   for (const entry of readdirSync('/proc').map(Number)) {
     if (!Number.isInteger(entry)) continue
