@@ -5,6 +5,7 @@ export { requireRls } from './access/require-rls.ts'
 export { type CollectionDeps, type Collections, openCollections } from './collections.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
+export { rowValues } from './compile/computed.ts'
 export { type BoundValues, compileFilter } from './compile/filter.ts'
 export { compileJsonValue } from './compile/json-value.ts'
 export { compileOrder } from './compile/keyset.ts'
@@ -36,7 +37,8 @@ export type { BackgroundImports, ReceivedImport } from './import/background.ts'
 export { importErrors, importErrorTable } from './import/errors.ts'
 export type { ImportResult, ImportRun } from './import/result.ts'
 export type { Condition, Value } from './parse/condition.ts'
-export { parseListQuery, type SortTerm } from './parse/list-query.ts'
+export { parseFacets } from './parse/facets.ts'
+export { parseListQuery, parseOrder, type SortTerm } from './parse/list-query.ts'
 export { type RecordBody, readRecord } from './parse/record-body.ts'
 export { parseBodyId } from './parse/record-id.ts'
 export { parseSearch } from './parse/search.ts'
@@ -51,6 +53,14 @@ export {
 } from './parse/vector.ts'
 export type { BulkPlan, ColumnChange } from './plan/bulk.ts'
 export { isComparable, planTest } from './plan/condition.ts'
+export {
+  type FacetMember,
+  type FacetsPlan,
+  type FacetValueMember,
+  isFacetable,
+  planFacets,
+  type SelectedFacets,
+} from './plan/facets.ts'
 export type { FilterPlan } from './plan/filter-plan.ts'
 export { hybridNames, planHybrid } from './plan/hybrid.ts'
 export { type ListPlan, planList, type ReadLimits } from './plan/list.ts'
@@ -59,7 +69,7 @@ export { lacksColumns, maySelect, privilegesOf, type Reader, requireReadable } f
 export { planWholeRecord, type RecordPlan } from './plan/record.ts'
 export { mayFollow } from './plan/references.ts'
 export { type PlanContext, planRows, type RowsPlan, relationsOfRows } from './plan/rows.ts'
-export type { SearchDefinitions } from './plan/search.ts'
+export { isHighlightable, type SearchDefinitions } from './plan/search.ts'
 export {
   isSearchable,
   plainSearch,
@@ -71,6 +81,7 @@ export {
 export {
   type AggregateMember,
   type RelatedList,
+  type RowValue,
   relationsOfSelected,
   type SelectedAggregate,
   type SelectedColumn,

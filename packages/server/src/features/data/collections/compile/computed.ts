@@ -1,7 +1,8 @@
 import type { Column } from '../../../../database/catalog/model.ts'
-import type { Sql } from '../../../../database/sql.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ListPlan } from '../plan/list.ts'
 import { searchedColumns } from '../plan/search-vector.ts'
+import type { RowValue } from '../plan/selection.ts'
 import { compileHighlight, compileHighlightResult } from './highlight.ts'
 import { compileDistance } from './spatial.ts'
 
@@ -15,8 +16,24 @@ export interface ComputedValue {
 }
 
 /** Returns the computed values of a list whose rows have this alias. */
-export function computedValues({ distance, highlight }: ListPlan, alias: string): readonly ComputedValue[] {
+export function computedValues(
+  { distance, highlight }: Pick<ListPlan, 'distance' | 'highlight'>,
+  alias: string,
+): readonly ComputedValue[] {
   return [...distanceValues(distance, alias), ...highlightValues(highlight, alias)]
+}
+
+/** Returns the computed values of a list by their names, for records whose members the client names. */
+export function rowValues(plan: Pick<ListPlan, 'distance' | 'highlight'>): ReadonlyMap<string, RowValue> {
+  const compileNamed = (wanted: string, alias: string) =>
+    computedValues(plan, alias).find(({ name }) => name === wanted)?.value ?? sql`null`
+  // The names and the columns do not depend on the alias.
+  return new Map(
+    computedValues(plan, 't').map(({ name, columns }) => [
+      name,
+      { columns, compile: (alias) => compileNamed(name, alias) },
+    ]),
+  )
 }
 
 function distanceValues(distance: ListPlan['distance'], alias: string): readonly ComputedValue[] {

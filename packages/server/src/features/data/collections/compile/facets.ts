@@ -1,7 +1,9 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
-import type { Facet, FacetsPlan } from '../plan/facets.ts'
+import type { Facet, FacetMember, FacetsPlan, FacetValueMember, SelectedFacets } from '../plan/facets.ts'
+import type { SelectedColumn } from '../plan/selection.ts'
 import { compileJsonValue } from './json-value.ts'
 import { compileFrom } from './rows.ts'
+import { compileColumnValue, compileConstant } from './selection.ts'
 
 /** Aliases of the collection's rows and of one value with its count. */
 const [row, bucket] = ['t', 'f']
@@ -28,10 +30,74 @@ export function compileFacets(plan: FacetsPlan): readonly Sql[] {
     const counts = compileCounts(plan, facet, index)
     return [
       compileBuckets(facet, counts, plan.maxBuckets),
-      sql`(select count(*) <= ${sql.integer(plan.maxBuckets)} from ${counts})`,
+      compileIsExhaustive(counts, plan.maxBuckets),
       facet.hasStats ? compileStats(counts) : sql`null`,
     ]
   })
+}
+
+/** Compiles a query of one JSON array, with an object for each facet. */
+export function compileSelectedFacets({ plan, columns, members }: SelectedFacets): Sql {
+  const objects = plan.facets.map((facet, position) => {
+    const index = facetsOf(plan, facet.scope).indexOf(facet)
+    const [column, named] = [columns[position], members[position] ?? []]
+    if (column === undefined) throw new TypeError('a facet has no column')
+    const counts = compileCounts(plan, facet, index)
+    const list = named.map(
+      (member) => sql`${compileMember(member, { plan, facet, column, counts })} as ${sql.id(member.key)}`,
+    )
+    return sql`(select row_to_json(r.*) from (select ${sql.join(list)}) r)`
+  })
+  return sql`with ${sql.join(compileFacetScopes(plan))} select json_build_array(${sql.join(objects)})`
+}
+
+interface CountedFacet {
+  readonly plan: FacetsPlan
+  readonly facet: Facet
+  readonly column: SelectedColumn
+  readonly counts: Sql
+}
+
+function compileMember(member: FacetMember, counted: CountedFacet): Sql {
+  const { plan, facet, column, counts } = counted
+  switch (member.kind) {
+    case 'constant':
+      return compileConstant(member.value)
+    case 'values':
+      return compileSelectedBuckets(member.members, counted)
+    case 'exhaustive':
+      return compileIsExhaustive(counts, plan.maxBuckets)
+    case 'figure': {
+      if (!facet.hasStats) return sql`null::float8`
+      const value = sql.id(bucket, 'value')
+      const figure = member.function === 'min' ? sql`min(${value})` : sql`max(${value})`
+      return sql`(select ${compileColumnValue(column, figure, `${bucket}v`)} from ${counts})`
+    }
+  }
+}
+
+function compileSelectedBuckets(
+  members: readonly FacetValueMember[],
+  { plan, column, counts }: CountedFacet,
+): Sql {
+  const [value, count] = [sql.id(bucket, 'value'), sql.id(bucket, 'count')]
+  const list = members.map((member) => {
+    const content =
+      member.kind === 'constant'
+        ? compileConstant(member.value)
+        : member.kind === 'count'
+          ? count
+          : compileColumnValue(column, value, `${bucket}v`)
+    return sql`${content} as ${sql.id(member.key)}`
+  })
+  return sql`(
+    select coalesce(json_agg(r.*), '[]')
+    from (
+      select ${sql.join(list)}
+      from ${counts}
+      order by ${count} desc, ${value}
+      limit ${sql.integer(plan.maxBuckets)}
+    ) r)`
 }
 
 function facetsOf({ facets }: FacetsPlan, scope: number): readonly Facet[] {
@@ -57,6 +123,10 @@ function compileCounts(plan: FacetsPlan, { scope }: Facet, index: number): Sql {
     select ${valueName(index)} as value, "count"
     from ${scopeName(scope)}
     where "set" = ${sql.integer(set)}) ${sql.id(bucket)}`
+}
+
+function compileIsExhaustive(counts: Sql, maxBuckets: number): Sql {
+  return sql`(select count(*) <= ${sql.integer(maxBuckets)} from ${counts})`
 }
 
 function compileBuckets({ column }: Facet, counts: Sql, maxBuckets: number): Sql {

@@ -30,6 +30,8 @@ function compileMember(member: SelectedMember, alias: string): Sql {
       return compileConstant(member.value)
     case 'computed':
       return member.name === undefined ? sql`null::float8` : sql.id(alias, member.name)
+    case 'value':
+      return member.compile(alias)
     case 'self':
       return sql`(select row_to_json(r.*) from (select ${compileSelection(member.record.selection, alias)}) r)`
     case 'record': {
@@ -54,8 +56,16 @@ function compileMember(member: SelectedMember, alias: string): Sql {
   }
 }
 
-function compileColumn({ column, isText, renamed }: SelectedColumn, alias: string): Sql {
-  const source = sql.id(alias, column.name)
+function compileColumn(selected: SelectedColumn, alias: string): Sql {
+  return compileColumnValue(selected, sql.id(alias, selected.column.name), alias)
+}
+
+/** Returns the value of a column in the form of the response. @param alias alias that no other one begins with */
+export function compileColumnValue(
+  { column, isText, renamed }: SelectedColumn,
+  source: Sql,
+  alias: string,
+): Sql {
   if (renamed !== undefined) {
     const branches = [...renamed].map(
       ([label, name]) => sql`when ${sql.literal(label)} then ${sql.literal(name)}`,
@@ -70,7 +80,7 @@ function compileValue(type: ColumnType, source: Sql, isText: boolean, alias: str
   return compileJsonValue(type, source, alias) ?? source
 }
 
-function compileConstant(value: string): Sql {
+export function compileConstant(value: string): Sql {
   return sql`${sql.literal(value)}::text`
 }
 

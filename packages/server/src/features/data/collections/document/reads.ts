@@ -6,6 +6,7 @@ import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
+import { compileSelectedFacets } from '../compile/facets.ts'
 import { compileHybridItems } from '../compile/hybrid.ts'
 import { compileItems } from '../compile/list.ts'
 import { compileNearestItems } from '../compile/nearest.ts'
@@ -15,6 +16,7 @@ import { compileFigures } from '../compile/selection.ts'
 import { compileVectorSettings } from '../compile/vector.ts'
 import { explainFailure } from '../faults/explain.ts'
 import { firstFailure } from '../faults/probe.ts'
+import type { SelectedFacets } from '../plan/facets.ts'
 import type { HybridPlan } from '../plan/hybrid.ts'
 import { type ListPlan, relationsOfList } from '../plan/list.ts'
 import { type RecordPlan, relationsOf } from '../plan/record.ts'
@@ -35,6 +37,7 @@ export type DocumentRead =
   /** At most one record; null where there is none. */
   | { readonly kind: 'record'; readonly record: RecordPlan; readonly rows: RowsPlan }
   | { readonly kind: 'aggregate'; readonly aggregate: SelectedAggregate }
+  | { readonly kind: 'facets'; readonly facets: SelectedFacets }
   | {
       readonly kind: 'nearest'
       readonly nearest: NearestPlan
@@ -127,6 +130,8 @@ function compileRead(read: DocumentRead, index: number): Sql {
         from (select ${compileSelectList(read.record, 't')} ${compileFrom(read.rows, 't')} limit 1) r`
     case 'aggregate':
       return compileFigures(read.aggregate, 't')
+    case 'facets':
+      return compileSelectedFacets(read.facets)
     case 'nearest':
       return compileNearestItems(read.nearest, new Slot(vectorSlotOf(index)))
     case 'hybrid':
@@ -144,6 +149,8 @@ function rowsOf(read: TableRead): RowsPlan {
       return read.rows
     case 'aggregate':
       return read.aggregate.rows
+    case 'facets':
+      return read.facets.rows
     case 'nearest':
       return read.nearest.rows
     case 'hybrid':
@@ -159,6 +166,8 @@ function relationsOfRead(read: DocumentRead): readonly Relation[] {
       return [...relationsOf(read.record), ...relationsOfRows(read.rows)]
     case 'aggregate':
       return relationsOfRows(read.aggregate.rows)
+    case 'facets':
+      return relationsOfRows(read.facets.rows)
     case 'nearest':
       return relationsOfList(read.nearest)
     case 'hybrid':

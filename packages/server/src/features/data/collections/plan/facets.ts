@@ -1,4 +1,4 @@
-import type { Column, ColumnType, Relation } from '../../../../database/catalog/model.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { FacetsQuery } from '../parse/facets.ts'
 import { isGroupable, isNumeric } from './aggregate.ts'
@@ -6,6 +6,7 @@ import type { FilterPlan, Operand } from './filter-plan.ts'
 import type { Reader } from './reader.ts'
 import { requireColumn } from './references.ts'
 import type { RowCondition, RowsPlan } from './rows.ts'
+import type { SelectedColumn } from './selection.ts'
 
 /** Plan of how often the values of columns occur among rows. */
 export interface FacetsPlan {
@@ -15,6 +16,31 @@ export interface FacetsPlan {
   /** Maximum number of returned values per column. */
   readonly maxBuckets: number
 }
+
+/** Facets with members that the client names. */
+export interface SelectedFacets {
+  readonly plan: FacetsPlan
+  /** Rows of the list, with all conditions. */
+  readonly rows: RowsPlan
+  /** Form of the values of each facet. */
+  readonly columns: readonly SelectedColumn[]
+  /** Members of each facet, in the order of the response. */
+  readonly members: readonly (readonly FacetMember[])[]
+}
+
+export type FacetMember = { readonly key: string } & (
+  | { readonly kind: 'constant'; readonly value: string }
+  | { readonly kind: 'values'; readonly members: readonly FacetValueMember[] }
+  /** True if no value was left out. */
+  | { readonly kind: 'exhaustive' }
+  /** Figure over the values, null where they are no numbers. */
+  | { readonly kind: 'figure'; readonly function: 'min' | 'max' }
+)
+
+export type FacetValueMember = { readonly key: string } & (
+  | { readonly kind: 'constant'; readonly value: string }
+  | { readonly kind: 'value' | 'count' }
+)
 
 export interface Facet {
   readonly column: Column
@@ -54,11 +80,12 @@ export function planFacets(
 
 function requireFacetColumn(relation: Relation, name: string, parameter: string, reader: Reader): Column {
   const column = requireColumn(relation, name, `${parameter} parameter`, reader)
-  if (!isScalar(column.type)) throw collectionErrors.unsupportedFacet(name, column.typeName)
+  if (!isFacetable(column)) throw collectionErrors.unsupportedFacet(name, column.typeName)
   return column
 }
 
-function isScalar(type: ColumnType): boolean {
+/** Returns true if the values of the column can be counted. */
+export function isFacetable({ type }: Column): boolean {
   return isGroupable(type) && type.json !== 'object' && type.json !== 'array'
 }
 

@@ -86,6 +86,11 @@ export function requireHighlightable(relation: Relation): void {
   )
 }
 
+/** Returns true if no column has a name of the highlights. */
+export function isHighlightable(relation: Relation): boolean {
+  return !highlightNames.some((name) => relation.column.has(name))
+}
+
 const highlightNames = ['_highlight', '_highlightResult'] as const
 
 function findCandidates(

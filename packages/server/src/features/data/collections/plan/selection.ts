@@ -1,4 +1,5 @@
 import type { Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import type { Sql } from '../../../../database/sql.ts'
 import type { AggregateResult } from './aggregate.ts'
 import type { OrderKey } from './order.ts'
 import { type RowsPlan, relationsOfRows } from './rows.ts'
@@ -17,12 +18,21 @@ export type SelectedMember = { readonly key: string } & (
   | { readonly kind: 'constant'; readonly value: string }
   /** Number that the rows of some lists have beside their columns, by its name; null in other lists. */
   | { readonly kind: 'computed'; readonly name: string | undefined }
+  /** Value that is computed from the columns of the row. */
+  | ({ readonly kind: 'value' } & RowValue)
   /** The same row once more, with members of its own. */
   | { readonly kind: 'self'; readonly record: SelectedRecord }
   | { readonly kind: 'record'; readonly related: Related; readonly record: SelectedRecord }
   | { readonly kind: 'records'; readonly related: Related; readonly list: RelatedList }
   | { readonly kind: 'aggregate'; readonly related: Related; readonly aggregate: SelectedAggregate }
 )
+
+/** Value of a row that no column holds. */
+export interface RowValue {
+  /** Columns that the value reads. */
+  readonly columns: readonly Column[]
+  compile(alias: string): Sql
+}
 
 export interface SelectedColumn {
   readonly kind: 'column'
@@ -97,6 +107,7 @@ export function columnsOfSelection(relation: Relation, selection: Selection): re
   return selection.flatMap((member) => {
     if (member.kind === 'self') return columnsOfSelection(relation, member.record.selection)
     if (member.kind === 'column') return [member.column]
+    if (member.kind === 'value') return member.columns
     if (member.kind === 'constant' || member.kind === 'computed') return []
     return member.related.relationship.pairs.flatMap(({ from }) => relation.column.get(from) ?? [])
   })

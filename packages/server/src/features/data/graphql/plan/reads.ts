@@ -5,27 +5,41 @@ import {
   type FilterPlan,
   formatVector,
   hybridNames,
+  isHighlightable,
   type ListPlan,
+  parseFacets,
+  parseOrder,
   parseSearch,
   parseSpatial,
   parseVector,
   parseVectorValue,
+  planFacets,
   planHybrid,
   planList,
   planNearest,
+  planRows,
   planTest,
   planWholeRecord,
   type RowsPlan,
   requireEmbedder,
+  rowValues,
   type Spender,
   type VectorQuery,
   vectorFinder,
 } from '../../collections/index.ts'
 import { graphqlErrors } from '../errors.ts'
+import { planFacetMembers } from './facets.ts'
 import type { SelectedField } from './fields.ts'
 import { planReadCall } from './functions.ts'
 import { readOrder } from './order.ts'
-import { listLimit, planRowsOf, planSelectedAggregate, planSelectedRecord, readPage } from './selection.ts'
+import {
+  type ComputedMembers,
+  listLimit,
+  planRowsOf,
+  planSelectedAggregate,
+  planSelectedRecord,
+  readPage,
+} from './selection.ts'
 import type { PlanTools } from './tools.ts'
 
 /** Plans a root field of a query. */
@@ -38,6 +52,8 @@ export function planRead(tools: PlanTools, field: SelectedField): DocumentRead |
       return planByKey(tools, meaning.relation, field)
     case 'aggregate':
       return { kind: 'aggregate', aggregate: planSelectedAggregate(tools, meaning.relation, field) }
+    case 'facets':
+      return planFacetsOf(tools, meaning.relation, field)
     case 'call':
       return planReadCall(tools, meaning, field)
     default:
@@ -56,7 +72,7 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
     filter: undefined,
     ...readConditions(tools, relation, field),
     vector,
-    distance: undefined,
+    distance: readDistance(tools, relation, field, distinct.length > 0),
     sort,
     perPage: limit,
     paging: { kind: 'offset', page: 1, total: 'none' },
@@ -70,7 +86,13 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
   if (vector?.kind === 'hybrid') {
     requireEmbedder(tools, 'hybrid')
     const hybrid = planHybrid(tools, relation, { ...query, vector }, offset)
-    const { selection } = planSelectedRecord(tools, relation, field, limit, Object.values(hybridNames))
+    const { selection } = planSelectedRecord(
+      tools,
+      relation,
+      field,
+      limit,
+      selected(Object.values(hybridNames)),
+    )
     return {
       kind: 'hybrid',
       hybrid: {
@@ -85,25 +107,59 @@ function planRootList(tools: PlanTools, relation: Relation, field: SelectedField
   if (vector !== undefined) {
     if (vector.kind === 'semantic') requireEmbedder(tools, 'semantic')
     const nearest = planNearest(tools, relation, { ...query, vector })
-    const { selection } = planSelectedRecord(tools, relation, field, limit, [distanceName])
+    const { selection } = planSelectedRecord(tools, relation, field, limit, selected([distanceName]))
     return {
       kind: 'nearest',
       nearest: { ...nearest, rows: withRows(nearest.rows), record: { ...nearest.record, selection } },
       findVector: planVector(tools, nearest.vector, vector, field),
     }
   }
-  const plan = planList(tools, relation, query, tools.limits)
+  const { search } = query
+  // Values beside the columns are members of the selection. The planned ones would follow it.
+  const { distance, highlight, ...plan } = planList(
+    tools,
+    relation,
+    { ...query, search: search && { ...search, hasHighlight: isHighlightable(relation) } },
+    tools.limits,
+  )
+  const values = rowValues({ distance, highlight })
   const list: ListPlan = {
     ...plan,
     rows: withRows(plan.rows),
-    record: { ...plan.record, selection: planSelectedRecord(tools, relation, field, limit).selection },
+    record: {
+      ...plan.record,
+      selection: planSelectedRecord(tools, relation, field, limit, values).selection,
+    },
+    distance: undefined,
+    highlight: undefined,
     distinct,
   }
   return { kind: 'list', list, offset }
 }
 
-/** Arguments that a list sorted by distance does not have. */
-const sortArguments = ['order_by', 'distinct_on']
+function selected(names: readonly string[]): ComputedMembers {
+  return new Map(names.map((name) => [name, 'selected']))
+}
+
+/** Reads the point of `order_by_distance` by the rules of the REST list. @throws AppError invalid_parameter, invalid_graphql_argument */
+function readDistance(tools: PlanTools, relation: Relation, { args }: SelectedField, isDistinct: boolean) {
+  const point = args.order_by_distance as DistanceArgument | null | undefined
+  if (point == null) return undefined
+  if (isDistinct) {
+    throw graphqlErrors.invalidGraphqlArgument('order_by_distance', 'cannot be combined with distinct_on')
+  }
+  const column = quoteName(columnName(tools, relation, point.column))
+  return parseOrder(`${column}.distance(${point.longitude},${point.latitude})`).distance
+}
+
+interface DistanceArgument {
+  readonly column: string
+  readonly longitude: number
+  readonly latitude: number
+}
+
+/** Arguments that a list sorted by a vector does not have. */
+const sortArguments = ['order_by', 'order_by_distance', 'distinct_on']
 
 interface VectorArguments {
   readonly nearest?: readonly number[] | null
@@ -170,7 +226,7 @@ function searchParameters(args: SelectedField['args']): Record<string, string> {
 /** Reads the arguments that the REST list has as parameters, by the same rules. */
 function readConditions(tools: PlanTools, relation: Relation, { args }: SelectedField) {
   const { near, within, intersects, bbox } = args as SpatialArguments
-  const quote = (name: string) => `"${columnName(tools, relation, name).replaceAll('"', '""')}"`
+  const quote = (name: string) => quoteName(columnName(tools, relation, name))
   const geometry = (of: SpatialArguments['within']) =>
     of == null ? null : `${quote(of.column)},${toText(of.geojson)}`
   return {
@@ -212,8 +268,40 @@ function columnName({ names }: PlanTools, relation: Relation, name: string): str
   return names.get(relation)?.columns.get(name)?.name ?? name
 }
 
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
 function toText(geometry: unknown): string {
   return typeof geometry === 'string' ? geometry : JSON.stringify(geometry)
+}
+
+/** Plans the facets of the rows that the list with the same arguments finds. */
+function planFacetsOf(tools: PlanTools, relation: Relation, field: SelectedField): DocumentRead {
+  const namesOf = (argument: unknown) =>
+    columnsOf(tools, relation, argument)
+      .map(({ name }) => quoteName(name))
+      .join()
+  const { columns, disjunctive } = field.args
+  const query = parseFacets({ facets: namesOf(columns), disjunctiveFacets: namesOf(disjunctive) })
+  const found = planRows(tools, relation, { filter: undefined, ...readConditions(tools, relation, field) })
+  const rows: RowsPlan = {
+    relation,
+    conditions: [...found.conditions, ...planRowsOf(tools, relation, field).conditions],
+  }
+  const { maxFacetBuckets } = tools.limits
+  const plan = query && planFacets(rows, query, tools.reader, maxFacetBuckets)
+  if (plan === undefined) {
+    throw graphqlErrors.invalidGraphqlArgument('columns', 'expected at least one column')
+  }
+  tools.cost.add(plan.facets.length * maxFacetBuckets)
+  return { kind: 'facets', facets: { plan, rows, ...planFacetMembers(tools, relation, field, plan) } }
+}
+
+/** Returns the columns of an argument that lists names of the schema. */
+function columnsOf({ names }: PlanTools, relation: Relation, value: unknown): readonly Column[] {
+  const columns = names.get(relation)?.columns
+  return [...new Set((value ?? []) as readonly string[])].flatMap((name) => columns?.get(name) ?? [])
 }
 
 function planByKey(tools: PlanTools, relation: Relation, field: SelectedField): DocumentRead {

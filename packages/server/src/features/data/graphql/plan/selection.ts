@@ -5,6 +5,7 @@ import {
   planOrder,
   type RelatedList,
   type RowsPlan,
+  type RowValue,
   type SelectedAggregate,
   type SelectedFigure,
   type SelectedMember,
@@ -21,18 +22,23 @@ export const listLimit = 1000
 /** Records of a list inside another one without a limit. */
 const innerLimit = 25
 
+/** Values beside the columns by their names: those that the rows have already, and those to compute. */
+export type ComputedMembers = ReadonlyMap<string, 'selected' | RowValue>
+
+const noneComputed: ComputedMembers = new Map()
+
 /**
  * Plans the record that a field selects.
  *
  * @param around records that the lists around the field may have
- * @param computed names of the numbers that the rows have beside their columns
+ * @param computed values that the rows have beside their columns
  */
 export function planSelectedRecord(
   tools: PlanTools,
   relation: Relation,
   field: SelectedField,
   around: number,
-  computed: readonly string[] = [],
+  computed: ComputedMembers = noneComputed,
 ): SelectedRecord {
   const type = objectTypeOf(field)
   const selected = collectFields(tools.fields, type, selectionsOf(field))
@@ -45,7 +51,7 @@ function planMember(
   field: SelectedField,
   typeName: string,
   around: number,
-  computed: readonly string[],
+  computed: ComputedMembers,
 ): SelectedMember {
   const { key, meaning } = field
   switch (meaning?.kind) {
@@ -53,8 +59,14 @@ function planMember(
       const { column, isText, renamed } = meaning
       return { key, kind: 'column', column, isText, renamed }
     }
-    case 'computed':
-      return { key, kind: 'computed', name: computed.includes(meaning.name) ? meaning.name : undefined }
+    case 'computed': {
+      const value = computed.get(meaning.name)
+      if (value === undefined) return { key, kind: 'computed', name: undefined }
+      if (value === 'selected') return { key, kind: 'computed', name: meaning.name }
+      // A highlight costs more than the rest of its record.
+      tools.cost.add(around)
+      return { key, kind: 'value', ...value }
+    }
     case 'record': {
       const { relationship, from, target } = meaning
       const record = planSelectedRecord(tools, target, field, around)
@@ -146,8 +158,8 @@ function planAggregateMember(tools: PlanTools, field: SelectedField, typeName: s
   return { key, kind: 'columns', figures }
 }
 
-/** Returns the member of `__typename`, the only field without a meaning. */
-function constant({ key }: SelectedField, value: string) {
+/** Returns a member with a value that the database does not compute, such as `__typename`. */
+export function constant({ key }: SelectedField, value: string) {
   return { key, kind: 'constant', value } as const
 }
 

@@ -10,6 +10,7 @@ import {
   type GraphQLNamedType,
   GraphQLNonNull,
   GraphQLObjectType,
+  type GraphQLScalarType,
   type GraphQLSchema,
   GraphQLString,
 } from 'graphql'
@@ -23,6 +24,9 @@ import type {
 import {
   distanceName,
   hybridNames,
+  isFacetable,
+  isHighlightable,
+  isSearchable,
   mayFollow,
   maySelect,
   privilegesOf,
@@ -32,13 +36,14 @@ import { Pace } from '../pace.ts'
 import { ColumnTypes } from './column-types.ts'
 import { conflictConstraints } from './conflict-constraints.ts'
 import { describeColumn, describeRenamed, describeReplaced, describeTable } from './descriptions.ts'
+import { createFacetType } from './facets.ts'
 import { figureTypeOf, isFigureOf } from './figures.ts'
 import { createFunctionFields } from './functions.ts'
 import { createSharedInputs } from './inputs.ts'
 import { LazyInputObjectType, LazyObjectType, LazySchema } from './lazy-schema.ts'
 import type { FieldMeaning, FigureFunction } from './meaning.ts'
 import { Namespace, nameTables, scalarNames, type TableNames, toValueName } from './names.ts'
-import { floatScalar, intScalar, scalars } from './scalars.ts'
+import { floatScalar, intScalar, jsonScalar, scalars } from './scalars.ts'
 
 /** Caller, as far as the schema depends on it. */
 export interface SchemaReader {
@@ -85,6 +90,8 @@ class SchemaBuilder {
   readonly #tables = new Map<Relation, TableTypes>()
   /** Type of `_action`; undefined without subscriptions. */
   #action: GraphQLEnumType | undefined
+  /** Type of facets; undefined without any. */
+  #facet: GraphQLObjectType | undefined
   /** Types by the beginning of their names. */
   readonly #holders = new Map<string, GraphQLNamedType[]>()
 
@@ -122,6 +129,8 @@ class SchemaBuilder {
       if (byKey !== undefined) this.#addRoot(queries, `${names.table}_by_pk`, byKey)
       const aggregate = this.#aggregateField(relation, { kind: 'aggregate', relation })
       if (aggregate !== undefined) this.#addRoot(queries, `${names.table}_aggregate`, aggregate)
+      const facets = this.#facetsField(relation, names)
+      if (facets !== undefined) this.#addRoot(queries, `${names.table}_facets`, facets)
       if (hasEvents(relation)) subscriptions[names.table] = this.#eventField(relation, names)
     }
     if (this.#caller.mayWrite) {
@@ -156,6 +165,7 @@ class SchemaBuilder {
     if (comparison !== undefined) yield comparison
     yield* [intScalar, floatScalar, ...scalars, this.#shared.orderBy, ...this.#columns.enums()]
     if (this.#action !== undefined) yield this.#action
+    if (this.#facet !== undefined) yield this.#facet
     for (let end = 1; end <= Math.min(name.length, pascalLimit); end += 1) {
       yield* this.#holders.get(name.slice(0, end)) ?? []
     }
@@ -190,7 +200,7 @@ class SchemaBuilder {
   /** Adds a generated root field, whose name a table may have. */
   #addRoot(fields: Fields, wanted: string, field: Field): void {
     const name = this.#roots.claim(wanted)
-    fields[name] = { ...field, description: describeReplaced(wanted, name) }
+    fields[name] = { ...field, description: describeReplaced(wanted, name) ?? field.description }
   }
 
   /** Returns the names without the columns and relations that the caller may not read. */
@@ -275,11 +285,11 @@ class SchemaBuilder {
         extensions: { meaning: { kind: 'column', column, isText, renamed } },
       }
     }
-    for (const [name, description] of hasVectors(names) ? computedNumbers : []) {
-      // A column of this name takes precedence, and excludes the list that has the number.
+    for (const { name, type, description } of computedFieldsOf(relation, names)) {
+      // A column of this name takes precedence, and excludes the list that has the value.
       if (names.columns.has(name)) continue
       fields[name] = {
-        type: floatScalar,
+        type,
         description,
         extensions: { meaning: { kind: 'computed', name } },
       }
@@ -326,18 +336,12 @@ class SchemaBuilder {
     const { record } = this.#typesOf(relation, names)
     const args = this.#listArguments(relation, names)
     if (meaning.kind === 'list') {
-      if (relation.columns.some(({ type }) => type.spatialSchema !== undefined)) {
-        args.near = { type: this.#shared.near }
-        args.within = { type: this.#shared.within }
-        args.intersects = { type: this.#shared.intersects }
-        args.bbox = { type: this.#shared.bbox }
-      }
-      args.search = { type: GraphQLString, description: 'Words to search for; see the guide "Search".' }
-      args.fuzzy = { type: GraphQLBoolean, description: 'Tolerates typos in `search`.' }
-      args.typo_threshold = {
-        type: floatScalar,
-        description:
-          'With `fuzzy`: trigram similarity that counts as a match, from 0 to 1; 0.2 unless given.',
+      Object.assign(args, this.#searchArguments(relation))
+      if (hasGeometries(relation.columns)) {
+        args.order_by_distance = {
+          type: this.#shared.distanceOrder,
+          description: 'Point: the nearest records come first, before `order_by`. They have `_distance`.',
+        }
       }
       if (hasVectors(names)) Object.assign(args, this.#vectorArguments())
     }
@@ -346,6 +350,45 @@ class SchemaBuilder {
       description: meaning.kind === 'list' ? describeTable(relation, names.table) : undefined,
       args,
       extensions: { meaning },
+    }
+  }
+
+  /** Returns the arguments beside `where` that say which records are found. */
+  #searchArguments(relation: Relation): GraphQLFieldConfigArgumentMap {
+    const args: GraphQLFieldConfigArgumentMap = {}
+    if (hasGeometries(relation.columns)) {
+      args.near = { type: this.#shared.near }
+      args.within = { type: this.#shared.within }
+      args.intersects = { type: this.#shared.intersects }
+      args.bbox = { type: this.#shared.bbox }
+    }
+    args.search = { type: GraphQLString, description: 'Words to search for; see the guide "Search".' }
+    args.fuzzy = { type: GraphQLBoolean, description: 'Tolerates typos in `search`.' }
+    args.typo_threshold = {
+      type: floatScalar,
+      description: 'With `fuzzy`: trigram similarity that counts as a match, from 0 to 1; 0.2 unless given.',
+    }
+    return args
+  }
+
+  /** Creates the field that counts the values of columns among the records of a list. */
+  #facetsField(relation: Relation, names: TableNames): Field | undefined {
+    const { where, columns } = this.#typesOf(relation, names)
+    if (columns === undefined || ![...names.columns.values()].some(isFacetable)) return undefined
+    this.#facet ??= createFacetType(this.#types)
+    return {
+      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(this.#facet))),
+      description: 'Counts the values of columns among the records that are found.',
+      args: {
+        columns: { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(columns))) },
+        disjunctive: {
+          type: new GraphQLList(new GraphQLNonNull(columns)),
+          description: 'Columns that are counted as if `where` did not choose among their values.',
+        },
+        where: { type: where },
+        ...this.#searchArguments(relation),
+      },
+      extensions: { meaning: { kind: 'facets', relation } },
     }
   }
 
@@ -652,16 +695,65 @@ function select<Item>(
   return new Map([...named].filter(([, item]) => isSelected(item)))
 }
 
-/** Numbers that lists by a vector have beside the columns. */
-const computedNumbers: readonly (readonly [name: string, description: string])[] = [
-  [distanceName, 'Distance to the vector of `nearest` or `semantic_query`; null in other lists.'],
-  [hybridNames.score, 'Score of a search with `semantic`; null in other lists.'],
-  [hybridNames.rank, 'Rank among the matches by words of a search with `semantic`; null without a match.'],
-  [
-    hybridNames.distance,
-    'Distance to the text of a search with `semantic`; null without a match by meaning.',
-  ],
+/** Value that some lists of a table have beside the columns. */
+interface ComputedField {
+  readonly name: string
+  readonly type: GraphQLScalarType
+  readonly description: string
+}
+
+const distanceField: ComputedField = {
+  name: distanceName,
+  type: floatScalar,
+  description: 'Distance by which the list is sorted; null in other lists.',
+}
+
+const hybridFields: readonly ComputedField[] = [
+  {
+    name: hybridNames.score,
+    type: floatScalar,
+    description: 'Score of a search with `semantic`; null in other lists.',
+  },
+  {
+    name: hybridNames.rank,
+    type: floatScalar,
+    description: 'Rank among the matches by words of a search with `semantic`; null without a match.',
+  },
+  {
+    name: hybridNames.distance,
+    type: floatScalar,
+    description: 'Distance to the text of a search with `semantic`; null without a match by meaning.',
+  },
 ]
+
+const highlightFields: readonly ComputedField[] = [
+  {
+    name: '_highlight',
+    type: GraphQLString,
+    description: 'Excerpt as safe HTML with the matches of `search` marked; null in other lists.',
+  },
+  {
+    name: '_highlightResult',
+    type: jsonScalar,
+    description:
+      'Text of each searched column with its matches marked, by the name of the column in the database: `value` and `matchLevel`. Null in lists without `search`.',
+  },
+]
+
+function computedFieldsOf(relation: Relation, names: TableNames): readonly ComputedField[] {
+  const columns = [...names.columns.values()]
+  const isByVector = hasVectors(names)
+  const hasHighlights = isHighlightable(relation) && columns.some(isSearchable)
+  return [
+    ...(isByVector || hasGeometries(columns) ? [distanceField] : []),
+    ...(isByVector ? hybridFields : []),
+    ...(hasHighlights ? highlightFields : []),
+  ]
+}
+
+function hasGeometries(columns: readonly Column[]): boolean {
+  return columns.some(({ type }) => type.spatialSchema !== undefined)
+}
 
 /** Returns whether the caller may read a vector of the table. */
 function hasVectors({ columns }: TableNames): boolean {

@@ -80,7 +80,9 @@ interface FunctionNames {
 function nameFunctions(catalog: Catalog): ReadonlyMap<DatabaseFunction, FunctionNames> {
   const tables = [...nameTables(catalog).values()].map(({ table }) => table)
   const taken = {
-    query: new Namespace(tables.flatMap((each) => [each, `${each}_by_pk`, `${each}_aggregate`])),
+    query: new Namespace(
+      tables.flatMap((each) => [each, `${each}_by_pk`, `${each}_aggregate`, `${each}_facets`]),
+    ),
     mutation: new Namespace(tables.flatMap((each) => [`insert_${each}`, `update_${each}`, `delete_${each}`])),
   }
   const functions = [...catalog.procedures.values()].flatMap(([called]) => called ?? [])

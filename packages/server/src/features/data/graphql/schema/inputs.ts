@@ -18,6 +18,7 @@ export interface SharedInputs {
   readonly within: GraphQLInputObjectType
   readonly intersects: GraphQLInputObjectType
   readonly bbox: GraphQLInputObjectType
+  readonly distanceOrder: GraphQLInputObjectType
   readonly distance: GraphQLEnumType
   comparisonOf(comparison: Exclude<Comparison, 'none'>): GraphQLInputObjectType
   /** Returns the comparison whose input type has the name. */
@@ -74,6 +75,15 @@ export function createSharedInputs(names: Namespace): SharedInputs {
       name: names.claim('IntersectsInput'),
       description: 'Places that touch a geometry.',
       fields: { column: required(GraphQLString), geojson: required(geoJsonScalar) },
+    }),
+    distanceOrder: new GraphQLInputObjectType({
+      name: names.claim('OrderByDistanceInput'),
+      description: 'Point in WGS 84 that records are sorted by their distance to.',
+      fields: {
+        column: required(GraphQLString),
+        longitude: required(floatScalar),
+        latitude: required(floatScalar),
+      },
     }),
     distance: new GraphQLEnumType({
       name: names.claim('VectorDistanceEnum'),

@@ -8,7 +8,7 @@ import type {
 
 /** Meaning of an output field for the plan of a request. */
 export type FieldMeaning =
-  | { readonly kind: 'list' | 'byKey' | 'aggregate'; readonly relation: Relation }
+  | { readonly kind: 'list' | 'byKey' | 'aggregate' | 'facets'; readonly relation: Relation }
   | { readonly kind: 'insert' | 'update' | 'delete'; readonly relation: Relation }
   | { readonly kind: 'affectedRows' }
   | { readonly kind: 'returning' }
@@ -25,6 +25,10 @@ export type FieldMeaning =
   | { readonly kind: 'computed'; readonly name: string }
   | { readonly kind: 'figures'; readonly function: FigureFunction }
   | FigureMeaning
+  /** Member of a facet. */
+  | { readonly kind: 'facetColumn' | 'facetValues' | 'facetExhaustive' | 'facetMin' | 'facetMax' }
+  /** Member of a value of a facet. */
+  | { readonly kind: 'facetValue' | 'facetCount' }
   /** Changes of the records. */
   | { readonly kind: 'events'; readonly relation: Relation }
   /** Kind of a change. */

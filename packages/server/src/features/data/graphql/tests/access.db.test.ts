@@ -112,12 +112,15 @@ describe('POST /api/graphql › the schema of a caller', () => {
       'folder',
       'folder_by_pk',
       'folder_aggregate',
+      'folder_facets',
       'news',
       'news_by_pk',
       'news_aggregate',
+      'news_facets',
       'note',
       'note_by_pk',
       'note_aggregate',
+      'note_facets',
     ])
     expect(data.__type.fields.map(({ name }: { name: string }) => name)).toEqual([
       'id',

@@ -79,7 +79,7 @@ describe('POST /api/graphql › types', () => {
     const names = before.__schema.types.map(({ name }) => name)
     expect(names).toEqual([...names].sort())
     expect(before.__schema.types.find(({ name }) => name === 'Query')).toMatchObject({
-      fields: { length: 61 * 3 },
+      fields: { length: 61 * 4 },
     })
   })
 
@@ -95,7 +95,7 @@ describe('POST /api/graphql › types', () => {
     expect(data.s.a).toEqual(whole.types.map(({ name }) => ({ name })))
     expect(data.s.b).toEqual(whole.types.map(({ kind }) => ({ kind })))
     expect(data.s.directives).toEqual(whole.directives.map(({ name }) => ({ name })))
-    expect(data.s.queryType.fields).toHaveLength(61 * 3)
+    expect(data.s.queryType.fields).toHaveLength(61 * 4)
   })
 
   test('are read by several requests at once', async () => {

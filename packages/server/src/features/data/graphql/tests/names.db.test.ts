@@ -254,6 +254,16 @@ type Odd_table {
   """Name of the column: \`__x\`."""
   _x: String
   a_b: String
+
+  """
+  Excerpt as safe HTML with the matches of \`search\` marked; null in other lists.
+  """
+  _highlight: String
+
+  """
+  Text of each searched column with its matches marked, by the name of the column in the database: \`value\` and \`matchLevel\`. Null in lists without \`search\`.
+  """
+  _highlightResult: JSON
 }`)
     expect(constraint).toBe(`enum OddTableConstraintEnum {
   """Name of the index: \`Odd table___x_key\`."""

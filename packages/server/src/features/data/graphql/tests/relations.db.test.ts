@@ -105,13 +105,17 @@ describe('POST /api/graphql › kinds of relations', () => {
       ...[
         'abroad',
         'abroad_aggregate',
+        'abroad_facets',
         'event',
         'event_aggregate',
         'event_by_pk',
+        'event_facets',
         'heavy',
         'heavy_aggregate',
+        'heavy_facets',
       ],
-      ...['keyless', 'keyless_aggregate', 'log', 'log_aggregate', 'titles', 'titles_aggregate'],
+      ...['keyless', 'keyless_aggregate', 'keyless_facets', 'log', 'log_aggregate', 'log_facets'],
+      ...['titles', 'titles_aggregate', 'titles_facets'],
     ])
     expect(named(pattern, data.__schema.mutationType.fields).sort()).toEqual([
       ...['delete_event', 'delete_keyless', 'delete_log', 'insert_event', 'insert_keyless', 'insert_log'],
