@@ -79,7 +79,11 @@ async function compare(name: string): Promise<void> {
     median((rounds.get(workers) ?? []).map(value))
   for (const { workers } of candidates) {
     const server = medianOf(workers, (round) => round.server)
-    const ratio = server / medianOf(base, (round) => round.server)
+    // Rounds are compared one by one, as other processes slow down some of them.
+    const baseRounds = rounds.get(base) ?? []
+    const ratio = median(
+      (rounds.get(workers) ?? []).map((round, index) => round.server / (baseRounds[index]?.server ?? 0)),
+    )
     const shares = (rounds.get(workers) ?? []).map(({ first }) => (first * 100).toFixed(0))
     process.stdout.write(
       `${name.padEnd(24)} ${workers} workers  ${medianOf(workers, (round) => round.rate)
