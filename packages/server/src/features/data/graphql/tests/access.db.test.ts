@@ -127,6 +127,8 @@ describe('POST /api/graphql › the schema of a caller', () => {
       'owner_id',
       'folder_id',
       'body',
+      '_highlight',
+      '_highlightResult',
       'folder',
     ])
   })
