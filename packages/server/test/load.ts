@@ -21,6 +21,8 @@ export interface LoadOptions {
   readonly clients: number
   /** Prefix of the keys of its creates, for several loads on one table. */
   readonly prefix?: string
+  /** True if each request has a connection of its own. */
+  readonly reconnects?: boolean
 }
 
 /** Outcome of a create. Unknown: it may have happened or not. */
@@ -40,22 +42,25 @@ export interface History {
   readonly statuses: ReadonlyMap<number, number>
   /** Number of requests without a response by the code of their error, without refused connections. */
   readonly failures: ReadonlyMap<string, number>
+  /** Number of refused connections, whose requests were repeated. */
+  readonly refused: number
   /** Responses from 500 on that differ from the documentation. */
   readonly malformed: readonly string[]
   readonly creates: ReadonlyMap<string, Fate>
 }
 
 /** Sends lists, reads, creates and updates until it is stopped, and records each outcome. */
-export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions): Load {
+export function startLoad({ urls, token, clients, prefix = 'key', reconnects = false }: LoadOptions): Load {
   const statuses = new Map<number, number>()
   const failures = new Map<string, number>()
   const malformed: string[] = []
   const creates = new Map<string, Fate>()
   let isStopped = false
   let answered = 0
+  let refused = 0
 
   async function run(client: number): Promise<void> {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const agent = new Agent({ keepAlive: !reconnects, maxSockets: 1 })
     let target = client
     for (let turn = 0; !isStopped; turn += 1) {
       const key = `${prefix}-${client}-${turn}`
@@ -77,6 +82,7 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
           const code = codeOf(error) ?? String(error)
           if (isFailureToConnect(error)) {
             // Nothing was sent, so the next server may be used.
+            refused += 1
             target += 1
             if (isStopped) break
             await new Promise((resolve) => setTimeout(resolve, 5))
@@ -103,7 +109,7 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
     async stop() {
       isStopped = true
       await Promise.all(running)
-      return { statuses, failures, malformed, creates }
+      return { statuses, failures, refused, malformed, creates }
     },
   }
 }

@@ -7,6 +7,8 @@ export interface ResumingStream extends AsyncDisposable {
   readonly events: readonly StreamEvent[]
   /** Number of connections so far. */
   readonly connections: number
+  /** Number of attempts to connect that failed. */
+  readonly failures: number
 }
 
 export async function followStream(
@@ -16,6 +18,7 @@ export async function followStream(
 ): Promise<ResumingStream> {
   const events: StreamEvent[] = []
   let connections = 0
+  let failures = 0
   let isOver = false
   let last: string | undefined
   let stream: EventStreamClient | undefined
@@ -35,6 +38,7 @@ export async function followStream(
         await connect()
         await stream?.ended(600_000)
       } catch {
+        failures += 1
         await delay(100)
       }
       if (stream === undefined) continue
@@ -59,6 +63,9 @@ export async function followStream(
     },
     get connections() {
       return connections
+    },
+    get failures() {
+      return failures
     },
     async [Symbol.asyncDispose]() {
       isOver = true
