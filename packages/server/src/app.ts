@@ -38,7 +38,7 @@ import { listen, PublicUrl } from './http/listen.ts'
 import { Metrics } from './http/observation/metrics.ts'
 import type { Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
-import { closeServer, drainConnections, trackConnections } from './http/shutdown.ts'
+import { closeServer, drainConnections, handOverConnections, trackConnections } from './http/shutdown.ts'
 import { untilAborted } from './lib/abort.ts'
 import type { Clock } from './lib/clock.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
@@ -102,6 +102,8 @@ export interface App {
   listen(): Promise<void>
   /** Moves load balancers and clients to other nodes, and gives them time for it. Requests are still served. */
   drain(): Promise<void>
+  /** Moves clients to processes that accept connections from the same sockets. This one accepts none any more. */
+  handOver(): Promise<void>
   /** Aborts requests in flight, so that {@link App.close} need not wait for them. */
   cutOff(): void
   /** Completes requests in flight, then closes everything. */
@@ -120,7 +122,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     asServer: options.rehearsal === undefined && isFirst(options.machine),
     joinsEmbedded: options.machine !== undefined,
     rehearsal: options.rehearsal,
-    processes: options.machine?.countWorkers().total,
+    processes: options.machine?.total,
     embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
@@ -325,8 +327,10 @@ async function wire(
   await notifications.start()
   for (const feature of [...features, ...workers]) await feature.start?.()
 
+  let hasHandedOver = false
   const endStreams = () => {
-    isStopping = true
+    // Clients whose connections remain for a moment must not regard this node as unavailable.
+    isStopping = !hasHandedOver
     for (const feature of features) feature.drain?.()
   }
   return {
@@ -349,6 +353,11 @@ async function wire(
       endStreams()
       adminListener?.close()
       await drainConnections(http.server, connections)
+    },
+    async handOver() {
+      hasHandedOver = true
+      adminListener?.close()
+      await handOverConnections(http.server, connections, endStreams)
     },
     cutOff: () => http.server.closeAllConnections(),
     async close() {

@@ -36,6 +36,8 @@ export async function followStream(
     while (!isOver) {
       try {
         await connect()
+        // It may be over since the attempt began.
+        if (isOver) await stream?.[Symbol.asyncDispose]()
         await stream?.ended(600_000)
       } catch {
         failures += 1

@@ -1394,6 +1394,8 @@ export type Health = {
   readonly workers?: {
     readonly serving: number
     readonly total: number
+    /** Present while a reload starts other workers. */
+    readonly reloading?: true | undefined
   } | undefined
 }
 

@@ -33,23 +33,28 @@ ${facts.dashboard === undefined ? '' : `    or open    ${signInLink(facts.dashbo
     return
   }
   log.info(facts, 'listening')
-  if (firstSignIn !== undefined) {
-    // The entry is logged at any level: no administrator could sign in without it.
-    const always = log.child({}, { level: 'info' })
-    const link = facts.dashboard === undefined ? undefined : signInLink(facts.dashboard, firstSignIn.code)
-    try {
-      const path = writeFirstSignIn(config.server.data_dir, firstSignIn.password, link)
-      always.info(
-        { path },
-        "the administrator's first password is in a file, which the first sign-in removes",
-      )
-    } catch (error) {
-      always.error(
-        { reason: messageOf(error) },
-        "failed to keep the administrator's first password in server.data_dir: set admin.password, or make " +
-          'another one with `basalt admin reset-password`',
-      )
-    }
+  if (firstSignIn !== undefined) keepFirstSignIn(firstSignIn, facts, config, log)
+}
+
+/** Writes the administrator's first password to a file, for a server without a terminal. */
+export function keepFirstSignIn(
+  { password, code }: FirstSignIn,
+  { dashboard }: Pick<Facts, 'dashboard'>,
+  config: Config,
+  log: Logger,
+): void {
+  // The entry is logged at any level: no administrator could sign in without it.
+  const always = log.child({}, { level: 'info' })
+  const link = dashboard === undefined ? undefined : signInLink(dashboard, code)
+  try {
+    const path = writeFirstSignIn(config.server.data_dir, password, link)
+    always.info({ path }, "the administrator's first password is in a file, which the first sign-in removes")
+  } catch (error) {
+    always.error(
+      { reason: messageOf(error) },
+      "failed to keep the administrator's first password in server.data_dir: set admin.password, or make " +
+        'another one with `basalt admin reset-password`',
+    )
   }
 }
 

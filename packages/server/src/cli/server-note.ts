@@ -5,6 +5,7 @@ import { isProcessAlive } from '../database/embedded/lock-file.ts'
 import { codeOf, OperatorError } from '../lib/errors.ts'
 import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
+import { reloadSchema } from '../workers/reloads.ts'
 
 const processSchema = Type.Object({
   pid: Type.Integer(),
@@ -28,6 +29,9 @@ const noteSchema = Type.Object({
   psql: Type.Array(Type.String()),
   /** Workers of the server, or of one that was killed. */
   workers: Type.Optional(Type.Array(processSchema)),
+  /** True if `basalt reload` can replace the processes of the server. */
+  hasWorkers: Type.Optional(Type.Boolean()),
+  reload: Type.Optional(reloadSchema),
 })
 
 type Note = Static<typeof noteSchema>
@@ -54,7 +58,7 @@ export interface ServerNote {
  */
 export function noteServer(
   dataDirectory: string,
-  { pid, version, database }: Pick<Note, 'pid' | 'version' | 'database'>,
+  { pid, ...given }: Pick<Note, 'pid' | 'version' | 'database' | 'hasWorkers'>,
 ): ServerNote {
   const directory = directoryOf(dataDirectory)
   const path = join(directory, `${pid}.json`)
@@ -62,9 +66,8 @@ export function noteServer(
   const leftOver = ended.flatMap(({ workers = [] }) => workers).filter(isRunning)
   let note: Note = {
     ...processOf(pid),
-    version,
+    ...given,
     startedAt: new Date().toISOString(),
-    ...(database === undefined ? {} : { database }),
     psql: [],
     ...(leftOver.length === 0 ? {} : { workers: leftOver }),
   }

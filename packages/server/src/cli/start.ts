@@ -8,9 +8,10 @@ import { createLogger, resolveLogging } from '../log.ts'
 import { readVersion } from '../package.ts'
 import { reportStart, type StartReport } from '../start-report.ts'
 import type { WorkersOptions } from '../workers/parent.ts'
-import { announce } from './announcement.ts'
+import { announce, keepFirstSignIn } from './announcement.ts'
 import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { endLeftOverWorkers } from './left-over-workers.ts'
+import { reloadSignal, restartNeeded } from './reload-signal.ts'
 import { noteServer, type ServerNote } from './server-note.ts'
 
 export function startCommand(terminal: Terminal): Command {
@@ -31,6 +32,8 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     terminal.stderr.write(`basalt: ${problem}\n`),
   )
   let log = output
+  // Work beside the server uses its parts, which are those of one process.
+  const workers = onStarted === undefined ? countWorkers(config) : 1
   const startedAt = performance.now()
   // This precedes all work that a signal must not leave half done.
   const interruption = new AbortController()
@@ -48,9 +51,8 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     pid: terminal.pid,
     version: readVersion(),
     database: config.database.url === '' ? 'embedded' : 'external',
+    hasWorkers: workers > 1,
   })
-  // Work beside the server uses its parts, which are those of one process.
-  const workers = onStarted === undefined ? countWorkers(config) : 1
   const { signal } = interruption
   const starting: Promise<Server> = endLeftOverWorkers(note.leftOver, { log: output, signal }).then(() =>
     workers === 1
@@ -60,8 +62,14 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
           total: workers,
           log: output,
           signal,
+          isTerminal,
           onLaunch: (pids) => note.updateWorkers(pids),
           onFailure: (reason) => void endWith(reason),
+          onReload: (reload) =>
+            note.update({ reload, ...(reload.version === undefined ? {} : { version: reload.version }) }),
+          onReplaced: ({ facts, firstSignIn }, config) => {
+            if (firstSignIn !== undefined) keepFirstSignIn(firstSignIn, facts, config, log)
+          },
         }),
   )
   const endWith = async (reason: string) => {
@@ -98,17 +106,20 @@ interface Server extends Pick<App, 'log' | 'storedLog' | 'drain' | 'cutOff' | 'c
   readonly app?: App
   /** Kills the workers. */
   kill?(): void
+  /** Replaces the processes; undefined with a single one. */
+  readonly reload?: () => void
 }
 
 async function startMachine(
   terminal: Terminal,
-  options: Omit<WorkersOptions, 'executable' | 'stderr'>,
+  options: Omit<WorkersOptions, 'executable' | 'flags' | 'stderr'>,
 ): Promise<Server> {
   // A single process does not need these modules.
   const { startWorkers } = await import('../workers/parent.ts')
   return await startWorkers({
     ...options,
     executable: terminal.argv[1] ?? '',
+    flags: terminal.argv.slice(3),
     stderr: terminal.stderr,
   })
 }
@@ -183,7 +194,23 @@ function stopOnSignals(stopping: Stopping): void {
       terminal.exit(1)
     }
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) terminal.on(signal, () => handle(signal))
+  const reload = (signal: string) => {
+    if (signals > 0) return
+    void starting().then(
+      (server) => {
+        if (signals > 0) return
+        if (server.reload === undefined) log().error({ signal }, restartNeeded)
+        else server.reload()
+      },
+      () => undefined,
+    )
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => handle(signal))
+  // A terminal sends it when it closes.
+  const hasTerminal = terminal.stdin.isTTY === true || terminal.stdout.isTTY === true
+  terminal.on('SIGHUP', () => (hasTerminal ? handle('SIGHUP') : reload('SIGHUP')))
+  // `basalt reload` sends this one, which means the same with and without a terminal.
+  terminal.on(reloadSignal, () => reload(reloadSignal))
 }
 
 async function stop(

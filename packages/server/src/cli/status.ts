@@ -59,19 +59,15 @@ type State =
   | 'stale'
   | 'stopped'
 
-interface Inspected extends Omit<NotedServer, 'isAlive' | 'startTicks' | 'database' | 'workers'> {
+interface Inspected
+  extends Omit<NotedServer, 'isAlive' | 'startTicks' | 'database' | 'workers' | 'hasWorkers'> {
   readonly state: State
   /** Response of `GET /health`. */
   readonly health?: Static<typeof healthSchema>
 }
 
-async function inspect({
-  isAlive,
-  startTicks: _,
-  database: __,
-  workers: ___,
-  ...server
-}: NotedServer): Promise<Inspected> {
+async function inspect(noted: NotedServer): Promise<Inspected> {
+  const { isAlive, startTicks: _, database: __, workers: ___, hasWorkers: ____, ...server } = noted
   if (!isAlive) return { ...server, state: 'stale' }
   if (server.url === undefined) return { ...server, state: 'starting' }
   const health = await queryHealth(server.url)
@@ -100,15 +96,25 @@ async function queryHealth(url: string): Promise<Static<typeof healthSchema> | u
 const healthSchema = Type.Object({
   status: Type.String(),
   database: Type.String(),
-  workers: Type.Optional(Type.Object({ serving: Type.Integer(), total: Type.Integer() })),
+  workers: Type.Optional(
+    Type.Object({
+      serving: Type.Integer(),
+      total: Type.Integer(),
+      reloading: Type.Optional(Type.Boolean()),
+    }),
+  ),
 })
 
-function describe({ state, pid, url, version, health, psql }: Inspected): string {
+function describe({ state, pid, url, version, health, psql, reload }: Inspected): string {
   const name = `process ${pid}, version ${version}`
   if (state === 'stale') return `stale: ${name} ended without stopping in order\n`
   if (state === 'starting') return `starting: ${name}\n`
-  const workers = health?.workers && `, ${health.workers.serving} of ${health.workers.total} workers`
+  const workers =
+    health?.workers &&
+    `, ${health.workers.serving} of ${health.workers.total} workers${health.workers.reloading ? ', reloading' : ''}`
   const answer =
     health === undefined ? 'does not answer' : `${health.status}, database ${health.database}${workers ?? ''}`
-  return `${state}: ${url} (${name}): ${answer}\n${psql.map((line) => `  ${line}\n`).join('')}`
+  const failure = reload?.state === 'failed' ? [`the last reload failed: ${reload.reason}`] : []
+  const lines = [...failure, ...psql].map((line) => `  ${line}\n`)
+  return `${state}: ${url} (${name}): ${answer}\n${lines.join('')}`
 }

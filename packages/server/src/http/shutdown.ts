@@ -30,13 +30,36 @@ export function trackConnections(server: Server): ReadonlySet<Socket> {
  * request is still on its way.
  */
 export async function drainConnections(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
-  server.prependListener('request', (_request, response) => {
-    response.setHeader('connection', 'close')
-  })
+  endConnectionsByResponses(server)
   await untilNoConnection(connections, drainMs)
   await untilBacklogEmpty(server)
   NetServer.prototype.close.call(server)
   await untilNoConnection(connections, lastRequestMs)
+}
+
+/**
+ * Moves clients to processes that accept connections from the same socket. This one accepts none any more, so a
+ * client that reconnects reaches one of them. Streams end later than connections, because a stream that is opened on
+ * a connection of before would be refused.
+ *
+ * @param endStreams ends streams and refuses others
+ */
+export async function handOverConnections(
+  server: Server,
+  connections: ReadonlySet<Socket>,
+  endStreams: () => void,
+): Promise<void> {
+  endConnectionsByResponses(server)
+  NetServer.prototype.close.call(server)
+  await untilNoConnection(connections, drainMs)
+  endStreams()
+  await untilNoConnection(connections, lastRequestMs)
+}
+
+function endConnectionsByResponses(server: Server): void {
+  server.prependListener('request', (_request, response) => {
+    response.setHeader('connection', 'close')
+  })
 }
 
 /**

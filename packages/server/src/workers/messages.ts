@@ -5,14 +5,24 @@ import type { WorkerCount } from '../machine.ts'
 import type { StartReport } from '../start-report.ts'
 import type { LimitMessage } from './connections.ts'
 
+/**
+ * Number of this protocol. A worker of another version is accepted only with the same one, so a change of these
+ * messages that the other side would not understand increments it.
+ */
+export const protocol = 1
+
 /** Message from the parent to a worker. */
 export type ToWorker =
+  /** Request to read the configuration and to return it by `configured`. */
+  | { readonly kind: 'configure' }
   /** Socket to listen on; before `start`, with the handle. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | {
       readonly kind: 'start'
       readonly config: Config
       readonly worker: number
+      /** Number of workers with this configuration. */
+      readonly total: number
       readonly count: WorkerCount
       /** Ports that other workers have opened. */
       readonly ports: ReadonlyMap<SocketName, number>
@@ -27,6 +37,8 @@ export type ToWorker =
   | ({ readonly kind: 'limitConnections' } & LimitMessage)
   /** Completes requests in flight, then ends the worker. */
   | { readonly kind: 'stop' }
+  /** Leaves the sockets to other workers, then ends the worker like `stop`. */
+  | { readonly kind: 'handOver' }
   /** Aborts requests in flight. */
   | { readonly kind: 'cutOff' }
   /** Request for the metrics of this worker. */
@@ -41,6 +53,9 @@ export type ToWorker =
 
 /** Message from a worker to the parent. */
 export type FromWorker =
+  /** First message. */
+  | { readonly kind: 'hello'; readonly protocol: number; readonly version: string }
+  | { readonly kind: 'configured'; readonly config: Config }
   | { readonly kind: 'alive'; readonly isInspected: boolean }
   /** Socket that the worker has opened, with its handle. */
   | { readonly kind: 'socket'; readonly name: SocketName; readonly port: number }

@@ -1,22 +1,23 @@
 import type { Logger } from 'pino'
-import { fewestConnections } from '../config/workers.ts'
+import { countWorkers } from '../config/workers.ts'
 import type { Config } from '../configuration.ts'
 import { openEmbedded } from '../database/open.ts'
 import { untilAborted } from '../lib/abort.ts'
+import { OperatorError } from '../lib/errors.ts'
 import { divertLog, tapLog } from '../lib/log-tap.ts'
+import { resolveLogging } from '../log.ts'
 import type { WorkerCount } from '../machine.ts'
+import { readVersion } from '../package.ts'
 import { embeddedPassword } from '../secrets.ts'
 import type { StartReport } from '../start-report.ts'
-import { ConnectionLedger } from './connections.ts'
-import { Lead } from './lead.ts'
+import { requireReloadable } from './fixed-keys.ts'
+import { Generation, type Setup } from './generation.ts'
 import { aliveMs, type FromWorker, type ToWorker } from './messages.ts'
 import { MetricsCollection } from './metrics-collection.ts'
+import { type Reload, Reloads } from './reloads.ts'
 import { Replacements } from './replacements.ts'
-import { canReusePort, Sockets } from './sockets.ts'
-import { type Handle, type ProcessHost, WorkerProcess } from './worker-process.ts'
-
-/** Time within which PostgreSQL ends the idle sessions of a killed process. */
-const sessionEndMs = 1000
+import { Sockets } from './sockets.ts'
+import type { Handle, WorkerProcess } from './worker-process.ts'
 
 export interface WorkersOptions {
   readonly config: Config
@@ -24,12 +25,20 @@ export interface WorkersOptions {
   readonly log: Logger
   /** Path of the executable, which runs a worker by the command `worker`. */
   readonly executable: string
+  /** Flags of the configuration. */
+  readonly flags: readonly string[]
+  /** True if the log is written to a terminal. */
+  readonly isTerminal: boolean
   readonly stderr: Pick<NodeJS.WriteStream, 'write'>
   readonly signal: AbortSignal
   /** Called with the processes of all workers when one is started. */
   readonly onLaunch: (pids: readonly number[]) => void
   /** Called once when workers crash again and again. */
   readonly onFailure: (reason: string) => void
+  /** Called when a reload begins and ends. */
+  readonly onReload: (reload: Reload) => void
+  /** Called with the report of workers that have replaced others. */
+  readonly onReplaced: (report: StartReport, config: Config) => void
 }
 
 /** Running workers. They stop like a server of one process. */
@@ -37,6 +46,8 @@ export interface Workers {
   readonly log: Logger
   readonly storedLog: Logger
   readonly report: StartReport
+  /** Replaces the workers by others with the configuration and the executable of now. */
+  reload(): void
   drain(): Promise<void>
   cutOff(): void
   /** Kills the workers. */
@@ -73,6 +84,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     const report = await untilAborted(signal, parent.start())
     return {
       ...{ log: parent.log, storedLog: parent.storedLog, report, close },
+      reload: () => parent.reload(),
       async drain() {
         void parent.stop()
       },
@@ -90,55 +102,46 @@ class Parent {
   readonly log: Logger
   readonly storedLog: Logger
   readonly #options: WorkersOptions
-  readonly #host: ProcessHost
-  readonly #workers = new Map<number, WorkerProcess>()
+  /** Workers that serve. */
+  #active: Generation
+  #replacements: Replacements
+  /** Workers that a reload starts. */
+  #next: Generation | undefined
+  /** Workers that complete their requests after a reload. */
+  readonly #retired = new Set<Generation>()
   readonly #sockets = new Sockets()
   readonly #metrics = new MetricsCollection()
-  readonly #connections: ConnectionLedger<WorkerProcess>
-  readonly #replacements: Replacements
-  readonly #lead = new Lead<WorkerProcess>((worker, message) => worker.tell(message))
+  readonly #reloads: Reloads
   readonly #check: NodeJS.Timeout
-  #lastCount = 0
+  #lastCount: WorkerCount = { serving: 0, total: 0, isReloading: false }
   #hasStarted = false
   #stopping: Promise<void> | undefined
 
   constructor(options: WorkersOptions) {
     this.#options = options
-    const store = (line: string) => this.#serving()[0]?.tell({ kind: 'store', line })
+    const store = (line: string) => this.#active.serving[0]?.tell({ kind: 'store', line })
     this.log = tapLog(options.log, store)
     this.storedLog = divertLog(options.log, store)
-    this.#connections = new ConnectionLedger({
-      total: options.config.database.max_conns,
-      minimum: fewestConnections,
-      planned: options.total,
-      send: (worker, message) => worker.tell({ kind: 'limitConnections', ...message }),
-    })
-    this.#host = {
-      ...options,
-      onMessage: (worker, message, handle) => this.#receive(worker, message, handle),
-      onEnd: (worker) => this.#handleEnd(worker),
-    }
-    this.#replacements = new Replacements({
-      log: this.log,
-      launch: (number) => this.#launch(number),
-      onFailure: options.onFailure,
-    })
+    const { config, total } = options
+    this.#active = this.#createGeneration(readVersion(), { config, total })
+    this.#replacements = this.#createReplacements(this.#active)
+    this.#reloads = new Reloads({ log: this.log, run: () => this.#reload(), onChange: options.onReload })
     this.#check = setInterval(() => {
-      for (const worker of this.#workers.values()) worker.check()
+      for (const generation of this.#generations()) for (const worker of generation.workers) worker.check()
       this.#handleChange()
     }, aliveMs)
   }
 
-  /** Starts one worker, which prepares the database, and then the others. */
   async start(): Promise<StartReport> {
-    const report = await this.#launch(1).listening
-    const others = Array.from({ length: this.#options.total - 1 }, (_, index) => this.#launch(index + 2))
-    await Promise.all(others.map(({ listening }) => listening))
+    const report = await this.#active.start()
     this.#hasStarted = true
     // One that listened may have ended while the others started.
-    for (let number = 1; number <= this.#options.total; number += 1)
-      if (!this.#workers.has(number)) this.#launch(number)
+    this.#active.launchMissing()
     return report
+  }
+
+  reload(): void {
+    if (this.#hasStarted && this.#stopping === undefined) this.#reloads.request()
   }
 
   /** Lets the workers complete their requests, and waits for their ends. */
@@ -152,101 +155,130 @@ class Parent {
   }
 
   kill(): void {
-    for (const worker of this.#workers.values()) worker.kill()
+    for (const generation of this.#generations()) for (const worker of generation.workers) worker.kill()
   }
 
   async #stop(): Promise<void> {
     this.#replacements.cancel()
     this.#sockets.close()
-    this.#tellAll({ kind: 'stop' })
-    await Promise.all([...this.#workers.values()].map(({ ended }) => ended))
+    await Promise.all(this.#generations().map((generation) => generation.end({ kind: 'stop' })))
     clearInterval(this.#check)
   }
 
-  #launch(number: number): WorkerProcess {
-    const worker = new WorkerProcess(number, this.#host)
-    this.#workers.set(number, worker)
-    this.#options.onLaunch([...this.#workers.values()].flatMap(({ pid }) => pid ?? []))
-    this.#sockets.pass(worker)
-    worker.tell({
-      kind: 'start',
-      config: this.#configOf(worker),
-      worker: number,
-      count: this.#count(),
-      ports: this.#sockets.ports,
-      reusePort: canReusePort,
-    })
-    return worker
-  }
-
-  /** Returns the configuration of a worker, which has its part of what belongs to the machine. */
-  #configOf(worker: WorkerProcess): Config {
-    const { config, total } = this.#options
-    const max_conns = this.#connections.add(worker) ?? fewestConnections
-    return {
-      ...config,
-      server: { ...config.server, workers: total },
-      database: { ...config.database, max_conns },
+  /** Starts workers beside the active ones, and lets them take over. */
+  async #reload(): Promise<{ workers: number; version: string }> {
+    const next = this.#createGeneration(undefined, undefined)
+    this.#next = next
+    this.#handleChange()
+    try {
+      const report = await next.start()
+      if (this.#stopping !== undefined) throw new OperatorError('the server is stopping')
+      const { config, total } = next.setup
+      this.#replacements.cancel()
+      this.#retire(this.#active)
+      this.#active = next
+      this.#next = undefined
+      this.#replacements = this.#createReplacements(next)
+      for (const log of [this.#options.log, this.log, this.storedLog]) log.level = config.logging.level
+      this.#handleChange()
+      this.#options.onReplaced(report, config)
+      return { workers: total, version: next.version ?? '' }
+    } catch (error) {
+      this.#next = undefined
+      this.#retire(next)
+      this.#handleChange()
+      throw this.#stopping === undefined ? error : new OperatorError('the server is stopping')
     }
   }
 
-  #receive(worker: WorkerProcess, message: FromWorker, handle: unknown): void {
+  /** Lets the workers of a generation leave their sockets to those of the active one, and end. */
+  #retire(generation: Generation): void {
+    this.#retired.add(generation)
+    void generation.end({ kind: 'handOver' }).then(() => this.#retired.delete(generation))
+  }
+
+  #createGeneration(version: string | undefined, setup: Setup | undefined): Generation {
+    const { executable, flags, log, stderr } = this.#options
+    return new Generation({
+      ...{ executable, flags, log, stderr, version, setup, sockets: this.#sockets },
+      accept: (config) => this.#accept(config),
+      count: () => this.#count(),
+      onLaunch: () => this.#options.onLaunch(this.#pids()),
+      onMessage: (generation, worker, message, handle) => this.#receive(generation, worker, message, handle),
+      onEnd: (generation, worker) => this.#handleEnd(generation, worker),
+    })
+  }
+
+  #createReplacements(generation: Generation): Replacements {
+    return new Replacements({
+      log: this.log,
+      launch: (number) => generation.launch(number),
+      onFailure: this.#options.onFailure,
+    })
+  }
+
+  #accept(read: Config): Setup {
+    const config = { ...read, logging: resolveLogging(read.logging, this.#options.isTerminal) }
+    requireReloadable(this.#active.setup.config, config)
+    return { config, total: countWorkers(config) }
+  }
+
+  #receive(generation: Generation, worker: WorkerProcess, message: FromWorker, handle: unknown): void {
     switch (message.kind) {
       case 'socket':
         this.#sockets.keep(worker.number, message, handle as Handle)
         break
       case 'listening':
         this.#handleChange()
-        if (this.#hasStarted) this.log.info({ worker: worker.number }, 'the new worker serves')
-        break
-      case 'wantConnections':
-        this.#connections.want(worker, message.wanted)
-        break
-      case 'confirmConnections':
-        this.#connections.confirm(worker, message.version)
+        if (this.#hasStarted && generation === this.#active)
+          this.log.info({ worker: worker.number }, 'the new worker serves')
         break
       case 'collect':
         void this.#metrics
-          .collect(this.#serving().filter((other) => other !== worker))
+          .collect(generation.serving.filter((other) => other !== worker))
           .then((texts) => worker.tell({ kind: 'collected', id: message.id, texts }))
         break
       case 'rendered':
         this.#metrics.receive(message)
         break
-      case 'peer':
-        this.#lead.pass(worker, message.message, this.#workers.values())
-        break
     }
   }
 
-  #handleEnd(worker: WorkerProcess): void {
-    this.#workers.delete(worker.number)
-    const closing = this.#connections.remove(worker)
-    setTimeout(() => this.#connections.settle(closing), sessionEndMs).unref()
+  #handleEnd(generation: Generation, worker: WorkerProcess): void {
     this.#handleChange()
-    // The start reports its failure itself.
-    if (this.#stopping !== undefined || !this.#hasStarted) return
-    this.#replacements.replace(worker, this.#count().serving > 0)
+    const { number, pid, exit } = worker
+    if (this.#retired.has(generation) && exit?.code !== 0)
+      this.log.warn({ worker: number, pid, ...exit }, 'a worker has ended before its requests in flight')
+    // A start and a reload report their failures themselves.
+    if (this.#stopping !== undefined || !this.#hasStarted || generation !== this.#active) return
+    this.#replacements.replace(worker, generation.serving.length > 0)
   }
 
   /** Adapts to workers that have begun or ceased to serve. */
   #handleChange(): void {
     const count = this.#count()
-    if (count.serving !== this.#lastCount) this.#tellAll({ kind: 'count', count })
-    this.#lastCount = count.serving
-    if (this.#stopping === undefined) this.#lead.update(this.#serving(), this.#workers.values())
-    if (this.#hasStarted && this.#stopping === undefined) this.#sockets.cover(this.#serving())
-  }
-
-  #serving(): WorkerProcess[] {
-    return [...this.#workers.values()].filter(({ isServing }) => isServing)
+    const { serving, total, isReloading } = this.#lastCount
+    if (count.serving !== serving || count.total !== total || count.isReloading !== isReloading)
+      this.#tellAll({ kind: 'count', count })
+    this.#lastCount = count
+    if (this.#stopping === undefined) for (const generation of this.#generations()) generation.updateLead()
+    if (this.#hasStarted && this.#stopping === undefined) this.#sockets.cover(this.#active.serving)
   }
 
   #count(): WorkerCount {
-    return { serving: this.#serving().length, total: this.#options.total }
+    const { serving, setup } = this.#active
+    return { serving: serving.length, total: setup.total, isReloading: this.#next !== undefined }
+  }
+
+  #pids(): number[] {
+    return this.#generations().flatMap(({ workers }) => workers.flatMap(({ pid }) => pid ?? []))
+  }
+
+  #generations(): readonly Generation[] {
+    return [this.#active, ...(this.#next === undefined ? [] : [this.#next]), ...this.#retired]
   }
 
   #tellAll(message: ToWorker): void {
-    for (const worker of this.#workers.values()) worker.tell(message)
+    for (const generation of this.#generations()) generation.tellAll(message)
   }
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { OperatorError } from '../lib/errors.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
 import { writeLine } from '../lib/log-tap.ts'
 import type { StartReport } from '../start-report.ts'
-import type { FromWorker, ToWorker } from './messages.ts'
+import { type FromWorker, protocol, type ToWorker } from './messages.ts'
 
 /** Number of checks without a sign of life after which a worker is replaced. */
 const silentLimit = 10
@@ -26,6 +26,8 @@ export interface Handle {
 export interface ProcessHost {
   /** Path of the executable, which runs a worker by the command `worker`. */
   readonly executable: string
+  /** Flags of the configuration, which the worker may have to read. */
+  readonly flags: readonly string[]
   /** Log that receives the lines of the workers. */
   readonly log: Logger
   readonly stderr: Pick<NodeJS.WriteStream, 'write'>
@@ -46,7 +48,8 @@ export class WorkerProcess {
   reason: string | undefined
   wasRefused = false
   exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
-  #isServing = false
+  #hasGreeted = false
+  #hasListened = false
   /** Checks since the last message. */
   #silentChecks = 0
   #isInspected = false
@@ -55,37 +58,37 @@ export class WorkerProcess {
 
   constructor(number: number, host: ProcessHost) {
     this.number = number
-    this.#child = fork(host.executable, ['worker'], {
+    this.#child = fork(host.executable, ['worker', ...host.flags], {
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       // Workers cannot share the port of an inspector. SIGUSR1 opens that of a single worker.
       execArgv: process.execArgv.filter((argument) => !argument.startsWith('--inspect')),
     })
     this.listening = this.#listening.promise
-    // Only the start waits for it.
-    this.listening.catch(() => undefined)
     const ended = Promise.withResolvers<void>()
     this.ended = ended.promise
     this.#readOutput(host)
     this.#child.on('message', (message, handle) => {
       this.#silentChecks = 0
-      this.#receive(message as FromWorker)
+      if (!this.#receive(message as FromWorker)) return
       host.onMessage(this, message as FromWorker, handle)
     })
-    // A message to a worker that has ended; its end is handled below.
-    this.#child.on('error', () => undefined)
-    this.#child.once('exit', (code, signal) => {
-      void lastLines(this.#child).then(() => {
-        this.exit = { code, signal }
-        this.#isServing = false
-        const reason = this.describeEnd()
-        this.#listening.reject(
-          new OperatorError(this.wasRefused ? reason : `a worker could not start: ${reason}`),
-        )
-        host.onEnd(this)
-        ended.resolve()
-      })
+    const end = (code: number | null, signal: NodeJS.Signals | null) => {
+      this.exit = { code, signal }
+      host.onEnd(this)
+      ended.resolve()
+    }
+    this.#child.on('error', (error) => {
+      // Any other error is a message to a worker that has ended. A process that could not be started has no end.
+      if (this.#child.pid !== undefined) return
+      this.reason = messageOf(error)
+      end(null, null)
     })
+    this.#child.once('exit', (code, signal) => void lastLines(this.#child).then(() => end(code, signal)))
+  }
+
+  get hasListened(): boolean {
+    return this.#hasListened
   }
 
   get pid(): number | undefined {
@@ -94,11 +97,24 @@ export class WorkerProcess {
 
   /** True if the worker serves requests and its event loop responds. */
   get isServing(): boolean {
-    return this.#isServing && this.#silentChecks < lateLimit
+    return this.#hasListened && this.exit === undefined && this.#silentChecks < lateLimit
   }
 
   describeEnd(): string {
     return this.reason ?? `it ended with ${this.exit?.signal ?? `code ${this.exit?.code}`}`
+  }
+
+  /** Returns the error of a start that the end of this worker has failed. */
+  get failure(): OperatorError {
+    const reason = this.describeEnd()
+    return new OperatorError(this.wasRefused ? reason : `a worker could not start: ${reason}`)
+  }
+
+  /** Ends a worker that does not suit this machine. */
+  refuse(reason: string): void {
+    this.reason = reason
+    this.wasRefused = true
+    this.kill()
   }
 
   tell(message: ToWorker, handle?: Handle): void {
@@ -114,19 +130,26 @@ export class WorkerProcess {
   /** Kills a worker whose event loop is blocked. Checks are counted, as a suspended machine makes none. */
   check(): void {
     this.#silentChecks += 1
-    const limit = this.#isServing ? silentLimit : startLimit
+    const limit = this.#hasListened ? silentLimit : startLimit
     if (this.#silentChecks < limit || this.#isInspected) return
     this.reason = `its event loop was silent for ${limit} s`
     this.kill()
   }
 
-  #receive(message: FromWorker): void {
+  /** Receives a message. @returns false if the worker has another protocol, and is refused */
+  #receive(message: FromWorker): boolean {
+    if (!this.#hasGreeted && (message.kind !== 'hello' || message.protocol !== protocol)) {
+      const version = message.kind === 'hello' ? `version ${message.version}` : 'the executable'
+      this.refuse(`restart needed: ${version} has another protocol between parent and workers`)
+      return false
+    }
+    this.#hasGreeted = true
     switch (message.kind) {
       case 'alive':
         this.#isInspected = message.isInspected
         break
       case 'listening':
-        this.#isServing = true
+        this.#hasListened = true
         this.#listening.resolve(message.report)
         break
       case 'refused':
@@ -134,6 +157,7 @@ export class WorkerProcess {
         this.wasRefused = true
         break
     }
+    return true
   }
 
   #readOutput({ log, stderr }: ProcessHost): void {
@@ -147,7 +171,7 @@ export class WorkerProcess {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr.write(text)
       tail = `${tail}${text}`.slice(-tailLength)
-      this.reason = /^\w*Error\b.*$/m.exec(tail)?.[0] ?? this.reason
+      if (!this.wasRefused) this.reason = /^\w*Error\b.*$/m.exec(tail)?.[0] ?? this.reason
     })
   }
 }

@@ -2,31 +2,35 @@ import inspector from 'node:inspector'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import process from 'node:process'
 import { type App, createApp } from '../app.ts'
+import type { Config } from '../configuration.ts'
 import type { SharedSocket, SocketName } from '../http/listen.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { returnIdleMemory } from '../lib/idle-memory.ts'
 import { createLogger } from '../log.ts'
 import type { Machine, WorkerCount } from '../machine.ts'
+import { readVersion } from '../package.ts'
 import { reportStart } from '../start-report.ts'
 import { ConnectionLoan } from './connection-loan.ts'
-import { aliveMs, type FromWorker, type ToWorker } from './messages.ts'
+import { aliveMs, type FromWorker, protocol, type ToWorker } from './messages.ts'
 import { ParentChannel } from './peers.ts'
 
 /**
  * Serves requests as a worker until its parent stops it or ends.
  *
+ * @param loadConfig reads the configuration of a reload
  * @throws OperatorError without a parent
  */
-export function runWorker(): void {
+export function runWorker(loadConfig: () => Config): void {
   if (process.send === undefined) {
     throw new OperatorError('workers are started by `basalt start`, see server.workers', { exitCode: 2 })
   }
-  new Worker()
+  new Worker(loadConfig)
 }
 
 type Start = Extract<ToWorker, { kind: 'start' }>
 
 class Worker {
+  readonly #loadConfig: () => Config
   readonly #interruption = new AbortController()
   readonly #handles = new Map<SocketName, object>()
   readonly #servers = new Map<SocketName, Server>()
@@ -40,24 +44,29 @@ class Worker {
   })
   readonly #peers = new ParentChannel((message) => send({ kind: 'peer', message }))
   #lastCollection = 0
-  #count: WorkerCount = { serving: 0, total: 0 }
+  #count: WorkerCount = { serving: 0, total: 0, isReloading: false }
   #starting: Promise<App> | undefined
   #app: App | undefined
   #isEnding = false
 
-  constructor() {
+  constructor(loadConfig: () => Config) {
+    this.#loadConfig = loadConfig
+    send({ kind: 'hello', protocol, version: readVersion() })
     setInterval(() => send({ kind: 'alive', isInspected: inspector.url() !== undefined }), aliveMs).unref()
     process.on('message', (message, handle) => this.#receive(message as ToWorker, handle))
-    process.once('disconnect', () => void this.#end(false))
+    process.once('disconnect', () => void this.#end())
     // A terminal sends these to the whole process group. The parent decides.
     for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
-    process.on('SIGTERM', () => void this.#end(true))
+    process.on('SIGTERM', () => void this.#end('drain'))
   }
 
   #receive(message: ToWorker, handle: unknown): void {
     switch (message.kind) {
       case 'socket':
         if (typeof handle === 'object' && handle !== null) this.#handles.set(message.name, handle)
+        break
+      case 'configure':
+        this.#configure()
         break
       case 'start':
         void this.#start(message)
@@ -75,7 +84,10 @@ class Worker {
         this.#uncover(message.worker)
         break
       case 'stop':
-        void this.#end(true)
+        void this.#end('drain')
+        break
+      case 'handOver':
+        void this.#end('handOver')
         break
       case 'cutOff':
         this.#app?.cutOff()
@@ -99,7 +111,16 @@ class Worker {
     }
   }
 
+  #configure(): void {
+    try {
+      send({ kind: 'configured', config: this.#loadConfig() })
+    } catch (error) {
+      this.#refuse(error)
+    }
+  }
+
   async #start(start: Start): Promise<void> {
+    if (this.#isEnding) return
     this.#count = start.count
     try {
       this.#starting = this.#listen(start)
@@ -112,11 +133,16 @@ class Worker {
     } catch (error) {
       // A stop in progress ends the process.
       if (this.#isEnding) return
-      // Any other error is a fault of ours, which Node prints with its stack.
-      if (!(error instanceof OperatorError)) throw error
-      const { message, exitCode } = error
-      send({ kind: 'refused', message, exitCode }, undefined, () => process.exit(exitCode))
+      this.#refuse(error)
     }
+  }
+
+  /** Ends the worker after a mistake of the operator. */
+  #refuse(error: unknown): void {
+    // Any other error is a fault of ours, which Node prints with its stack.
+    if (!(error instanceof OperatorError)) throw error
+    const { message, exitCode } = error
+    send({ kind: 'refused', message, exitCode }, undefined, () => process.exit(exitCode))
   }
 
   async #listen(start: Start): Promise<App> {
@@ -135,9 +161,10 @@ class Worker {
     }
   }
 
-  #machine({ worker, ports, reusePort }: Start): Machine {
+  #machine({ worker, total, ports, reusePort }: Start): Machine {
     return {
       worker,
+      total,
       ports: {
         socketOf: (name): SharedSocket => {
           const handle = this.#handles.get(name)
@@ -183,15 +210,15 @@ class Worker {
     this.#app?.storedLog[level as 'info'](attrs, msg)
   }
 
-  /** Ends the worker. @param isInOrder gives clients time to move to other connections */
-  async #end(isInOrder: boolean): Promise<void> {
+  /** Ends the worker. @param preparation moves clients to other connections before that */
+  async #end(preparation?: 'drain' | 'handOver'): Promise<void> {
     if (this.#isEnding) return
     this.#isEnding = true
     for (const worker of [...this.#covers.keys()]) this.#uncover(worker)
     this.#interruption.abort()
     try {
       const app = await this.#starting?.catch(() => undefined)
-      if (isInOrder) await app?.drain()
+      if (preparation !== undefined) await app?.[preparation]()
       await app?.close()
       process.exit(0)
     } catch (error) {

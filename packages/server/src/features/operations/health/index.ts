@@ -13,7 +13,13 @@ const Health = component(
     database: choice(['ok', 'unreachable']),
     workers: Type.Optional(
       Type.Object(
-        { serving: Type.Integer(), total: Type.Integer() },
+        {
+          serving: Type.Integer(),
+          total: Type.Integer(),
+          reloading: Type.Optional(
+            Type.Literal(true, { description: 'Present while a reload starts other workers.' }),
+          ),
+        },
         { description: 'Workers that serve, of those of `server.workers`. Absent with a single process.' },
       ),
     ),
@@ -45,9 +51,10 @@ const check = operation({
     if (status !== 'ok') void reply.code(503)
     if (status === 'degraded') void reply.header('retry-after', '1')
     const database = status === 'degraded' ? 'unreachable' : 'ok'
-    return machine === undefined
-      ? ({ status, database } as const)
-      : ({ status, database, workers: machine.countWorkers() } as const)
+    if (machine === undefined) return { status, database } as const
+    const { serving, total, isReloading } = machine.countWorkers()
+    const workers = { serving, total, ...(isReloading ? { reloading: true as const } : {}) }
+    return { status, database, workers } as const
   },
 })
 
