@@ -205,7 +205,11 @@ function buildColumn(row: ColumnRow, kind: RelationRow['kind'], typeOf: (oid: st
     isGenerated: row.generated !== '',
     comment: row.comment ?? undefined,
     callersMaySelect: row.can_select,
-    anonymousMaySelect: row.anonymous_can_select,
+    anonymousMaySelect: row.anonymous_privileges.includes('SELECT'),
+    callersMayInsert: row.can_insert,
+    callersMayUpdate: row.can_update,
+    anonymousMayInsert: row.anonymous_privileges.includes('INSERT'),
+    anonymousMayUpdate: row.anonymous_privileges.includes('UPDATE'),
   }
 }
 

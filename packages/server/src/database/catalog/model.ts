@@ -101,6 +101,14 @@ export interface Column {
   readonly callersMaySelect: boolean
   /** True if requests without a token may read it. */
   readonly anonymousMaySelect: boolean
+  /** True if callers may set it in new rows. */
+  readonly callersMayInsert: boolean
+  /** True if callers may change it. */
+  readonly callersMayUpdate: boolean
+  /** True if requests without a token may set it in new rows. */
+  readonly anonymousMayInsert: boolean
+  /** True if requests without a token may change it. */
+  readonly anonymousMayUpdate: boolean
 }
 
 export interface ColumnType {

@@ -21,9 +21,11 @@ export function columnsQuery(schemas: readonly string[]): Sql {
       a.attgenerated as generated,
       col_description(a.attrelid, a.attnum) as comment,
       coalesce(has_column_privilege(${caller}, a.attrelid, a.attnum, 'select'), false) as can_select,
-      'SELECT' in (
+      coalesce(has_column_privilege(${caller}, a.attrelid, a.attnum, 'insert'), false) as can_insert,
+      coalesce(has_column_privilege(${caller}, a.attrelid, a.attnum, 'update'), false) as can_update,
+      array(
         ${anonymousPrivileges(sql`c.relacl`)} union all ${anonymousPrivileges(sql`a.attacl`)}
-      ) as anonymous_can_select,
+      ) as anonymous_privileges,
       a.xmin::text as version
     from pg_attribute a
     join pg_class c on c.oid = a.attrelid
@@ -48,7 +50,10 @@ export interface ColumnRow {
   readonly generated: '' | 's' | 'v'
   readonly comment: string | null
   readonly can_select: boolean
-  readonly anonymous_can_select: boolean
+  readonly can_insert: boolean
+  readonly can_update: boolean
+  /** Privileges of requests without a token. */
+  readonly anonymous_privileges: readonly string[]
   /** Transaction of its last definition. */
   readonly version: string
 }

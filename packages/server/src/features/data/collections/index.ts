@@ -65,7 +65,14 @@ export type { FilterPlan } from './plan/filter-plan.ts'
 export { hybridNames, planHybrid } from './plan/hybrid.ts'
 export { type ListPlan, planList, type ReadLimits } from './plan/list.ts'
 export { type OrderKey, planOrder } from './plan/order.ts'
-export { lacksColumns, maySelect, privilegesOf, type Reader, requireReadable } from './plan/reader.ts'
+export {
+  lacksColumns,
+  maySelect,
+  mayWriteColumn,
+  privilegesOf,
+  type Reader,
+  requireReadable,
+} from './plan/reader.ts'
 export { planWholeRecord, type RecordPlan } from './plan/record.ts'
 export { mayFollow } from './plan/references.ts'
 export { type PlanContext, planRows, type RowsPlan, relationsOfRows } from './plan/rows.ts'

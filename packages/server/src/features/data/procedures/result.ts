@@ -26,6 +26,10 @@ export function relationOfResult(called: DatabaseFunction): Relation {
       comment: undefined,
       callersMaySelect: true,
       anonymousMaySelect: true,
+      callersMayInsert: false,
+      callersMayUpdate: false,
+      anonymousMayInsert: false,
+      anonymousMayUpdate: false,
     }),
   )
   const mayRead = { select: true, insert: false, update: false, delete: false }

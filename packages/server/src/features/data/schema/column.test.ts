@@ -38,6 +38,10 @@ function column(base: string, typeName: string): Column {
     comment: undefined,
     callersMaySelect: true,
     anonymousMaySelect: false,
+    callersMayInsert: false,
+    callersMayUpdate: false,
+    anonymousMayInsert: false,
+    anonymousMayUpdate: false,
   }
 }
 

@@ -31,6 +31,18 @@ export function maySelect(column: Column, reader: Reader): boolean {
   }
 }
 
+/** Returns true if the reader may set the column in new rows, or change it. */
+export function mayWriteColumn(column: Column, reader: Reader, action: 'insert' | 'update'): boolean {
+  switch (reader) {
+    case 'caller':
+      return action === 'insert' ? column.callersMayInsert : column.callersMayUpdate
+    case 'anonymous':
+      return action === 'insert' ? column.anonymousMayInsert : column.anonymousMayUpdate
+    case 'unrestricted':
+      return true
+  }
+}
+
 /**
  * Requires the privilege to read a column. PostgreSQL would reject the read as well, but only after a statement has
  * been prepared for it. A fault of that statement would reveal the type of the column.

@@ -101,7 +101,9 @@ function columnRows(oid: string, { columns, defaults = [] }: TableFixture): Colu
       generated: '',
       comment: null,
       can_select: true,
-      anonymous_can_select: false,
+      can_insert: true,
+      can_update: true,
+      anonymous_privileges: [],
       version: '1',
     }
   })

@@ -205,14 +205,13 @@ function readChanges(
   relation: Relation,
   { args }: SelectedField,
 ): { readonly body: RecordBody; readonly changes: ReadonlyMap<Column, ColumnChange> } {
-  const columns = tools.names.get(relation)?.columns
   const values: Record<string, unknown> = {}
   const changes = new Map<Column, ColumnChange>()
   const argumentOf = new Map<string, string>()
   for (const [argument, change] of changeArguments) {
     const input = (args[argument] ?? {}) as Input
     for (const [name, value] of Object.entries(input)) {
-      const column = columns?.get(name)
+      const column = findWritten(tools, relation, name)
       if (column === undefined) continue
       const other = argumentOf.get(name)
       if (other !== undefined) {
@@ -260,11 +259,16 @@ function requireChangeable(
 
 /** Returns the input as a record of the collection, under the names of its columns. */
 function toBody(tools: PlanTools, relation: Relation, input: Input, action: 'create' | 'update'): RecordBody {
-  const columns = tools.names.get(relation)?.columns
   const entries = Object.entries(input).flatMap(([name, value]) => {
-    const column = columns?.get(name)
+    const column = findWritten(tools, relation, name)
     return column === undefined ? [] : [[column.name, value] as const]
   })
   const json = JSON.stringify(Object.fromEntries(entries))
   return readRecord(relation, json, Object.fromEntries(entries), action)
+}
+
+/** Returns the column of an input that has the name in the schema. */
+function findWritten({ names }: PlanTools, relation: Relation, name: string): Column | undefined {
+  const own = names.get(relation)
+  return own?.columns.get(name) ?? own?.hidden.get(name)
 }

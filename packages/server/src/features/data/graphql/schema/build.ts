@@ -29,6 +29,7 @@ import {
   isSearchable,
   mayFollow,
   maySelect,
+  mayWriteColumn,
   privilegesOf,
   type Reader,
 } from '../../collections/index.ts'
@@ -109,8 +110,9 @@ class SchemaBuilder {
     this.#types = new Namespace([...[...all.values()].map(({ type }) => type), ...scalarNames])
     this.#columns = new ColumnTypes(this.#types)
     // Enums are named before the types of tables, whose order depends on the requests.
-    for (const { columns } of this.#names.values()) {
-      for (const { type } of columns.values()) if (hasLabels(type)) this.#columns.find(type)
+    for (const { columns, hidden } of this.#names.values()) {
+      for (const { type } of [...columns.values(), ...hidden.values()])
+        if (hasLabels(type)) this.#columns.find(type)
     }
     this.#shared = createSharedInputs(this.#types)
   }
@@ -206,9 +208,14 @@ class SchemaBuilder {
   /** Returns the names without the columns and relations that the caller may not read. */
   #selectNames(relation: Relation, names: TableNames): TableNames {
     const isFollowed = (relationship: Relationship) => this.#targetOf(relation, relationship) !== undefined
+    const { reader } = this.#caller
+    const isHidden = (column: Column) =>
+      !maySelect(column, reader) &&
+      (mayWriteColumn(column, reader, 'insert') || mayWriteColumn(column, reader, 'update'))
     return {
       ...names,
-      columns: select(names.columns, (column) => maySelect(column, this.#caller.reader)),
+      columns: select(names.columns, (column) => maySelect(column, reader)),
+      hidden: select(names.columns, isHidden),
       relationships: select(names.relationships, isFollowed),
       aggregates: select(names.aggregates, isFollowed),
     }
@@ -613,10 +620,17 @@ class SchemaBuilder {
     })
   }
 
-  #insertInput({ columns, pascal }: TableNames): GraphQLInputObjectType | undefined {
-    const written = [...columns].filter(
+  /** Returns the columns of an input: the readable ones, and hidden ones with the privilege to write. */
+  #writtenColumns({ columns, hidden }: TableNames, action: 'insert' | 'update') {
+    const writable = [...hidden].filter(([, column]) => mayWriteColumn(column, this.#caller.reader, action))
+    return [...columns, ...writable].filter(
       ([, { isGenerated, identity }]) => !isGenerated && identity !== 'always',
     )
+  }
+
+  #insertInput(names: TableNames): GraphQLInputObjectType | undefined {
+    const { pascal } = names
+    const written = this.#writtenColumns(names, 'insert')
     if (written.length === 0) return undefined
     return new LazyInputObjectType({
       name: this.#types.claim(`${pascal}InsertInput`),
@@ -638,10 +652,9 @@ class SchemaBuilder {
     })
   }
 
-  #setInput({ columns, pascal }: TableNames): GraphQLInputObjectType | undefined {
-    const written = [...columns].filter(
-      ([, { isGenerated, identity }]) => !isGenerated && identity !== 'always',
-    )
+  #setInput(names: TableNames): GraphQLInputObjectType | undefined {
+    const { pascal } = names
+    const written = this.#writtenColumns(names, 'update')
     if (written.length === 0) return undefined
     return new LazyInputObjectType({
       name: this.#types.claim(`${pascal}SetInput`),

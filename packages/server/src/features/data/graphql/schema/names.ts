@@ -10,6 +10,8 @@ export interface TableNames {
   /** Beginning of the names of its inputs: `InvoiceLine`. */
   readonly pascal: string
   readonly columns: ReadonlyMap<string, Column>
+  /** Columns of a caller who may write but not read them. */
+  readonly hidden: ReadonlyMap<string, Column>
   readonly relationships: ReadonlyMap<string, Relationship>
   /** Fields with figures over the records of a one-to-many relationship. */
   readonly aggregates: ReadonlyMap<string, Relationship>
@@ -82,7 +84,7 @@ export function nameTables(catalog: Catalog): ReadonlyMap<Relation, TableNames> 
   const named = new Map(
     relations.map((relation) => {
       const [table = '', type = '', pascal = ''] = [tables, types, pascals].map((each) => each.get(relation))
-      return [relation, { table, type, pascal, ...nameFields(relation) }]
+      return [relation, { table, type, pascal, hidden: new Map(), ...nameFields(relation) }]
     }),
   )
   namesOf.set(catalog, named)
@@ -120,6 +122,7 @@ export function nameResult({ columns }: Pick<Relation, 'columns'>, type: string)
   return {
     ...{ table: type, type, pascal: type },
     columns: invert(nameAll(columns, ({ name }) => name, new Namespace(filterMembers))),
+    hidden: new Map(),
     relationships: new Map(),
     aggregates: new Map(),
   }
