@@ -25,40 +25,48 @@ class Machine {
   readonly ledger: ConnectionLedger<Worker>
   readonly total: number
   planned: number
+  /** Most connections that a plan has allowed so far. */
+  allowed: number
   workers: Worker[] = []
   /** Connections of killed workers, which PostgreSQL still serves. */
   closing: number[] = []
   #started = 0
+  #waiting = 0
 
   constructor(total: number, planned: number) {
     this.total = total
     this.planned = planned
-    this.ledger = new ConnectionLedger({
-      total,
-      minimum,
-      planned,
-      send: (worker, message) => worker.inbox.push(message),
-    })
+    this.allowed = total
+    this.ledger = new ConnectionLedger(
+      { minimum, send: (worker, message) => worker.inbox.push(message) },
+      { total, workers: planned },
+    )
   }
 
   start(): void {
-    if (this.workers.length >= this.planned) return
+    if (this.workers.length + this.#waiting >= this.planned) return
     this.#started += 1
     const worker: Worker = { id: this.#started, wanted: 0, open: 0, inbox: [], outbox: [] }
-    const limit = this.ledger.add(worker)
-    if (limit === undefined) return
-    worker.open = limit
-    this.workers.push(worker)
+    this.#waiting += 1
+    this.ledger.add(worker, (limit) => {
+      this.#waiting -= 1
+      worker.open = limit
+      this.workers.push(worker)
+    })
+  }
+
+  plan(workers: number): void {
+    if (workers < this.workers.length + this.#waiting) return
+    this.planned = workers
+    this.allowed = Math.max(this.allowed, workers * minimum)
+    this.ledger.plan({ total: this.total, workers })
   }
 
   take(step: Step): void {
     if (step.kind === 'start') this.start()
     else if (step.kind === 'settle') this.settle()
-    else if (step.kind === 'plan') {
-      if (step.workers * minimum > this.total || step.workers < this.workers.length) return
-      this.planned = step.workers
-      this.ledger.plan(step.workers)
-    } else {
+    else if (step.kind === 'plan') this.plan(step.workers)
+    else {
       const worker = this.workers[step.index % Math.max(this.workers.length, 1)]
       if (worker === undefined) return
       if (step.kind === 'want') this.want(worker, step.wanted)
@@ -129,18 +137,17 @@ const machines = fc
   .map(({ planned, spare }): [number, number] => [planned * minimum + spare, planned])
 
 describe('connections of workers', () => {
-  test('never exceed those of the machine, and no worker has fewer than the minimum', () => {
+  test('never exceed those of the machine or of all planned workers, and no worker has fewer than the minimum', () => {
     fc.assert(
       fc.property(machines, steps, ([total, planned], sequence) => {
         const machine = new Machine(total, planned)
         for (let count = 0; count < planned; count += 1) machine.start()
-        let [most, fewest] = [0, minimum]
+        let fewest = minimum
         for (const step of sequence) {
           machine.take(step)
-          most = Math.max(most, machine.open)
+          expect(machine.open).toBeLessThanOrEqual(machine.allowed)
           fewest = Math.min(fewest, ...machine.workers.map(({ open }) => open))
         }
-        expect(most).toBeLessThanOrEqual(total)
         expect(fewest).toBe(minimum)
       }),
       { numRuns: 1000 },
@@ -154,13 +161,14 @@ describe('connections of workers', () => {
         for (const step of sequence) machine.take(step)
         machine.finish()
         const { workers } = machine
-        expect(machine.open).toBe(total)
-        const fair = Math.floor(total / workers.length)
+        const allowed = Math.max(total, machine.planned * minimum)
+        expect(machine.open).toBe(allowed)
+        const fair = Math.floor(allowed / workers.length)
         const largest = Math.max(...workers.map(({ open }) => open))
         for (const { open, wanted } of workers) {
           expect(open).toBeGreaterThanOrEqual(Math.min(Math.max(wanted, minimum), fair))
           // One that lacks connections has as many as any other, but for the remainder.
-          if (open < Math.min(wanted, total)) expect(open).toBeGreaterThanOrEqual(largest - 1)
+          if (open < Math.min(wanted, allowed)) expect(open).toBeGreaterThanOrEqual(largest - 1)
         }
       }),
       { numRuns: 1000 },
@@ -248,18 +256,52 @@ describe('connections of workers', () => {
     expect(second.inbox).toEqual([{ limit: 8, version: 2 }])
   })
 
-  test('have no capacity for further workers before others have returned some', () => {
+  test('are granted to further workers, as in a reload, when others have returned them', () => {
     const machine = new Machine(16, 2)
     machine.start()
     machine.start()
-    machine.ledger.plan(4)
-    expect(machine.ledger.capacity).toBe(0)
-    expect(machine.ledger.add({ id: 3, wanted: 0, open: 0, inbox: [], outbox: [] })).toBeUndefined()
-    for (const worker of machine.workers) {
+    machine.plan(4)
+    machine.start()
+    machine.start()
+    expect(machine.workers.map(({ open }) => open)).toEqual([8, 8])
+    for (const worker of machine.workers.slice(0, 1)) {
       machine.receive(worker)
       worker.outbox.shift()?.()
     }
-    expect(machine.ledger.capacity).toBe(2)
+    expect(machine.workers.map(({ open }) => open)).toEqual([4, 8, 4])
+    machine.finish()
+    expect(machine.workers.map(({ open }) => open)).toEqual([4, 4, 4, 4])
+    for (const worker of machine.workers.slice(0, 2)) machine.kill(worker)
+    machine.plan(2)
+    machine.finish()
+    expect(machine.workers.map(({ open }) => open)).toEqual([8, 8])
+  })
+
+  test('exceed those of the machine by the minimum of all planned workers at most, and only until these end', () => {
+    const machine = new Machine(10, 2)
+    machine.start()
+    machine.start()
+    machine.plan(4)
+    machine.start()
+    machine.start()
+    machine.finish()
+    expect(machine.workers.map(({ open }) => open)).toEqual([4, 4, 4, 4])
+    for (const worker of machine.workers.slice(0, 2)) machine.kill(worker)
+    machine.plan(2)
+    machine.finish()
+    expect(machine.workers.map(({ open }) => open)).toEqual([5, 5])
+  })
+
+  test('are not granted to a worker that ends while it waits', () => {
+    const machine = new Machine(8, 2)
+    machine.start()
+    machine.start()
+    const waiting: Worker = { id: 3, wanted: 0, open: 0, inbox: [], outbox: [] }
+    machine.ledger.add(waiting, () => expect.unreachable())
+    expect(machine.ledger.remove(waiting)).toBe(0)
+    machine.plan(3)
+    machine.finish()
+    expect(machine.workers.map(({ open }) => open)).toEqual([4, 4, 4])
   })
 })
 

@@ -6,14 +6,17 @@ export interface LimitMessage {
 }
 
 export interface LedgerOptions<Worker> {
-  /** Connections of the machine. */
-  readonly total: number
   /** Connections that every worker has, whatever the others need. */
   readonly minimum: number
-  /** Number of workers for which the minimum is reserved. */
-  readonly planned: number
   /** Passes a limit on. Messages to a worker must arrive in order, unless it ends. */
   readonly send: (worker: Worker, message: LimitMessage) => void
+}
+
+export interface ConnectionPlan {
+  /** Connections of the machine. */
+  readonly total: number
+  /** Number of workers for which the minimum is reserved. */
+  readonly workers: number
 }
 
 /** Connections of a worker. */
@@ -33,43 +36,38 @@ interface Account {
  *
  * At any time, the connections granted and those of workers that were killed are no more than the total. A connection
  * is lent only after its owner has confirmed that it has closed it. So no lost message and no silent worker can
- * exceed the total: without a confirmation, a worker keeps its connections until its process has ended.
+ * exceed the total: without a confirmation, a worker keeps its connections until its process has ended. Only during a
+ * reload, the minimum of all its workers can be more than the total.
  */
 export class ConnectionLedger<Worker> {
   readonly #options: LedgerOptions<Worker>
   readonly #accounts = new Map<Worker, Account>()
-  #planned: number
+  /** Workers without connections, each with the function that receives its first limit. */
+  readonly #waiting = new Map<Worker, (limit: number) => void>()
+  #plan: ConnectionPlan
   /** Connections of ended workers that PostgreSQL may not have closed yet. */
   #closing = 0
 
-  constructor(options: LedgerOptions<Worker>) {
+  constructor(options: LedgerOptions<Worker>, plan: ConnectionPlan) {
     this.#options = options
-    this.#planned = options.planned
+    this.#plan = plan
   }
 
-  /** Number of workers that can be added at once. */
-  get capacity(): number {
-    return Math.max(0, Math.floor((this.#free() + this.#reserve()) / this.#options.minimum))
-  }
-
-  /** Changes the number of workers for which the minimum is reserved. Others return connections for it. */
-  plan(workers: number): void {
-    this.#planned = workers
+  /** Changes the plan. If it reserves more, workers return connections for it. */
+  plan(plan: ConnectionPlan): void {
+    if (plan.total === this.#plan.total && plan.workers === this.#plan.workers) return
+    this.#plan = plan
     this.#rebalance()
   }
 
-  /** Adds a worker that starts. @returns its first limit; undefined without capacity */
-  add(worker: Worker): number | undefined {
-    if (this.capacity === 0) return undefined
-    const account = { wanted: 0, limit: 0, version: 0, granted: 0 }
-    this.#accounts.set(worker, account)
-    const available = this.#free()
-    account.limit = account.granted = Math.max(
-      this.#options.minimum,
-      Math.min(available, this.#parts().get(worker) ?? 0),
-    )
+  /**
+   * Adds a worker that starts.
+   *
+   * @param onAdded receives its first limit, as soon as other workers have returned connections for it
+   */
+  add(worker: Worker, onAdded: (limit: number) => void): void {
+    this.#waiting.set(worker, onAdded)
     this.#rebalance()
-    return account.limit
   }
 
   /** Sets the connections that the work of a worker could use. */
@@ -95,6 +93,7 @@ export class ConnectionLedger<Worker> {
    * @returns the other connections, which are lent after {@link settle}
    */
   remove(worker: Worker): number {
+    this.#waiting.delete(worker)
     const account = this.#accounts.get(worker)
     if (account === undefined) return 0
     const reservedBefore = this.#reserve()
@@ -114,18 +113,24 @@ export class ConnectionLedger<Worker> {
   /** Returns the connections that are neither granted nor reserved. */
   #free(): number {
     const granted = [...this.#accounts.values()].reduce((sum, account) => sum + account.granted, 0)
-    return this.#options.total - this.#closing - granted - this.#reserve()
+    return this.#total() - this.#closing - granted - this.#reserve()
+  }
+
+  /** Returns the connections of the machine, or those of the planned workers if these are more. */
+  #total(): number {
+    return Math.max(this.#plan.total, this.#plan.workers * this.#options.minimum)
   }
 
   /** Returns the connections of the workers that are still to be added. */
   #reserve(): number {
-    return Math.max(0, this.#planned - this.#accounts.size) * this.#options.minimum
+    return Math.max(0, this.#plan.workers - this.#accounts.size) * this.#options.minimum
   }
 
   /** Computes the part of each worker. Workers still to be added count as idle. */
   #parts(): Map<Worker, number> {
-    const { total, minimum } = this.#options
-    const count = Math.max(this.#planned, this.#accounts.size)
+    const { minimum } = this.#options
+    const total = this.#total()
+    const count = Math.max(this.#plan.workers, this.#accounts.size)
     const wanted = Array<number>(count).fill(minimum)
     for (const [index, account] of [...this.#accounts.values()].entries()) {
       wanted[index] = Math.min(Math.max(account.wanted, minimum), total)
@@ -137,12 +142,26 @@ export class ConnectionLedger<Worker> {
   }
 
   #rebalance(): void {
-    const parts = this.#parts()
-    for (const [worker, part] of parts) this.#limit(worker, part, (limit) => part < limit)
-    for (const [worker, part] of parts) {
+    for (const [worker, part] of this.#parts()) this.#limit(worker, part, (limit) => part < limit)
+    this.#admit()
+    for (const [worker, part] of this.#parts()) {
       const { granted } = this.#accounts.get(worker) ?? { granted: 0 }
       const possible = Math.min(part, granted + Math.max(0, this.#free()))
       this.#limit(worker, possible, (limit) => possible > limit)
+    }
+  }
+
+  /** Adds the workers that wait, as far as the minimum is available for them. */
+  #admit(): void {
+    const { minimum } = this.#options
+    for (const [worker, onAdded] of this.#waiting) {
+      if (this.#free() + this.#reserve() < minimum) return
+      this.#waiting.delete(worker)
+      const account = { wanted: 0, limit: 0, version: 0, granted: 0 }
+      this.#accounts.set(worker, account)
+      const limit = Math.max(minimum, Math.min(this.#free(), this.#parts().get(worker) ?? 0))
+      account.limit = account.granted = limit
+      onAdded(limit)
     }
   }
 

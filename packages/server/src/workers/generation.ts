@@ -1,9 +1,8 @@
-import { fewestConnections } from '../config/workers.ts'
 import type { Config } from '../configuration.ts'
 import { OperatorError } from '../lib/errors.ts'
 import type { WorkerCount } from '../machine.ts'
 import type { StartReport } from '../start-report.ts'
-import { ConnectionLedger } from './connections.ts'
+import type { ConnectionLedger } from './connections.ts'
 import { Lead } from './lead.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { canReusePort, type Sockets } from './sockets.ts'
@@ -20,12 +19,16 @@ export interface Setup {
 
 export interface GenerationOptions extends Pick<ProcessHost, 'executable' | 'flags' | 'log' | 'stderr'> {
   readonly sockets: Sockets
+  /** Database connections of the machine. */
+  readonly connections: ConnectionLedger<WorkerProcess>
   /** Version of the workers; undefined until the first one reports it. */
   readonly version: string | undefined
   /** Setup of the workers; undefined if the first one reads the configuration. */
   readonly setup: Setup | undefined
   /** Returns the setup for a configuration that the first worker has read. @throws OperatorError if it is unsuitable */
   readonly accept: (config: Config) => Setup
+  /** Called when the first worker has read the configuration, before workers start with it. */
+  readonly onSetUp: () => void
   readonly count: () => WorkerCount
   /** Called when a worker has been started. */
   readonly onLaunch: () => void
@@ -47,8 +50,6 @@ export class Generation {
   readonly #lead = new Lead<WorkerProcess>((worker, message) => worker.tell(message))
   readonly #failure = Promise.withResolvers<never>()
   #setup: Setup | undefined
-  /** Database connections, from the setup on. */
-  #connections: ConnectionLedger<WorkerProcess> | undefined
   #version: string | undefined
   #isEnding = false
 
@@ -56,7 +57,7 @@ export class Generation {
     this.#options = options
     this.#version = options.version
     this.#failure.promise.catch(() => undefined)
-    if (options.setup !== undefined) this.#setUp(options.setup)
+    this.#setup = options.setup
   }
 
   get version(): string | undefined {
@@ -67,6 +68,11 @@ export class Generation {
   get setup(): Setup {
     if (this.#setup === undefined) throw new Error('the generation has no configuration yet')
     return this.#setup
+  }
+
+  /** True if the configuration is known. */
+  get isSetUp(): boolean {
+    return this.#setup !== undefined
   }
 
   get workers(): readonly WorkerProcess[] {
@@ -87,7 +93,7 @@ export class Generation {
   }
 
   launch(number: number): WorkerProcess {
-    const { executable, flags, log, stderr, onMessage, onEnd } = this.#options
+    const { executable, flags, log, stderr, connections, onMessage, onEnd } = this.#options
     const worker = new WorkerProcess(number, {
       ...{ executable, flags, log, stderr },
       onMessage: (sender, message, handle) => {
@@ -96,8 +102,8 @@ export class Generation {
       },
       onEnd: (ended) => {
         if (this.#workers.get(number) === ended) this.#workers.delete(number)
-        const closing = this.#connections?.remove(ended) ?? 0
-        setTimeout(() => this.#connections?.settle(closing), sessionEndMs).unref()
+        const closing = connections.remove(ended)
+        setTimeout(() => connections.settle(closing), sessionEndMs).unref()
         // A start replaces a worker that has listened. A reload does not, and leaves the previous workers in place.
         if (!ended.hasListened || this.#options.setup === undefined) this.#failure.reject(ended.failure)
         onEnd(this, ended)
@@ -145,10 +151,10 @@ export class Generation {
         this.#configure(worker, message.config)
         break
       case 'wantConnections':
-        this.#connections?.want(worker, message.wanted)
+        this.#options.connections.want(worker, message.wanted)
         break
       case 'confirmConnections':
-        this.#connections?.confirm(worker, message.version)
+        this.#options.connections.confirm(worker, message.version)
         break
       case 'peer':
         this.#lead.pass(worker, message.message, this.workers)
@@ -171,45 +177,33 @@ export class Generation {
 
   #configure(worker: WorkerProcess, config: Config): void {
     try {
-      this.#startWorker(worker, this.#setUp(this.#options.accept(config)))
+      this.#setup = this.#options.accept(config)
+      this.#options.onSetUp()
+      this.#startWorker(worker, this.#setup)
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error
       worker.refuse(error.message)
     }
   }
 
-  #setUp(setup: Setup): Setup {
-    this.#setup = setup
-    this.#connections = new ConnectionLedger({
-      total: setup.config.database.max_conns,
-      minimum: fewestConnections,
-      planned: setup.total,
-      send: (worker, message) => worker.tell({ kind: 'limitConnections', ...message }),
-    })
-    return setup
-  }
-
-  #startWorker(worker: WorkerProcess, setup: Setup): void {
-    const { sockets, count } = this.#options
+  #startWorker(worker: WorkerProcess, { config, total }: Setup): void {
+    const { sockets, connections, count } = this.#options
     sockets.pass(worker)
-    worker.tell({
-      kind: 'start',
-      config: this.#configOf(worker, setup),
-      worker: worker.number,
-      total: setup.total,
-      count: count(),
-      ports: sockets.ports,
-      reusePort: canReusePort,
+    connections.add(worker, (max_conns) => {
+      worker.tell({
+        kind: 'start',
+        // A worker has its part of what belongs to the machine.
+        config: {
+          ...config,
+          server: { ...config.server, workers: total },
+          database: { ...config.database, max_conns },
+        },
+        worker: worker.number,
+        total,
+        count: count(),
+        ports: sockets.ports,
+        reusePort: canReusePort,
+      })
     })
-  }
-
-  /** Returns the configuration of a worker, which has its part of what belongs to the machine. */
-  #configOf(worker: WorkerProcess, { config, total }: Setup): Config {
-    const max_conns = this.#connections?.add(worker) ?? fewestConnections
-    return {
-      ...config,
-      server: { ...config.server, workers: total },
-      database: { ...config.database, max_conns },
-    }
   }
 }

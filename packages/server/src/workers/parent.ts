@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { countWorkers } from '../config/workers.ts'
+import { countWorkers, fewestConnections } from '../config/workers.ts'
 import type { Config } from '../configuration.ts'
 import { openEmbedded } from '../database/open.ts'
 import { untilAborted } from '../lib/abort.ts'
@@ -10,6 +10,7 @@ import type { WorkerCount } from '../machine.ts'
 import { readVersion } from '../package.ts'
 import { embeddedPassword } from '../secrets.ts'
 import type { StartReport } from '../start-report.ts'
+import { ConnectionLedger } from './connections.ts'
 import { requireReloadable } from './fixed-keys.ts'
 import { Generation, type Setup } from './generation.ts'
 import { aliveMs, type FromWorker, type ToWorker } from './messages.ts'
@@ -110,6 +111,7 @@ class Parent {
   /** Workers that complete their requests after a reload. */
   readonly #retired = new Set<Generation>()
   readonly #sockets = new Sockets()
+  readonly #connections: ConnectionLedger<WorkerProcess>
   readonly #metrics = new MetricsCollection()
   readonly #reloads: Reloads
   readonly #check: NodeJS.Timeout
@@ -123,6 +125,13 @@ class Parent {
     this.log = tapLog(options.log, store)
     this.storedLog = divertLog(options.log, store)
     const { config, total } = options
+    this.#connections = new ConnectionLedger(
+      {
+        minimum: fewestConnections,
+        send: (worker, message) => worker.tell({ kind: 'limitConnections', ...message }),
+      },
+      { total: config.database.max_conns, workers: total },
+    )
     this.#active = this.#createGeneration(readVersion(), { config, total })
     this.#replacements = this.#createReplacements(this.#active)
     this.#reloads = new Reloads({ log: this.log, run: () => this.#reload(), onChange: options.onReload })
@@ -200,8 +209,10 @@ class Parent {
   #createGeneration(version: string | undefined, setup: Setup | undefined): Generation {
     const { executable, flags, log, stderr } = this.#options
     return new Generation({
-      ...{ executable, flags, log, stderr, version, setup, sockets: this.#sockets },
+      ...{ executable, flags, log, stderr, version, setup },
+      ...{ sockets: this.#sockets, connections: this.#connections },
       accept: (config) => this.#accept(config),
+      onSetUp: () => this.#planConnections(),
       count: () => this.#count(),
       onLaunch: () => this.#options.onLaunch(this.#pids()),
       onMessage: (generation, worker, message, handle) => this.#receive(generation, worker, message, handle),
@@ -261,8 +272,19 @@ class Parent {
     if (count.serving !== serving || count.total !== total || count.isReloading !== isReloading)
       this.#tellAll({ kind: 'count', count })
     this.#lastCount = count
+    this.#planConnections()
     if (this.#stopping === undefined) for (const generation of this.#generations()) generation.updateLead()
     if (this.#hasStarted && this.#stopping === undefined) this.#sockets.cover(this.#active.serving)
+  }
+
+  /** Reserves connections for the workers of all generations. */
+  #planConnections(): void {
+    const next = this.#next?.isSetUp ? this.#next : undefined
+    const retired = [...this.#retired].reduce((sum, { workers }) => sum + workers.length, 0)
+    this.#connections.plan({
+      total: (next ?? this.#active).setup.config.database.max_conns,
+      workers: this.#active.setup.total + (next?.setup.total ?? 0) + retired,
+    })
   }
 
   #count(): WorkerCount {
