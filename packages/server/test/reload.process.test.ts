@@ -128,7 +128,8 @@ describe('basalt reload', { timeout: 900_000 }, () => {
       const before = workersOf(server)
       expect(await it.reload()).toEqual(reloaded(server, count))
       await waitFor('the end of the previous workers', () => !before.some(isRunning), startMs)
-      expect(workersOf(server)).toHaveLength(count)
+      // The parent reaps them a moment later.
+      await waitFor('only the new workers', () => workersOf(server).length === count)
       const answered = loads.map((load) => load.answered)
       await waitFor('more responses', () =>
         loads.every((load, index) => load.answered > (answered[index] ?? 0) + 50),
