@@ -20,7 +20,7 @@ import { createTestDatabase, type TestDatabase, userToken } from './test-app.ts'
 import { testAdminPassword } from './test-config.ts'
 import { findFreePort } from './throw-away-cluster.ts'
 import { waitFor } from './wait-for.ts'
-import { isRunning, openWorkerAddresses, workersOf } from './worker-processes.ts'
+import { isLoaded, isRunning, openWorkerAddresses, workersOf } from './worker-processes.ts'
 
 const token = userToken({ sub: alice })
 const clean = { code: 0, signal: null }
@@ -106,7 +106,8 @@ test('two workers › start although the second one is slow and the first one ha
   await using server = launchServer({ config })
   const [first = 0, second = 0] = await waitFor('both', () => {
     const workers = workersOf(server)
-    return workers.length === 2 && workers
+    // Before its program is loaded, a stopped process would block the parent.
+    return workers.length === 2 && workers.every(isLoaded) && workers
   })
   // The second one is started once the first one listens.
   for (const pid of [second, first]) process.kill(pid, 'SIGSTOP')

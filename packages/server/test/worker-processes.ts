@@ -21,6 +21,11 @@ export function isRunning(pid: number): boolean {
   }
 }
 
+/** Returns true if the process runs the program of a worker. Before that, it is a copy of its parent. */
+export function isLoaded(pid: number): boolean {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('worker')
+}
+
 /** Addresses of the workers of one server, a port each. */
 export interface WorkerAddresses extends AsyncDisposable {
   readonly urls: readonly string[]
