@@ -1,6 +1,7 @@
 import { type ServerProcess, startServer } from './server-process.ts'
 import type { TestAppOptions, TestDatabase, TestNode } from './test-app.ts'
 import { testFlags } from './test-config.ts'
+import { findFreePort } from './throw-away-cluster.ts'
 import { openWorkerAddresses, type WorkerAddresses } from './worker-processes.ts'
 
 /** Number of workers in the project `workers`, whose nodes are the workers of one server; otherwise 0. */
@@ -49,15 +50,18 @@ async function startMachine(
   key: string,
 ): Promise<Machine> {
   const flags = testFlags({ 'database.url': database.url, 'logging.level': 'info', ...config })
+  const port = await findFreePort()
   const server = await startServer({
     config: {
       ...flags,
+      'server.port': String(port),
       'server.workers': String(workerCount),
       // Each worker has the connections of a node.
       'database.max_conns': String(workerCount * Number(flags['database.max_conns'])),
     },
   })
-  const addresses = await openWorkerAddresses(server)
+  // The log has the public address.
+  const addresses = await openWorkerAddresses({ pid: server.pid, url: `http://127.0.0.1:${port}` })
   return { config: key, server, addresses, free: [...addresses.urls], nodes: 0 }
 }
 

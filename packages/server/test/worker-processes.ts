@@ -82,14 +82,15 @@ export async function openWorkerAddresses(
   }
 }
 
-/** Connects until this worker has accepted the connection. @returns undefined when the worker does not run */
+/** Connects until this worker has accepted the connection. @returns undefined when the worker or its server does not run */
 async function connectTo(worker: number, port: number): Promise<Socket | undefined> {
   while (isRunning(worker)) {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
     const isOpen = await new Promise<boolean>((resolve) => {
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     })
-    if (isOpen && (await isAcceptedBy(worker, socket, port))) return socket
+    if (!isOpen) return undefined
+    if (await isAcceptedBy(worker, socket, port)) return socket
     socket.destroy()
   }
   return undefined
@@ -106,12 +107,14 @@ async function isAcceptedBy(worker: number, { localPort = 0 }: Socket, port: num
   }
 }
 
-/** Returns the inode of an open TCP connection on IPv4 (proc_pid_net(5)). */
+/** Returns the inode of an established TCP connection on IPv4 (proc_pid_net(5)). */
 function inodeOf({ localPort, remotePort }: { localPort: number; remotePort: number }): string | undefined {
   const hex = (number: number) => number.toString(16).toUpperCase().padStart(4, '0')
   for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n')) {
-    const [, local, remote, , , , , , , inode] = line.trim().split(/\s+/)
-    if (local?.endsWith(`:${hex(localPort)}`) && remote?.endsWith(`:${hex(remotePort)}`)) return inode
+    const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/)
+    const isIt = local?.endsWith(`:${hex(localPort)}`) && remote?.endsWith(`:${hex(remotePort)}`)
+    // TCP_ESTABLISHED. A connection that the server has closed has no inode any more.
+    if (isIt && state === '01') return inode
   }
   return undefined
 }
