@@ -163,6 +163,34 @@ describe('basalt reload', { timeout: 900_000 }, () => {
     expect(await server.stop()).toEqual(clean)
   })
 
+  test('uses no more database connections than those of the machine', async () => {
+    await cluster.sql('shop', "create view nap as select 'rested' as state from pg_sleep(0.2)")
+    await using it = await start(workers(2, '[database]\nmax_conns = 16\n'))
+    const { server } = it
+    let isOver = false
+    const naps = Array.from({ length: 24 }, async () => {
+      while (!isOver) {
+        const url = `${server.url}/api/collections/nap?skipTotal=true`
+        expect((await sendRequest('GET', url, { token, agent: new Agent() })).status).toBe(200)
+      }
+    })
+    const sessions = async () => {
+      const text = "select count(*)::int from pg_stat_activity where application_name = 'basalt start'"
+      return (await cluster.sql<{ count: number }>('shop', text))[0]?.count ?? 0
+    }
+    await waitFor('the use of most connections', async () => (await sessions()) > 12)
+    let most = 0
+    const watching = (async () => {
+      while (!isOver) most = Math.max(most, await sessions())
+    })()
+    expect(await it.reload()).toEqual(reloaded(server))
+    isOver = true
+    await Promise.all([...naps, watching])
+    // Each generation listens on a connection of its own.
+    expect(most).toBeLessThanOrEqual(16 + 2)
+    expect(await server.stop()).toEqual(clean)
+  })
+
   test('applies the configuration of now, and refuses one that is invalid or needs a restart', async () => {
     await using it = await start(workers(2))
     const { server } = it
