@@ -304,7 +304,10 @@ describe('streams and subscriptions › end with the access of their caller', ()
     await using graphqlSocket = await openGraphqlSocket(other.url, { init: { token } })
     await other.app.catalog.refresh()
     await using lock = await openTransaction(app.database)
-    await lock.sql('lock table basalt.realtime_tables')
+    // A lock of the whole table would also hold the statements that list the streams.
+    await lock.sql('insert into basalt.realtime_tables (table_name, wanted_until) values ($1, now())', [
+      table,
+    ])
     subscribe(graphqlSocket, 'a')
     const events = other.request('GET', `/api/realtime?tables=${table}`, { token })
     const path = `${graphqlPath}?query=${encodeURIComponent(documentOf())}`
