@@ -54,6 +54,11 @@ export async function startEmbeddingProvider(
 ): Promise<EmbeddingProvider> {
   const requests: EmbeddingRequest[] = []
   const server = createServer((message, response) => {
+    // Clients of an earlier server on this port may still try to reconnect.
+    if (message.method !== 'POST') {
+      response.writeHead(405).end()
+      return
+    }
     const chunks: Buffer[] = []
     message.on('data', (chunk: Buffer) => chunks.push(chunk))
     message.on('end', () => {
