@@ -31,7 +31,7 @@ export interface Shell extends AsyncDisposable {
 }
 
 const repositoryFolder = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url))
-const blockTimeoutMs = 60_000
+const blockTimeoutMs = 180_000
 
 export async function openShell(): Promise<Shell> {
   // For root, PostgreSQL would keep its files outside of the directory.
