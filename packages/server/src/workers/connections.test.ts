@@ -167,7 +167,7 @@ describe('connections of workers', () => {
         const largest = Math.max(...workers.map(({ open }) => open))
         for (const { open, wanted } of workers) {
           expect(open).toBeGreaterThanOrEqual(Math.min(Math.max(wanted, minimum), fair))
-          // One that lacks connections has as many as any other, but for the remainder.
+          // A worker that wants more has as many as any other, but for the remainder.
           if (open < Math.min(wanted, allowed)) expect(open).toBeGreaterThanOrEqual(largest - 1)
         }
       }),

@@ -3,7 +3,7 @@ import { OperatorError } from '../lib/errors.ts'
 import type { WorkerCount } from '../machine.ts'
 import type { StartReport } from '../start-report.ts'
 import type { ConnectionLedger } from './connections.ts'
-import { Lead } from './lead.ts'
+import { Leader } from './leader.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { canReusePort, type Sockets } from './sockets.ts'
 import { type ProcessHost, WorkerProcess } from './worker-process.ts'
@@ -46,8 +46,8 @@ export interface GenerationOptions extends Pick<ProcessHost, 'executable' | 'fla
 export class Generation {
   readonly #options: GenerationOptions
   readonly #workers = new Map<number, WorkerProcess>()
-  /** Lead of these workers. Those of another version or configuration may watch other parts of the database. */
-  readonly #lead = new Lead<WorkerProcess>((worker, message) => worker.tell(message))
+  /** Leader of these workers. Those of another version or configuration may watch other parts of the database. */
+  readonly #leader = new Leader<WorkerProcess>((worker, message) => worker.tell(message))
   readonly #failure = Promise.withResolvers<never>()
   #setup: Setup | undefined
   #version: string | undefined
@@ -114,8 +114,8 @@ export class Generation {
     return worker
   }
 
-  updateLead(): void {
-    this.#lead.update(this.serving, this.workers)
+  updateLeader(): void {
+    this.#leader.update(this.serving, this.workers)
   }
 
   launchMissing(): void {
@@ -157,7 +157,7 @@ export class Generation {
         this.#options.connections.confirm(worker, message.version)
         break
       case 'peer':
-        this.#lead.pass(worker, message.message, this.workers)
+        this.#leader.pass(worker, message.message, this.workers)
         break
     }
   }

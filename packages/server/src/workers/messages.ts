@@ -44,8 +44,8 @@ export type ToWorker =
   /** Request for the metrics of this worker. */
   | { readonly kind: 'render'; readonly id: number }
   | { readonly kind: 'collected'; readonly id: number; readonly texts: readonly string[] }
-  /** Another lead, or a restarted one. */
-  | { readonly kind: 'lead'; readonly isLead: boolean }
+  /** Another leader, or a restarted one. */
+  | { readonly kind: 'leader'; readonly isLeader: boolean }
   /** Message of another worker. */
   | { readonly kind: 'peer'; readonly message: PeerMessage }
   /** Line of the parent's log, for the database. */

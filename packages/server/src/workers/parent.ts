@@ -273,7 +273,7 @@ class Parent {
       this.#tellAll({ kind: 'count', count })
     this.#lastCount = count
     this.#planConnections()
-    if (this.#stopping === undefined) for (const generation of this.#generations()) generation.updateLead()
+    if (this.#stopping === undefined) for (const generation of this.#generations()) generation.updateLeader()
     if (this.#hasStarted && this.#stopping === undefined) this.#sockets.cover(this.#active.serving)
   }
 

@@ -7,7 +7,7 @@ import { Notifications, type Watch, type WatchHandle } from '../database/notific
 import type { PeerMessage, PeerReceiver } from '../database/notifications/peers.ts'
 import { render, type Sql, sql } from '../database/sql.ts'
 import type { Queryable } from '../database/system-database.ts'
-import { Lead } from './lead.ts'
+import { Leader } from './leader.ts'
 import { ParentChannel } from './peers.ts'
 
 const log = pino({ enabled: false })
@@ -58,8 +58,8 @@ async function startMachine(watchOf: (worker: number) => Partial<Watch> = () => 
   const members: Member[] = []
   /** Messages by worker. */
   const sent: [worker: number, kind: PeerMessage['kind']][] = []
-  const lead = new Lead<Member>(({ channel }, message) => {
-    if (message.kind === 'lead') channel.setLead(message.isLead)
+  const leader = new Leader<Member>(({ channel }, message) => {
+    if (message.kind === 'leader') channel.setLeader(message.isLeader)
     else channel.receive(message.message)
   })
   versions.set('colour', 'red')
@@ -68,7 +68,7 @@ async function startMachine(watchOf: (worker: number) => Partial<Watch> = () => 
     const channel = new ParentChannel((message) => {
       const member = members[worker]
       sent.push([worker, message.kind])
-      if (member !== undefined && !member.isSilent) lead.pass(member, message, members)
+      if (member !== undefined && !member.isSilent) leader.pass(member, message, members)
     })
     const notifications = new Notifications({
       database: versions.queryableOf(worker),
@@ -93,7 +93,7 @@ async function startMachine(watchOf: (worker: number) => Partial<Watch> = () => 
     notifications.watch({
       topic: 'schedules',
       version: versionOf('schedules', ''),
-      isForLead: () => true,
+      isForLeader: () => true,
       onChange: (version) => void schedules.push(String(version).trim()),
     })
     members.push({ notifications, channel, handle, colours, schedules, isSilent: false })
@@ -104,8 +104,8 @@ async function startMachine(watchOf: (worker: number) => Partial<Watch> = () => 
     versions,
     sent,
     members: members as [Member, Member, Member],
-    /** Names the lead as the parent does. */
-    serve: (...serving: Member[]) => lead.update(serving, members),
+    /** Names the leader as the parent does. */
+    serve: (...serving: Member[]) => leader.update(serving, members),
     /** Lets time pass with all work that becomes due. */
     async pass(ms: number) {
       let hasPassed = false
@@ -132,7 +132,7 @@ async function settle(): Promise<void> {
 /** Time after which a follower polls for itself. */
 const lapseMs = listeningMs + graceMs + 1
 
-describe('lead of a machine', () => {
+describe('leader of a machine', () => {
   test('polls for all workers, which run no statement', async () => {
     await using machine = await startMachine()
     const { members, versions, timer, sent, serve, pass } = machine
@@ -190,15 +190,15 @@ describe('lead of a machine', () => {
   })
 })
 
-describe('follower of the lead', () => {
-  test('polls for itself when the polls of the lead cease, until they resume', async () => {
+describe('follower of the leader', () => {
+  test('polls for itself when the polls of the leader cease, until they resume', async () => {
     await using machine = await startMachine()
     const { members, versions, timer, sent, serve, pass } = machine
-    const [lead, worker] = members
+    const [leader, worker] = members
     serve(...members)
     await pass(1000)
     const { interruptions } = worker.notifications
-    lead.isSilent = true
+    leader.isSilent = true
     versions.set('colour', 'green')
     versions.set('schedules', 'due')
     await pass(lapseMs)
@@ -212,7 +212,7 @@ describe('follower of the lead', () => {
     expect(versions.statements).toEqual([8, 8, 8])
     expect(sent.slice(-8)).toEqual(Array(8).fill([0, 'polled']))
     expect(timer.now() - worker.handle.currentAt).toBeLessThanOrEqual(pollingMs)
-    lead.isSilent = false
+    leader.isSilent = false
     await pass(2 * pollingMs)
     versions.statements = [0, 0, 0]
     await pass(8 * pollingMs)
@@ -220,7 +220,7 @@ describe('follower of the lead', () => {
     expect(worker.notifications.interruptions).toBe(interruptions + 1)
   })
 
-  test('counts everything as announced when the lead changes', async () => {
+  test('counts everything as announced when the leader changes', async () => {
     await using machine = await startMachine()
     const { members, versions, serve, pass } = machine
     const [first, second, third] = members
@@ -238,10 +238,10 @@ describe('follower of the lead', () => {
   test('polls at once when commits before a call must be in force', async () => {
     await using machine = await startMachine()
     const { members, versions, serve, pass } = machine
-    const [lead, worker] = members
+    const [leader, worker] = members
     serve(...members)
     await pass(1000)
-    lead.isSilent = true
+    leader.isSilent = true
     versions.set('colour', 'green')
     const polled = worker.handle.poll()
     await pass(0)
@@ -250,13 +250,13 @@ describe('follower of the lead', () => {
     expect(worker.notifications.isLeading).toBe(false)
   })
 
-  test('announces its changes to the others, which do not wait for a poll of the lead', async () => {
+  test('announces its changes to the others, which do not wait for a poll of the leader', async () => {
     await using machine = await startMachine()
     const { members, versions, serve, pass } = machine
-    const [lead, worker, other] = members
+    const [leader, worker, other] = members
     serve(...members)
     await pass(1000)
-    lead.isSilent = true
+    leader.isSilent = true
     versions.set('colour', 'green')
     worker.notifications.announce('colour')
     await pass(10)
@@ -278,7 +278,7 @@ describe('follower of the lead', () => {
     expect(members.map(({ colours }) => colours)).toEqual([['red'], ['red', 'green', 'red'], ['red']])
   })
 
-  test('confirms versions of its own by the changes in those of the lead', async () => {
+  test('confirms versions of its own by the changes in those of the leader', async () => {
     const watchOf = (worker: number): Partial<Watch> => ({
       version: () => versionOf('colour', worker),
       changesOf: (version) => String(version?.split(' ')[1]),
@@ -299,7 +299,7 @@ describe('follower of the lead', () => {
     )
   })
 
-  test('polls a version for itself whose expression differs from that of the lead', async () => {
+  test('polls a version for itself whose expression differs from that of the leader', async () => {
     const watchOf = (worker: number): Partial<Watch> => ({
       version: versionOf(worker === 0 ? 'colour' : 'size', ''),
     })
@@ -313,13 +313,13 @@ describe('follower of the lead', () => {
     expect(members.map(({ colours }) => colours.at(-1))).toEqual(['red', 'large', 'large'])
   })
 
-  test('gives the lead no credit for a poll from long ago', async () => {
+  test('gives the leader no credit for a poll from long ago', async () => {
     await using machine = await startMachine()
     const { members, timer, serve, pass } = machine
-    const [lead, worker] = members
+    const [leader, worker] = members
     serve(...members)
     await pass(1000)
-    lead.isSilent = true
+    leader.isSilent = true
     await pass(lapseMs)
     const { currentAt } = worker.handle
     worker.channel.receive({
@@ -334,10 +334,10 @@ describe('follower of the lead', () => {
 })
 
 describe('messages between workers', () => {
-  test('reach all others, and polls only those of the lead', () => {
+  test('reach all others, and polls only those of the leader', () => {
     const [first, second, third] = [{}, {}, {}]
     const sent: [object, unknown][] = []
-    const lead = new Lead<object>((worker, message) => sent.push([worker, message]))
+    const leader = new Leader<object>((worker, message) => sent.push([worker, message]))
     const all = [first, second, third]
     const announced = { kind: 'announced', topics: ['colour'] } as const
     const polled = {
@@ -347,24 +347,24 @@ describe('messages between workers', () => {
       clock: { differenceMs: 0, tookMs: 0 },
       interruptions: 0,
     } as const
-    lead.update([second], all)
+    leader.update([second], all)
     expect(sent.splice(0)).toEqual([
-      [first, { kind: 'lead', isLead: false }],
-      [second, { kind: 'lead', isLead: true }],
-      [third, { kind: 'lead', isLead: false }],
+      [first, { kind: 'leader', isLeader: false }],
+      [second, { kind: 'leader', isLeader: true }],
+      [third, { kind: 'leader', isLeader: false }],
     ])
-    lead.pass(first, announced, all)
-    lead.pass(first, polled, all)
+    leader.pass(first, announced, all)
+    leader.pass(first, polled, all)
     expect(sent.splice(0)).toEqual([
       [second, { kind: 'peer', message: announced }],
       [third, { kind: 'peer', message: announced }],
     ])
-    lead.pass(second, polled, all)
+    leader.pass(second, polled, all)
     expect(sent.splice(0)).toEqual([
       [first, { kind: 'peer', message: polled }],
       [third, { kind: 'peer', message: polled }],
     ])
-    lead.update([third, second], all)
+    leader.update([third, second], all)
     expect(sent).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { PeerChannel, PeerMessage, PeerReceiver } from '../database/notific
 export class ParentChannel implements PeerChannel {
   readonly #send: (message: PeerMessage) => void
   #receiver: PeerReceiver | undefined
-  #isLead: boolean | undefined
+  #isLeader: boolean | undefined
 
   constructor(send: (message: PeerMessage) => void) {
     this.#send = send
@@ -21,12 +21,12 @@ export class ParentChannel implements PeerChannel {
 
   connect(receiver: PeerReceiver): void {
     this.#receiver = receiver
-    if (this.#isLead !== undefined) receiver.setLead(this.#isLead)
+    if (this.#isLeader !== undefined) receiver.setLeader(this.#isLeader)
   }
 
-  setLead(isLead: boolean): void {
-    this.#isLead = isLead
-    this.#receiver?.setLead(isLead)
+  setLeader(isLeader: boolean): void {
+    this.#isLeader = isLeader
+    this.#receiver?.setLeader(isLeader)
   }
 
   /** Passes a message on. Without a receiver it is not needed: a loop that starts reads everything. */

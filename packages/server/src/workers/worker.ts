@@ -99,8 +99,8 @@ class Worker {
         this.#collections.get(message.id)?.(message.texts)
         this.#collections.delete(message.id)
         break
-      case 'lead':
-        this.#peers.setLead(message.isLead)
+      case 'leader':
+        this.#peers.setLeader(message.isLeader)
         break
       case 'peer':
         this.#peers.receive(message.message)

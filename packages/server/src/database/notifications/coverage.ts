@@ -1,25 +1,25 @@
 import { listeningMs } from './intervals.ts'
 
-/** Time that a follower allows the lead beyond an interval, for the poll and the message. */
+/** Time that a follower allows the leader beyond an interval, for the poll and the message. */
 export const graceMs = 150
 
-/** Knowledge of a follower about the polls of the lead. */
+/** Knowledge of a follower about the polls of the leader. */
 export class Coverage {
   #polledAt = Number.NEGATIVE_INFINITY
   #interruptions: number | undefined
   #wasCovered = false
 
-  /** Moment after which the polls of the lead are missing. */
+  /** Moment after which the polls of the leader are missing. */
   get endsAt(): number {
     return this.#polledAt + listeningMs + graceMs
   }
 
-  /** Returns true while the lead polls for this worker. */
+  /** Returns true while the leader polls for this worker. */
   has(now: number): boolean {
     return now <= this.endsAt
   }
 
-  /** Forgets the lead. */
+  /** Forgets the leader. */
   reset(): void {
     this.#polledAt = Number.NEGATIVE_INFINITY
     this.#interruptions = undefined
@@ -27,7 +27,7 @@ export class Coverage {
   }
 
   /**
-   * Notes a poll of the lead. @returns true if the lead has noticed an interruption since its poll before
+   * Notes a poll of the leader. @returns true if the leader has noticed an interruption since its poll before
    */
   note(begunAt: number, interruptions: number): boolean {
     this.#polledAt = Math.max(this.#polledAt, begunAt)
@@ -37,7 +37,7 @@ export class Coverage {
     return before !== undefined && before !== interruptions
   }
 
-  /** Returns true once after the polls of the lead have ceased. */
+  /** Returns true once after the polls of the leader have ceased. */
   hasLapsed(now: number): boolean {
     if (!this.#wasCovered || this.has(now)) return false
     this.#wasCovered = false

@@ -42,8 +42,8 @@ export interface NotificationsOptions {
  * commit one at a time. Notifications only shorten the wait: after a lost connection the next poll finds the
  * changes.
  *
- * The lead of several workers on a machine polls for all of them and listens. Its polls confirm the versions that the other
- * workers have in force, or announce a change. Without recent polls of the lead, a worker polls like a node.
+ * The leader of several workers on a machine polls for all of them and listens. Its polls confirm the versions that the other
+ * workers have in force, or announce a change. Without recent polls of the leader, a worker polls like a node.
  */
 export class Notifications {
   readonly #options: NotificationsOptions
@@ -57,7 +57,7 @@ export class Notifications {
   /** Sender to the other workers of this machine. */
   readonly #workers: TopicSender | undefined
   #listener: NotificationListener | undefined
-  #isLead: boolean
+  #isLeader: boolean
   #closing: Promise<unknown> = Promise.resolve()
   #polling: Promise<void> | undefined
   #cancelPoll: (() => void) | undefined
@@ -69,13 +69,13 @@ export class Notifications {
     const { database, openListener, peers, timer = systemTimer } = options
     this.#options = options
     this.#timer = timer
-    this.#isLead = peers === undefined
+    this.#isLeader = peers === undefined
     if (openListener !== undefined)
       this.#nodes = new TopicSender((topics) => notify(this.#listener ?? database, topics), timer)
     if (peers === undefined) return
     this.#workers = new TopicSender((topics) => peers.send({ kind: 'announced', topics }), timer)
     peers.connect({
-      setLead: (isLead) => this.#setLead(isLead),
+      setLeader: (isLeader) => this.#setLeader(isLeader),
       receive: (message) => this.#receive(message),
     })
   }
@@ -87,7 +87,7 @@ export class Notifications {
 
   /** True if this process does the work that is done once per machine. Briefly several workers may do it. */
   get isLeading(): boolean {
-    return this.#isLead || !this.#coverage.has(this.#timer.now())
+    return this.#isLeader || !this.#coverage.has(this.#timer.now())
   }
 
   /**
@@ -124,22 +124,22 @@ export class Notifications {
     this.#mark(topic)
     this.#outside(() => {
       this.#workers?.send(topic)
-      // The lead notifies the other nodes for its followers.
+      // The leader notifies the other nodes for its followers.
       if (this.isLeading) this.#nodes?.send(topic)
     })
   }
 
   /** Starts the loop. @throws errors of the first poll or of an `onChange` */
   async start(): Promise<void> {
-    if (this.#isLead) await this.#listen()
+    if (this.#isLeader) await this.#listen()
     // All topics are read now; the new connection has missed nothing.
     for (const topic of this.#topics) topic.isAnnounced = topic.isAwaited
     const begunAt = this.#timer.now()
     const { versions } = await this.#read(this.#topics)
     await Promise.all(this.#topics.map((topic, index) => topic.begin(versions[index] ?? null, begunAt)))
     this.#state = 'running'
-    // This worker has become the lead during the reads.
-    if (this.#isLead && this.#listener === undefined) void this.#listen()
+    // This worker has become the leader during the reads.
+    if (this.#isLeader && this.#listener === undefined) void this.#listen()
     this.#schedule()
   }
 
@@ -178,17 +178,17 @@ export class Notifications {
     await this.#listener.start()
   }
 
-  /** Handles another lead. Everything counts as announced, as after a lost connection. */
-  #setLead(isLead: boolean): void {
+  /** Handles another leader. Everything counts as announced, as after a lost connection. */
+  #setLeader(isLeader: boolean): void {
     if (this.#state === 'stopped') return
-    this.#isLead = isLead
+    this.#isLeader = isLeader
     this.#coverage.reset()
-    if (!isLead && this.#listener !== undefined) {
+    if (!isLeader && this.#listener !== undefined) {
       this.#closing = Promise.all([this.#closing, this.#listener.stop()])
       this.#listener = undefined
     }
     if (this.#state === 'new') return
-    if (isLead && this.#listener === undefined) void this.#outside(() => this.#listen())
+    if (isLeader && this.#listener === undefined) void this.#outside(() => this.#listen())
     this.#interruptions += 1
     this.#markAll()
   }
@@ -201,19 +201,19 @@ export class Notifications {
     }
     for (const topic of message.topics) {
       this.#mark(topic)
-      if (this.#isLead) this.#nodes?.send(topic)
+      if (this.#isLeader) this.#nodes?.send(topic)
     }
   }
 
-  /** Applies a poll of the lead. */
+  /** Applies a poll of the leader. */
   #confirm({ begunAt, marks, clock, interruptions }: Extract<PeerMessage, { kind: 'polled' }>): void {
     const { peers } = this.#options
-    if (peers === undefined || this.#isLead || this.#state === 'new') return
+    if (peers === undefined || this.#isLeader || this.#state === 'new') return
     const at = begunAt - peers.now() + this.#timer.now()
     if (this.#coverage.note(at, interruptions)) this.#interruptions += 1
     this.#options.clock?.adjust(clock)
     for (const topic of this.#topics) {
-      const mark = topic.isShared && !topic.isForLead ? marks.get(topic.key) : undefined
+      const mark = topic.isShared && !topic.isForLeader ? marks.get(topic.key) : undefined
       if (mark !== undefined) topic.confirm(mark, at)
     }
     this.#schedule()
@@ -221,7 +221,7 @@ export class Notifications {
 
   #mark(topic: string): void {
     for (const each of this.#topics) {
-      if (each.watch.topic === topic && (this.isLeading || !each.isForLead)) each.isAnnounced = true
+      if (each.watch.topic === topic && (this.isLeading || !each.isForLeader)) each.isAnnounced = true
     }
     this.#schedule()
   }
@@ -236,9 +236,9 @@ export class Notifications {
     const everyMs = topic.watch.everyMs?.()
     if (this.isLeading)
       return topic.polledAt + part * (everyMs ?? (this.isListening ? listeningMs : pollingMs))
-    if (topic.isForLead) return Number.POSITIVE_INFINITY
+    if (topic.isForLeader) return Number.POSITIVE_INFINITY
     if (!topic.isShared) return topic.polledAt + part * (everyMs ?? listeningMs)
-    // The lead may read a slower topic one poll later.
+    // The leader may read a slower topic one poll later.
     const lateMs = everyMs === undefined ? listeningMs + graceMs : everyMs + listeningMs
     return Math.max(topic.polledAt, topic.confirmedAt) + lateMs
   }
@@ -247,7 +247,7 @@ export class Notifications {
   #schedule(): void {
     if (this.#state !== 'running' || this.#polling !== undefined) return
     this.#cancelPoll?.()
-    // A covered worker polls when the polls of the lead cease.
+    // A covered worker polls when the polls of the leader cease.
     let dueAt = this.isLeading ? Number.POSITIVE_INFINITY : this.#coverage.endsAt + 1
     for (const topic of this.#topics) {
       if (topic.running !== undefined) continue
@@ -265,7 +265,7 @@ export class Notifications {
       })
     }
     const delayMs = Math.max(0, dueAt - this.#timer.now())
-    // The lead's messages may have arrived while this process was blocked.
+    // The leader's messages may have arrived while this process was blocked.
     this.#cancelPoll = this.isLeading
       ? this.#timer.after(delayMs, poll)
       : whenLate(delayMs, poll, this.#timer)
@@ -309,10 +309,10 @@ export class Notifications {
     clock: ClockMeasurement | undefined,
   ): void {
     const { peers } = this.#options
-    if (!this.#isLead || peers === undefined || clock === undefined) return
+    if (!this.#isLeader || peers === undefined || clock === undefined) return
     const marks = new Map<string, string>()
     for (const [index, topic] of topics.entries()) {
-      if (topic.isShared && !topic.isForLead) marks.set(topic.key, topic.markOf(versions[index] ?? null))
+      if (topic.isShared && !topic.isForLeader) marks.set(topic.key, topic.markOf(versions[index] ?? null))
     }
     peers.send({
       kind: 'polled',

@@ -6,7 +6,7 @@ import { render, type Sql } from '../sql.ts'
 export type PeerMessage =
   /** Topics of committed changes, of this machine or of another node. */
   | { readonly kind: 'announced'; readonly topics: readonly string[] }
-  /** Poll of the lead. */
+  /** Poll of the leader. */
   | {
       readonly kind: 'polled'
       /** Moment of {@link PeerChannel.now} whose earlier commits the poll has seen. */
@@ -14,20 +14,20 @@ export type PeerMessage =
       /** Marks of the polled topics, by their keys. */
       readonly marks: ReadonlyMap<string, string>
       readonly clock: ClockMeasurement
-      /** Number of interruptions that the lead has noticed. */
+      /** Number of interruptions that the leader has noticed. */
       readonly interruptions: number
     }
 
-/** Receiver of messages and of changes of the lead. */
+/** Receiver of messages and of changes of the leader. */
 export interface PeerReceiver {
-  /** Handles another lead, or a restarted one. @param isLead true if it is this worker */
-  setLead(isLead: boolean): void
+  /** Handles another leader, or a restarted one. @param isLeader true if it is this worker */
+  setLeader(isLeader: boolean): void
   receive(message: PeerMessage): void
 }
 
 /**
- * Channel between the workers of a machine. One of them, the lead, polls the database for all. Messages of the lead
- * arrive in order, and those of an earlier lead do not arrive after its successor was named.
+ * Channel between the workers of a machine. One of them, the leader, polls the database for all. Messages of the leader
+ * arrive in order, and those of an earlier leader do not arrive after its successor was named.
  */
 export interface PeerChannel {
   /** Returns the milliseconds of a clock that all workers share. */

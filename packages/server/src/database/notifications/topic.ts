@@ -20,8 +20,8 @@ export interface Watch {
    * that one worker of a machine can poll it for all. Without it, each worker polls.
    */
   readonly changesOf?: (version: string | null) => string
-  /** True while the work on a change is done once per machine, so that only the lead polls. */
-  readonly isForLead?: () => boolean
+  /** True while the work on a change is done once per machine, so that only the leader polls. */
+  readonly isForLeader?: () => boolean
   /**
    * Reads the changes: once at startup and after each change of the version, one call at a time. A failure is
    * logged, and the call is repeated.
@@ -35,7 +35,7 @@ type Waiter = PromiseWithResolvers<void>
 export interface TopicPoll {
   readonly begunAt: number
   readonly waiters: readonly Waiter[]
-  /** Last mark of the lead before the poll. */
+  /** Last mark of the leader before the poll. */
   readonly mark: string | undefined
 }
 
@@ -55,12 +55,12 @@ export class WatchedTopic {
   /** Number of changes that this worker has read, and the last of them. */
   #changes = 0
   #lastChange: string | undefined
-  /** Last mark of the lead, and the one that had arrived before the version in force was read. */
+  /** Last mark of the leader, and the one that had arrived before the version in force was read. */
   #mark: string | undefined
   #markInForce: string | undefined
   /** Start of the last poll, in milliseconds of the timer, like all times here. */
   polledAt = Number.NEGATIVE_INFINITY
-  /** Start of the lead's last poll that confirmed the version in force. */
+  /** Start of the leader's last poll that confirmed the version in force. */
   confirmedAt = Number.NEGATIVE_INFINITY
   /** Time whose earlier commits are in force. */
   currentAt = Number.NEGATIVE_INFINITY
@@ -77,15 +77,15 @@ export class WatchedTopic {
     return this.#key
   }
 
-  /** True if the lead can poll this topic for the other workers. */
+  /** True if the leader can poll this topic for the other workers. */
   get isShared(): boolean {
     const { version, changesOf } = this.watch
     return typeof version !== 'function' || changesOf !== undefined
   }
 
-  /** True while only the lead polls this topic. */
-  get isForLead(): boolean {
-    return this.watch.isForLead?.() === true
+  /** True while only the leader polls this topic. */
+  get isForLeader(): boolean {
+    return this.watch.isForLeader?.() === true
   }
 
   get version(): Sql {
@@ -160,8 +160,8 @@ export class WatchedTopic {
   }
 
   /**
-   * Compares the mark of a poll by the lead. An equal mark confirms the version in force. Any other announces a change,
-   * which this worker then reads for itself, as the lead's poll may be the older one.
+   * Compares the mark of a poll by the leader. An equal mark confirms the version in force. Any other announces a change,
+   * which this worker then reads for itself, as the leader's poll may be the older one.
    */
   confirm(mark: string, begunAt: number): void {
     this.#mark = mark
@@ -177,7 +177,7 @@ export class WatchedTopic {
     this.#lastChange = change
   }
 
-  /** Returns the mark of the lead that confirms the version in force, if it is known. */
+  /** Returns the mark of the leader that confirms the version in force, if it is known. */
   #markOfVersion(): string | undefined {
     if (this.watch.changesOf !== undefined) return this.#markInForce
     return this.#known && digestOf(this.#known.version)

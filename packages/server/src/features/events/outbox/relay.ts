@@ -66,8 +66,8 @@ export class Relay {
       topic: outboxTopic,
       version: this.#version(consumer.name),
       everyMs: () => (this.#isLeader && interests?.isAny === true ? pollMs : undefined),
-      // The lead of a machine tries to acquire a free lease.
-      isForLead: () => !this.#isLeader,
+      // The leader of a machine tries to acquire a free lease.
+      isForLeader: () => !this.#isLeader,
       onChange: (version) => {
         if (quiet.has(version) || this.#isStopped) return undefined
         this.#running = this.#drain()

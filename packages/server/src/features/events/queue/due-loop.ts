@@ -31,8 +31,8 @@ export class DueLoop {
   readonly #outside = AsyncLocalStorage.snapshot()
   #timer: NodeJS.Timeout | undefined
   #timerAt = 0
-  /** True if the scheduled poll is made only by the lead. */
-  #isTimerForLead = false
+  /** True if the scheduled poll is made only by the leader. */
+  #isTimerForLeader = false
   /** Time at which the next known row is due. */
   #dueAt = 0
   #polling: Promise<void> | undefined
@@ -67,16 +67,16 @@ export class DueLoop {
   }
 
   /** Schedules a poll. A wake-up never postpones a poll that is scheduled earlier. */
-  #schedule(delayMs: number, isForLead = false): void {
+  #schedule(delayMs: number, isForLeader = false): void {
     const at = performance.now() + delayMs
-    const isCertain = isForLead || !this.#isTimerForLead
+    const isCertain = isForLeader || !this.#isTimerForLeader
     if (this.#isStopped || (this.#timer !== undefined && this.#timerAt <= at && isCertain)) return
     clearTimeout(this.#timer)
     this.#timerAt = at
-    this.#isTimerForLead = isForLead
+    this.#isTimerForLeader = isForLeader
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      if (isForLead && !this.#options.isLeading()) {
+      if (isForLeader && !this.#options.isLeading()) {
         this.#scheduleDue()
         return
       }

@@ -35,7 +35,7 @@ export class Scheduler {
         select clock_timestamp() from basalt.schedules
         where enabled and next_run_at <= now() and job_type = any (${[...options.queue.listTypes()]}::text[])
         limit 1`,
-      isForLead: () => true,
+      isForLeader: () => true,
       onChange: (version) => {
         if (version === null || this.#state !== 'running') return undefined
         this.#running = this.#runDue()

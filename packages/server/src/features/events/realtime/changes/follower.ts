@@ -70,7 +70,7 @@ export class Follower<Event extends { readonly id: string }> {
       version: () => this.#version(),
       everyMs: () => (this.#position === undefined ? undefined : pollMs),
       // Without streams there is nothing to poll.
-      isForLead: () => this.#position === undefined,
+      isForLeader: () => this.#position === undefined,
       // While events arrive, the log is read anyway. It is not polled before the drain has ended.
       onChange: (version) => (version === null || version === idle ? undefined : this.#drain()),
     })

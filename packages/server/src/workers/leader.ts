@@ -1,23 +1,23 @@
 import type { PeerMessage } from '../database/notifications/peers.ts'
 import type { ToWorker } from './messages.ts'
 
-/** Message that concerns the lead or comes from another worker. */
-type LeadMessage = Extract<ToWorker, { kind: 'lead' | 'peer' }>
+/** Message that concerns the leader or comes from another worker. */
+type LeaderMessage = Extract<ToWorker, { kind: 'leader' | 'peer' }>
 
 /**
  * Choice of the worker that polls the database for all, and passage of messages between workers. A worker remains the
- * lead while it serves.
+ * leader while it serves.
  */
-export class Lead<Worker extends object> {
-  readonly #tell: (worker: Worker, message: LeadMessage) => void
+export class Leader<Worker extends object> {
+  readonly #tell: (worker: Worker, message: LeaderMessage) => void
   #current: Worker | undefined
 
-  constructor(tell: (worker: Worker, message: LeadMessage) => void) {
+  constructor(tell: (worker: Worker, message: LeaderMessage) => void) {
     this.#tell = tell
   }
 
   /**
-   * Names another lead if the present one does not serve any more. Without a successor it remains the lead: its polls
+   * Names another leader if the present one does not serve any more. Without a successor it remains the leader: its polls
    * cease by themselves if it has ended.
    *
    * @param serving workers that serve and are neither silent nor draining
@@ -26,10 +26,10 @@ export class Lead<Worker extends object> {
     const [first] = serving
     if (first === undefined || (this.#current !== undefined && serving.includes(this.#current))) return
     this.#current = first
-    for (const worker of all) this.#tell(worker, { kind: 'lead', isLead: worker === first })
+    for (const worker of all) this.#tell(worker, { kind: 'leader', isLeader: worker === first })
   }
 
-  /** Passes a message to the other workers. Polls of an earlier lead are dropped. */
+  /** Passes a message to the other workers. Polls of an earlier leader are dropped. */
   pass(from: Worker, message: PeerMessage, all: Iterable<Worker>): void {
     if (message.kind === 'polled' && from !== this.#current) return
     for (const worker of all) if (worker !== from) this.#tell(worker, { kind: 'peer', message })

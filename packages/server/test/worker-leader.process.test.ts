@@ -65,7 +65,7 @@ async function untilNoticed(server: ServerProcess, collection: string, ...worker
 
 const insert = (key: string) => cluster.sql('shop', `insert into item (key) values ('${key}')`)
 
-describe('two workers › the lead', () => {
+describe('two workers › the leader', () => {
   test('polls alone, and each worker notices a change of plain SQL', async () => {
     await using server = await start()
     await untilOnePolls()
@@ -77,16 +77,16 @@ describe('two workers › the lead', () => {
   test('is replaced when it hangs, and follows the other one when it continues', async () => {
     await using server = await start()
     await untilOnePolls()
-    const [lead = 0] = workersOf(server)
-    process.kill(lead, 'SIGSTOP')
+    const [leader = 0] = workersOf(server)
+    process.kill(leader, 'SIGSTOP')
     await cluster.sql('shop', 'create table second_table (id bigint primary key)')
     await untilNoticed(server, 'second_table', 2)
     // A worker that hangs for longer is killed.
-    await waitFor('another lead', async () => {
+    await waitFor('another leader', async () => {
       const { json } = await sendRequest('GET', `${server.url}/health`)
       return (json as { workers: { serving: number } }).workers.serving === 1
     })
-    process.kill(lead, 'SIGCONT')
+    process.kill(leader, 'SIGCONT')
     await untilNoticed(server, 'second_table', 1)
     await untilOnePolls()
     await cluster.sql('shop', 'create table third_table (id bigint primary key)')
@@ -107,14 +107,14 @@ describe('two workers › the lead', () => {
       return receiver.received.length > 0
     })
     await using addresses = await openWorkerAddresses(server)
-    const [lead = 0] = workersOf(server)
+    const [leader = 0] = workersOf(server)
     const [onLead, onFollower] = await Promise.all([
       openEventStream(addresses.urls[0] ?? '', 'tables=item', { token }),
       openEventStream(addresses.urls[1] ?? '', 'tables=item', { token }),
     ])
     const keys = Array.from({ length: 200 }, (_, index) => `killed-${index}`)
     for (const [index, key] of keys.entries()) {
-      if (index === 50) process.kill(lead, 'SIGKILL')
+      if (index === 50) process.kill(leader, 'SIGKILL')
       await insert(key)
     }
     const keysOf = ({ messages }: EventStreamClient) =>
