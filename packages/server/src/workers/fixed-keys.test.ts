@@ -17,9 +17,13 @@ test.each([
   expect(() => requireReloadable(configOf(), configOf(flags))).not.toThrow()
 })
 
-test('reloads › change the address and password of an external database', () => {
+test('reloads › change the address, password and branch of an external database', () => {
   const [before, after] = [url, 'postgresql://other:secret@localhost/shop'].map((each) =>
-    configOf({ 'database.url': each, 'auth.jwt_secret': 'x'.repeat(32) }),
+    configOf({
+      'database.url': each,
+      'database.branch': each === url ? '' : 'draft',
+      'auth.jwt_secret': 'x'.repeat(32),
+    }),
   )
   if (before === undefined || after === undefined) throw new Error('no configuration')
   expect(() => requireReloadable(before, after)).not.toThrow()
@@ -32,6 +36,7 @@ test.each([
   ['server.workers', '1'],
   ['admin.listen', '127.0.0.1:9001'],
   ['database.embedded_port', '9002'],
+  ['database.branch', 'draft'],
   ['logging.format', 'json'],
 ])('reloads › need a restart for %s, and name it', (key, value) => {
   expect(() => requireReloadable(configOf(), configOf({ [key]: value }))).toThrow(
@@ -42,6 +47,6 @@ test.each([
 test('reloads › need a restart from the embedded database to an external one', () => {
   const external = configOf({ 'database.url': url, 'auth.jwt_secret': 'x'.repeat(32) })
   expect(() => requireReloadable(configOf(), external)).toThrow(
-    'restart needed: database.url has changed (the embedded PostgreSQL belongs to the parent)',
+    /^restart needed: database\.url has changed \(the embedded PostgreSQL belongs to the parent\)$/,
   )
 })

@@ -23,6 +23,11 @@ const fixedKeys: readonly FixedKey[] = [
   },
   { key: 'database.url', value: ({ database }) => database.url === '', why: embedded },
   { key: 'database.embedded_port', value: ({ database }) => database.embedded_port, why: embedded },
+  {
+    key: 'database.branch',
+    value: ({ database }) => (database.url === '' ? database.branch : ''),
+    why: 'only a start creates the embedded database of a branch',
+  },
   { key: 'logging.format', value: ({ logging }) => logging.format, why: 'the parent writes the log' },
   {
     key: 'server.workers',
