@@ -59,18 +59,18 @@ type State =
   | 'stale'
   | 'stopped'
 
-interface Inspected
-  extends Omit<NotedServer, 'isAlive' | 'startTicks' | 'database' | 'workers' | 'hasWorkers'> {
+interface Inspected extends Pick<NotedServer, 'pid' | 'version' | 'startedAt' | 'url' | 'psql' | 'reload'> {
   readonly state: State
   /** Response of `GET /health`. */
   readonly health?: Static<typeof healthSchema>
 }
 
-async function inspect(noted: NotedServer): Promise<Inspected> {
-  const { isAlive, startTicks: _, database: __, workers: ___, hasWorkers: ____, ...server } = noted
+async function inspect({ isAlive, ...noted }: NotedServer): Promise<Inspected> {
+  const { pid, version, startedAt, url, psql, reload } = noted
+  const server = { pid, version, startedAt, psql, ...(url && { url }), ...(reload && { reload }) }
   if (!isAlive) return { ...server, state: 'stale' }
-  if (server.url === undefined) return { ...server, state: 'starting' }
-  const health = await queryHealth(server.url)
+  if (url === undefined) return { ...server, state: 'starting' }
+  const health = await queryHealth(url)
   if (health === undefined) return { ...server, state: 'unwell' }
   return { ...server, state: health.status === 'ok' ? 'running' : 'unwell', health }
 }
