@@ -49,6 +49,12 @@ interface TableState {
   readonly hasAdvanced: boolean
 }
 
+/** Table with the first transaction from which on the log is complete. */
+interface Beginning {
+  readonly name: string
+  readonly since: string
+}
+
 /** Virtual transaction, as in `pg_locks`, and a table that it has written to. */
 interface Writer {
   readonly transaction: string
@@ -122,24 +128,9 @@ export class TableRegistry {
   /** Checks the tables. @returns the first transaction from which on the log is complete for all of them */
   async check(tables: readonly string[]): Promise<bigint> {
     if (tables.length === 0) return 0n
-    const { database, live } = this.#options
+    const { live } = this.#options
     const catalog = live.current
-    const rows = await database.many<{ name: string; since: string }>(
-      sql.prepared(sql`
-        with found as (${definitionsOf(catalog, tables)}),
-        advanced as (
-          update basalt.realtime_tables t
-          set shape = f.version, logged_since = pg_snapshot_xmax(pg_current_snapshot())
-          from found f
-          where t.table_name = f.name and t.logged_since is not null and t.shape is distinct from f.version
-        )
-        select f.name, coalesce(
-          case when t.shape is not distinct from f.version then t.logged_since end,
-          pg_snapshot_xmax(pg_current_snapshot())
-        )::text as since
-        from found f
-        left join basalt.realtime_tables t on t.table_name = f.name`),
-    )
+    const rows = await this.#findBeginnings(catalog, tables)
     let latest = 0n
     let isOutdated = false
     for (const { name, since } of rows) {
@@ -153,6 +144,38 @@ export class TableRegistry {
     }
     if (isOutdated) await live.refresh(catalog)
     return latest
+  }
+
+  /**
+   * Returns the first transaction from which on the log of each table is complete. Advances it for a table that has
+   * changed.
+   */
+  async #findBeginnings(catalog: Catalog, tables: readonly string[]): Promise<readonly Beginning[]> {
+    const { database } = this.#options
+    for (;;) {
+      const rows = await database.many<{ name: string; since: string | null }>(
+        sql.prepared(sql`
+          with found as (${definitionsOf(catalog, tables)}),
+          advanced as (
+            update basalt.realtime_tables t
+            set shape = f.version, logged_since = pg_snapshot_xmax(pg_current_snapshot())
+            from found f
+            where t.table_name = f.name and t.logged_since is not null and t.shape is distinct from f.version
+            returning t.table_name, t.logged_since
+          )
+          select f.name, case
+            when t.logged_since is null then pg_snapshot_xmax(pg_current_snapshot())
+            when t.shape is not distinct from f.version then t.logged_since
+            else a.logged_since
+          end::text as since
+          from found f
+          left join basalt.realtime_tables t on t.table_name = f.name
+          left join advanced a on a.table_name = f.name`),
+      )
+      const known = rows.filter((row): row is Beginning => row.since !== null)
+      // A concurrent check has advanced another row. The next snapshot sees it.
+      if (known.length === rows.length) return known
+    }
   }
 
   /** Returns the tables whose log was found to have advanced since the last call. */

@@ -137,6 +137,28 @@ describe('realtime › DDL on a subscribed table', () => {
     expect(await resumed.next(1)).toEqual([created(table, { id: 1, s: 'a' })])
     for (const stream of [after, resumed]) expect(namesOf(stream)).not.toContain('gap')
   })
+
+  test('causes no gap on later streams that begin at once', async () => {
+    await app.sql(`create table ${table} (id int primary key)`)
+    await (await open(`tables=${table}`))[Symbol.asyncDispose]()
+    await app.sql(`truncate ${table}`)
+    await using lock = await openTransaction(app.database)
+    await lock.sql('select from basalt.realtime_tables where table_name = $1 for update', [table])
+    const opening = [open(`tables=${table}`)]
+    await lock.waitForBlocked()
+    // The snapshot of the second stream ends at a later transaction.
+    await app.sql('select pg_current_xact_id()')
+    opening.push(open(`tables=${table}`))
+    await lock.waitForBlocked(2)
+    await lock.commit()
+    const streams = await Promise.all(opening)
+    await write(table, { id: 1 })
+    for (const stream of streams) {
+      await using own = stream
+      expect(await own.next(1)).toEqual([created(table, { id: 1 })])
+      expect(namesOf(own)).not.toContain('gap')
+    }
+  })
 })
 
 describe('realtime › access that was revoked before a write', () => {
