@@ -38,7 +38,9 @@ beforeAll(async () => {
   accounts = await createAccountsApp({ setup: tables, config })
   app = accounts.app
   const clock = { now: () => new Date(Date.now() + aheadMs) }
-  other = await createTestApp({ database: app.database, config, clock })
+  // Three streams that wait for a lock leave connections for the statements that list them.
+  const connections = { 'database.max_conns': '20' }
+  other = await createTestApp({ database: app.database, config: { ...config, ...connections }, clock })
   admin = await app.adminToken()
   const { user: owner } = await accounts.register()
   const { json } = await app.request('POST', '/api/admin/apps', {
