@@ -36,11 +36,21 @@ export async function startThrowAwayCluster(
   settings: ClusterSettings = {},
   template?: string,
 ): Promise<ThrowAwayCluster> {
+  return await serveThrowAwayCluster(settings, async (directory) =>
+    copyClusterTemplate(directory, { template }),
+  )
+}
+
+/** Starts Postgres on the files that the function puts into a data directory. */
+export async function serveThrowAwayCluster(
+  settings: ClusterSettings,
+  fill: (directory: string) => Promise<void>,
+): Promise<ThrowAwayCluster> {
   const directory = makeScratchDirectory('basalt-test-')
   const release = cleanUpAfterKill({ directory })
   // Postgres runs under an account of its own, which needs access.
   chmodSync(directory, 0o755)
-  copyClusterTemplate(directory, { template })
+  await fill(directory)
   const port = await findFreePort()
   const cluster = await prepareCluster(directory, {
     settings: { listen_addresses: '127.0.0.1', port: String(port), ...withoutFsync, ...settings },

@@ -90,7 +90,7 @@ async function* archive(options: Omit<BackupOptions, 'file' | 'signal'>): AsyncG
   yield* addText(descriptionPath, JSON.stringify(description))
   for (const { name, content } of readSecrets(dataDirectory)) yield* addText(`secrets/${name}`, content)
   yield* add({ path: 'postgres', kind: 'directory', size: 0 }, [])
-  for await (const { body, ...entry } of readTar(readBaseBackup(embedded))) {
+  for await (const { body, ...entry } of readTar(readBaseBackup({ socket: embedded.socket }))) {
     yield* add({ ...entry, path: `postgres/${entry.path.replace(/^\.\//, '')}` }, body)
   }
   const manifest: BackupManifest = { files }

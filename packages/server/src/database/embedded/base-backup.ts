@@ -1,15 +1,16 @@
 import { OperatorError } from '../../lib/errors.ts'
-import { Connection } from '../connection/connection.ts'
-import type { EmbeddedPostgres } from './embedded-postgres.ts'
+import { Connection, type ConnectionTarget } from '../connection/connection.ts'
 
 /**
  * Reads the data directory of a running cluster as a tar archive, with the WAL that makes it consistent. It is
  * the backup of `pg_basebackup` (PostgreSQL, Streaming Replication Protocol, BASE_BACKUP). It contains all
  * commits before the call.
  */
-export async function* readBaseBackup({ socket }: EmbeddedPostgres): AsyncGenerator<Buffer> {
+export async function* readBaseBackup(
+  where: Pick<ConnectionTarget, 'socket' | 'url'>,
+): AsyncGenerator<Buffer> {
   const connection = await Connection.open({
-    socket,
+    ...where,
     applicationName: `basalt backup (process ${process.pid})`,
     settings: {},
     prepare: false,
