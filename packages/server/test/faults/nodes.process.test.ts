@@ -4,8 +4,10 @@ import { contradictions, loadTable, startLoad } from '../load.ts'
 import { type Reply, sendRequest } from '../send-request.ts'
 import { type ServerProcess, startServer } from '../server-process.ts'
 import { userToken } from '../test-app.ts'
+import { testAdminPassword } from '../test-config.ts'
 import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
 import { waitFor } from '../wait-for.ts'
+import { type Fleet, fleets, replacements } from './fleet.ts'
 
 const token = userToken({ sub: alice })
 let cluster: ThrowAwayCluster
@@ -15,13 +17,14 @@ beforeAll(async () => {
   // An ordinary login role that owns its database. Its name is also the name of the system schema.
   await cluster.sql('postgres', 'create role basalt login createrole')
   await cluster.sql('postgres', 'create database shop owner basalt')
-  await sql(loadTable)
+  await sql(`${loadTable}; create materialized view total as select count(*) from item`)
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
+const configure = () => ({ 'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop` })
+
 function start(config: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-  const url = `postgresql://basalt@127.0.0.1:${cluster.port}/shop`
-  return startServer({ config: { 'database.url': url, ...config } })
+  return startServer({ config: { ...configure(), ...config } })
 }
 
 /** Runs SQL as the owner. */
@@ -33,10 +36,6 @@ async function countKeys(): Promise<ReadonlyMap<string, number>> {
   const query = 'select key, count(*)::int as count from item group by key'
   const rows = await cluster.sql<{ key: string; count: number }>('shop', query)
   return new Map(rows.map(({ key, count }) => [key, count]))
-}
-
-function list({ url }: ServerProcess, query: string) {
-  return sendRequest('GET', `${url}/api/collections/${query}`, { token })
 }
 
 /**
@@ -81,19 +80,77 @@ test(
   60_000 + startRounds * 30_000,
 )
 
-describe('two nodes on one database', () => {
-  let nodes: readonly ServerProcess[]
+/** Queues jobs, one after the other, until it is stopped. @returns the function that stops it and returns the ids */
+async function startJobs(urls: readonly string[]): Promise<() => Promise<readonly string[]>> {
+  const { json } = await sendRequest('POST', `${urls[0]}/api/admin/auth`, {
+    body: { password: testAdminPassword },
+  })
+  const body = { type: 'materialized_view_refresh', payload: { view_name: 'total' } }
+  const ids: string[] = []
+  let isStopped = false
+  const run = async () => {
+    for (let count = 0; !isStopped; count += 1) {
+      const url = `${urls[count % urls.length]}/api/admin/jobs`
+      const reply = await sendRequest('POST', url, { token: json.token, body }).catch(() => undefined)
+      if (reply === undefined) await new Promise((resolve) => setTimeout(resolve, 5))
+      else ids.push(reply.json.id)
+    }
+    return ids
+  }
+  const running = run()
+  return () => {
+    isStopped = true
+    return running
+  }
+}
+
+test.each(fleets)(
+  '%s on one database › keep every acknowledged write and job when they are killed under load',
+  async (name, startFleet) => {
+    await using fleet = await startFleet(configure())
+    const load = startLoad({ urls: fleet.urls, token, clients: 4, prefix: `killed ${name}` })
+    const stopJobs = await startJobs(fleet.urls)
+    for (let round = 0; round < replacements; round += 1) {
+      const before = load.count(201)
+      await waitFor('more load', () => load.count(201) > before + 50)
+      await fleet.replaceNext()
+    }
+    const [history, ids] = [await load.stop(), await stopJobs()]
+    expect(history.malformed).toEqual([])
+    expect([...history.statuses.keys()].sort()).toEqual([200, 201])
+    expect(contradictions(history, await countKeys())).toEqual([])
+    expect(ids.length).toBeGreaterThan(20)
+    // The leases of killed processes last half a minute.
+    await waitFor('the jobs', async () => {
+      const rows = await cluster.sql<{ state: string; count: number }>(
+        'shop',
+        `select state, count(*)::int from basalt.jobs where id = any('{${ids.join()}}') group by state`,
+      )
+      return rows.length === 1 && rows[0]?.state === 'completed' && rows[0].count === ids.length
+    })
+    expect(new Set(await fleet.stop())).toEqual(new Set([{ code: 0, signal: null }]))
+  },
+  300_000,
+)
+
+describe.each(fleets)('%s on one database', (name, startFleet) => {
+  let fleet: Fleet
+  let addresses: Awaited<ReturnType<Fleet['openAddresses']>>
 
   beforeAll(async () => {
-    nodes = await Promise.all([start(), start()])
+    fleet = await startFleet(configure())
+    addresses = await fleet.openAddresses()
   })
   afterAll(async () => {
-    await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
+    await addresses[Symbol.asyncDispose]()
+    await fleet[Symbol.asyncDispose]()
   })
 
-  /** Sends the query to every node. */
+  /** Sends the query to every process. */
   function everywhere(query: string): Promise<Reply[]> {
-    return Promise.all(nodes.map((node) => list(node, query)))
+    return Promise.all(
+      addresses.urls.map((url) => sendRequest('GET', `${url}/api/collections/${query}`, { token })),
+    )
   }
 
   test('serve a created table and miss a dropped one at once', async () => {
@@ -126,7 +183,9 @@ describe('two nodes on one database', () => {
   })
 
   test('notice changes that no request runs into', async () => {
-    await sql('create table trip (id int primary key, km int); insert into trip values (1, 7)')
+    await sql(
+      'drop table if exists trip; create table trip (id int primary key, km int); insert into trip values (1, 7)',
+    )
     await everywhere('trip')
     const changes: [ddl: string, shows: (item: Record<string, unknown> | undefined) => boolean][] = [
       ['alter table trip add column note text default $$far$$', (item) => item?.note === 'far'],
@@ -145,7 +204,7 @@ describe('two nodes on one database', () => {
   })
 
   test('respond to every request while columns are added and dropped', async () => {
-    const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 6, prefix: 'ddl' })
+    const load = startLoad({ urls: addresses.urls, token, clients: 6, prefix: `ddl ${name}` })
     await waitFor('some load', () => load.answered > 100)
     for (let round = 0; round < 12; round += 1) {
       const before = load.answered

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { alice } from '../fixtures.ts'
-import { type ServerProcess, startServer } from '../server-process.ts'
 import { userToken } from '../test-app.ts'
 import { startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
 import { waitFor } from '../wait-for.ts'
 import { openWebSocket, type WebSocketClient } from '../websocket-client.ts'
+import { fleets } from './fleet.ts'
 
 const token = userToken({ sub: alice })
 const channel = 'room'
@@ -17,13 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-function start(): Promise<ServerProcess> {
-  return startServer({
-    config: { 'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop`, 'server.port': '0' },
-  })
-}
-
-async function show({ url }: ServerProcess, name: string): Promise<WebSocketClient> {
+async function show(url = '', name = ''): Promise<WebSocketClient> {
   const client = await openWebSocket(url, { token })
   await client.request({ type: 'channel_subscribe', channel })
   expect((await client.request({ type: 'presence_track', channel, presence: { name } })).status).toBe('ok')
@@ -44,40 +38,47 @@ function namesOf(client: WebSocketClient): string {
   return [...present.values()].sort().join()
 }
 
-test('presence › survives a crash of Postgres, and members of a killed node leave', async () => {
-  const nodes = [await start(), await start()] as const
-  await using here = await show(nodes[0], 'here')
-  const there = await show(nodes[1], 'there')
-  for (const client of [here, there]) {
-    await waitFor('both', () => namesOf(client) === 'here,there')
-  }
-  await cluster.stop('immediate')
-  await cluster.start()
-  const known = async () =>
-    (
-      await cluster.sql<{ name: string }>(
-        'shop',
-        `select presence ->> 'name' as name from basalt.realtime_presence`,
+test.each(fleets)(
+  'presence › %s › survives a crash of Postgres, and members of a killed one leave',
+  async (_, startFleet) => {
+    await using fleet = await startFleet({
+      'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop`,
+    })
+    await using addresses = await fleet.openAddresses()
+    const [first, second] = addresses.urls
+    await using here = await show(first, 'here')
+    const there = await show(second, 'there')
+    for (const client of [here, there]) {
+      await waitFor('both', () => namesOf(client) === 'here,there')
+    }
+    await cluster.stop('immediate')
+    await cluster.start()
+    const known = async () =>
+      (
+        await cluster.sql<{ name: string }>(
+          'shop',
+          `select presence ->> 'name' as name from basalt.realtime_presence`,
+        )
       )
-    )
-      .map(({ name }) => name)
-      .sort()
-      .join()
-  await waitFor('both in the database', async () => (await known()) === 'here,there')
-  for (const client of [here, there]) {
-    await waitFor('both again', () => namesOf(client) === 'here,there')
-    expect(client.closed).toBeUndefined()
-  }
-  await waitFor('broadcasts', async () => {
-    const reply = await there.request({ type: 'broadcast', channel, event: 'e', payload: 1 })
-    return reply.status === 'ok' && here.ofType('broadcast').length > 0
-  })
-  await nodes[1].stop('SIGKILL')
-  await there.ended()
-  await waitFor('the leave', () => namesOf(here) === 'here')
-  const leaves = here.ofType('presence').filter(({ presence_action: action }) => action === 'leave')
-  expect(leaves.map(({ presence }) => presence.name)).toEqual(['there'])
-  expect(await known()).toBe('here')
-  expect(await nodes[0].stop()).toEqual({ code: 0, signal: null })
-  expect(await here.ended()).toEqual({ code: 1001, reason: 'server is shutting down' })
-})
+        .map(({ name }) => name)
+        .sort()
+        .join()
+    await waitFor('both in the database', async () => (await known()) === 'here,there')
+    for (const client of [here, there]) {
+      await waitFor('both again', () => namesOf(client) === 'here,there')
+      expect(client.closed).toBeUndefined()
+    }
+    await waitFor('broadcasts', async () => {
+      const reply = await there.request({ type: 'broadcast', channel, event: 'e', payload: 1 })
+      return reply.status === 'ok' && here.ofType('broadcast').length > 0
+    })
+    await fleet.kill(1)
+    await there.ended()
+    await waitFor('the leave', () => namesOf(here) === 'here')
+    const leaves = here.ofType('presence').filter(({ presence_action: action }) => action === 'leave')
+    expect(leaves.map(({ presence }) => presence.name)).toEqual(['there'])
+    expect(await known()).toBe('here')
+    expect((await fleet.stop())[0]).toEqual({ code: 0, signal: null })
+    expect(await here.ended()).toEqual({ code: 1001, reason: 'server is shutting down' })
+  },
+)

@@ -3,11 +3,11 @@ import { alice } from '../fixtures.ts'
 import { startLoad } from '../load.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
 import { sendRequest } from '../send-request.ts'
-import { type ServerProcess, startServer } from '../server-process.ts'
 import { userToken } from '../test-app.ts'
 import { testAdminPassword } from '../test-config.ts'
-import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
+import { startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
 import { waitFor } from '../wait-for.ts'
+import { type Fleet, fleets, replacements } from './fleet.ts'
 
 const token = userToken({ sub: alice })
 let cluster: ThrowAwayCluster
@@ -32,15 +32,9 @@ beforeEach(async () => {
   receiver.received.length = 0
 })
 
-async function start(port = 0): Promise<ServerProcess> {
-  const config = {
-    'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop`,
-    'server.port': String(port),
-  }
-  return await startServer({ config })
-}
+const configure = () => ({ 'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop` })
 
-async function createWebhook({ url }: ServerProcess): Promise<void> {
+async function createWebhook(url = ''): Promise<void> {
   const body = { password: testAdminPassword }
   const { json } = await sendRequest('POST', `${url}/api/admin/auth`, { body })
   const created = await sendRequest('POST', `${url}/api/webhooks`, {
@@ -70,55 +64,60 @@ function arrivals(): ReadonlyMap<string, ReadonlySet<string>> {
   return byKey
 }
 
-test('webhooks › when nodes are killed under load, every acknowledged write arrives, each under one id', async () => {
-  const ports = [await findFreePort(), await findFreePort()] as const
-  const nodes = [await start(ports[0]), await start(ports[1])]
-  await createWebhook(nodes[0] as ServerProcess)
-  const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 8 })
-  for (let round = 0; round < 4; round += 1) {
-    const before = receiver.received.length
-    await waitFor('deliveries', () => receiver.received.length > before + 50)
-    const index = round % 2
-    await nodes[index]?.stop('SIGKILL')
-    nodes[index] = await start(ports[index])
-  }
-  const { creates } = await load.stop()
-  await waitForNoWork()
-  const seen = arrivals()
-  const acknowledged = [...creates].filter(([, fate]) => fate === 'acknowledged').map(([key]) => key)
-  expect(acknowledged.length).toBeGreaterThan(200)
-  expect(acknowledged.filter((key) => !seen.has(key))).toEqual([])
-  const present = await cluster.sql<{ key: string }>('shop', 'select key from item')
-  const there = new Set(present.map(({ key }) => key))
-  expect([...seen.keys()].filter((key) => !there.has(key))).toEqual([])
-  expect([...seen].filter(([, ids]) => ids.size !== 1)).toEqual([])
-  // A row without an acknowledged response was an event, too.
-  expect([...there].filter((key) => !seen.has(key))).toEqual([])
-  const endings = await Promise.all(nodes.map((node) => node.stop()))
-  expect(endings).toEqual(nodes.map(() => ({ code: 0, signal: null })))
-})
+test.each(fleets)(
+  'webhooks › %s › deliver every acknowledged write under one id when they are killed under load',
+  async (_, startFleet) => {
+    await cluster.sql('shop', 'truncate item', 'basalt')
+    await using fleet = await startFleet(configure())
+    await createWebhook(fleet.urls[0])
+    const load = startLoad({ urls: fleet.urls, token, clients: 8 })
+    for (let round = 0; round < replacements; round += 1) {
+      const before = receiver.received.length
+      await waitFor('deliveries', () => receiver.received.length > before + 50)
+      await fleet.replaceNext()
+    }
+    const { creates } = await load.stop()
+    await waitForNoWork()
+    const seen = arrivals()
+    const acknowledged = [...creates].filter(([, fate]) => fate === 'acknowledged').map(([key]) => key)
+    expect(acknowledged.length).toBeGreaterThan(200)
+    expect(acknowledged.filter((key) => !seen.has(key))).toEqual([])
+    const present = await cluster.sql<{ key: string }>('shop', 'select key from item')
+    const there = new Set(present.map(({ key }) => key))
+    expect([...seen.keys()].filter((key) => !there.has(key))).toEqual([])
+    expect([...seen].filter(([, ids]) => ids.size !== 1)).toEqual([])
+    // A row without an acknowledged response was an event, too.
+    expect([...there].filter((key) => !seen.has(key))).toEqual([])
+    expect(new Set(await fleet.stop())).toEqual(new Set([{ code: 0, signal: null }]))
+  },
+  300_000,
+)
 
-describe('webhooks › two nodes', () => {
-  let nodes: readonly [ServerProcess, ServerProcess]
+describe.each(fleets)('webhooks › %s', (_, startFleet) => {
+  let fleet: Fleet
+  let addresses: Awaited<ReturnType<Fleet['openAddresses']>>
 
   beforeAll(async () => {
-    nodes = [await start(), await start()]
+    fleet = await startFleet(configure())
+    addresses = await fleet.openAddresses()
   })
-  afterAll(() => Promise.all(nodes.map((node) => node.stop())))
+  afterAll(async () => {
+    await addresses[Symbol.asyncDispose]()
+    await fleet[Symbol.asyncDispose]()
+  })
 
-  const create = (node: ServerProcess, key: string) =>
-    sendRequest('POST', `${node.url}/api/collections/item`, { token, body: { key } })
-
-  test('deliver a write on the other node right after the response', async () => {
-    await createWebhook(nodes[0])
-    expect((await create(nodes[1], 'at once')).status).toBe(201)
+  test('deliver a write on the other one right after the response', async () => {
+    const [first, second] = addresses.urls
+    await createWebhook(first)
+    const url = `${second}/api/collections/item`
+    expect((await sendRequest('POST', url, { token, body: { key: 'at once' } })).status).toBe(201)
     await waitFor('the delivery', () => receiver.received.length > 0)
     expect([...arrivals().keys()]).toEqual(['at once'])
   })
 
   test('lose nothing when Postgres restarts', async () => {
-    await createWebhook(nodes[0])
-    const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 4, prefix: 'restart' })
+    await createWebhook(addresses.urls[0])
+    const load = startLoad({ urls: addresses.urls, token, clients: 4, prefix: 'restart' })
     await waitFor('deliveries', () => receiver.received.length > 50)
     await cluster.stop('immediate')
     await cluster.start()
