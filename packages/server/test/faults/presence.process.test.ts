@@ -7,7 +7,6 @@ import { openWebSocket, type WebSocketClient } from '../websocket-client.ts'
 import { fleets } from './fleet.ts'
 
 const token = userToken({ sub: alice })
-const channel = 'room'
 let cluster: ThrowAwayCluster
 
 beforeAll(async () => {
@@ -17,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-async function show(url = '', name = ''): Promise<WebSocketClient> {
+async function show(channel: string, url = '', name = ''): Promise<WebSocketClient> {
   const client = await openWebSocket(url, { token })
   await client.request({ type: 'channel_subscribe', channel })
   expect((await client.request({ type: 'presence_track', channel, presence: { name } })).status).toBe('ok')
@@ -40,14 +39,16 @@ function namesOf(client: WebSocketClient): string {
 
 test.each(fleets)(
   'presence › %s › survives a crash of Postgres, and members of a killed one leave',
-  async (_, startFleet) => {
+  async (fleetName, startFleet) => {
+    // Members of a fleet that has stopped leave only ten seconds later.
+    const channel = `room of ${fleetName}`
     await using fleet = await startFleet({
       'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop`,
     })
     await using addresses = await fleet.openAddresses()
     const [first, second] = addresses.urls
-    await using here = await show(first, 'here')
-    const there = await show(second, 'there')
+    await using here = await show(channel, first, 'here')
+    const there = await show(channel, second, 'there')
     for (const client of [here, there]) {
       await waitFor('both', () => namesOf(client) === 'here,there')
     }
@@ -57,7 +58,7 @@ test.each(fleets)(
       (
         await cluster.sql<{ name: string }>(
           'shop',
-          `select presence ->> 'name' as name from basalt.realtime_presence`,
+          `select presence ->> 'name' as name from basalt.realtime_presence where channel = '${channel}'`,
         )
       )
         .map(({ name }) => name)
