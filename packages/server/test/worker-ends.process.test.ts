@@ -138,6 +138,26 @@ describe('two workers › a stop', () => {
     ])
     expect(await failure).toBe('ECONNRESET')
   })
+
+  test('kills a worker that does not respond at the third signal', async () => {
+    await using server = await start()
+    const [stopped = 0] = workersOf(server)
+    // A process in this state outlives its parent.
+    process.kill(stopped, 'SIGSTOP')
+    let hasEnded = false
+    void server.ended.then(() => {
+      hasEnded = true
+    })
+    await signalUntil(server, 'the end', () => hasEnded)
+    expect(await server.ended).toEqual({ code: 1, signal: null })
+    // Otherwise its silence would have ended it, and then the stop.
+    expect(server.log().map(({ msg }) => msg)).toEqual([
+      'listening',
+      'stopping',
+      'cutting off requests in flight',
+    ])
+    await waitFor('the end of the worker', () => !isRunning(stopped))
+  })
 })
 
 /** Debugger that is connected to a process. */
