@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './packages/server/test/longest-first.ts'
 import { filesOnWorkers } from './packages/server/test/on-workers.ts'
 import { SlowestFiles } from './packages/server/test/slowest-files.ts'
+import { filesWithLiterals } from './packages/server/test/with-literals.ts'
 
 const server = 'packages/server'
 /** Packages of the browser. */
@@ -81,6 +82,17 @@ export default defineConfig({
           include: filesOnWorkers.map((file) => `${server}/src/${file}.db.test.ts`),
           setupFiles: [`${server}/test/on-workers.setup.ts`],
           env: { BASALT_TEST_WORKERS: '2' },
+          ...limits,
+          ...database,
+          ...sideBySide,
+          ...sharedModules,
+        },
+      },
+      {
+        test: {
+          name: 'literals',
+          include: filesWithLiterals.map((file) => `${server}/src/${file}.db.test.ts`),
+          env: { BASALT_TEST_CONTEXT: 'literals' },
           ...limits,
           ...database,
           ...sideBySide,

@@ -66,7 +66,8 @@ export async function createPlanner(
         new SessionCode(await queryable.many<SessionCodeRow & Record<string, unknown>>(sessionCodeQuery)),
     ),
   )
-  const way = { pool, sessions, transactionSettings: {}, isPooled: false, isOwner: true }
+  const context = { dialect: 'parameters', transactionSettings: {}, workerSettings: {} } as const
+  const way = { pool, sessions, ...context, prepares: true, isOwner: true }
   const database = new UserDatabase({ callers: way, administrators: way, repairGrants: async () => false })
   const collections = openCollections({
     catalog: { current: catalog } as unknown as LiveCatalog,

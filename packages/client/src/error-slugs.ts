@@ -507,6 +507,7 @@ export type ErrorSlug =
   | 'unsupported_image'
   | 'unsupported_index_method'
   | 'unsupported_media_type'
+  | 'unsupported_on_distributed_table'
   | 'unsupported_operation'
   | 'unsupported_parameter'
   | 'upgrade_required'

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { isDevelopment, requiresRls } from './config/development.ts'
 import type { Config } from './configuration.ts'
+import type { ContextDialect } from './database/caller/caller-context.ts'
 import { reportClosedRelations, reportRenamedRelations } from './database/catalog/first-start.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import { catalogScopeOf } from './database/catalog/load.ts'
@@ -71,6 +72,8 @@ export interface AppOptions {
   readonly embeddedSettings?: ClusterSettings
   /** Rehearsal of a second server that changes no data; for tests of policies. */
   readonly rehearsal?: Rehearsal
+  /** Dialect of the callers' context, other than the one that the probe chooses; for tests. */
+  readonly contextDialect?: ContextDialect
   /** Machine on which this server is one of several workers. The parent owns the embedded database. */
   readonly machine?: Machine | undefined
   /** Signal that stops the start. It then rejects with the signal's reason, at any point. */
@@ -122,6 +125,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     asServer: options.rehearsal === undefined && isFirst(options.machine),
     joinsEmbedded: options.machine !== undefined,
     rehearsal: options.rehearsal,
+    contextDialect: options.contextDialect,
     processes: options.machine?.total,
     embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),

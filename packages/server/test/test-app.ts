@@ -75,6 +75,9 @@ export interface TestApp extends AsyncDisposable {
 /** Hasher with the least cost that Argon2 accepts, because most tests are not about the cost of a guess. */
 const cheapHasher = createPasswordHasher({ memoryKib: 8, passes: 1, lanes: 1 })
 
+/** True in the project `literals`, whose servers have the callers' context in literals. */
+const isLiteral = process.env.BASALT_TEST_CONTEXT === 'literals'
+
 /** Running server of a test. */
 export interface TestNode extends Pick<TestApp, 'app' | 'url' | 'log'> {
   close(): Promise<void>
@@ -92,6 +95,7 @@ async function openNode(database: TestDatabase, options: TestAppOptions): Promis
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
     ...(options.resolveTxt === undefined ? {} : { resolveTxt: options.resolveTxt }),
     ...(options.dashboardFiles === undefined ? {} : { dashboardFiles: options.dashboardFiles }),
+    ...(isLiteral ? { contextDialect: 'literals' as const } : {}),
     ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
   })
   await app.listen()

@@ -68,8 +68,12 @@ export const captureTriggerPrefix = 'basalt_capture_'
 
 const operations = { create: 'insert', update: 'update', delete: 'delete' } as const
 
-/** Returns true if the operator permits triggers on the table. A comment with `@events off` forbids them. */
-export function mayHaveTriggers({ kind, comment, isOfExtension }: Relation): boolean {
+/**
+ * Returns true if the operator permits triggers on the table. A comment with `@events off` forbids them. Citus
+ * accepts none on the tables of its workers.
+ */
+export function mayHaveTriggers({ kind, comment, isOfExtension, isOnWorkers }: Relation): boolean {
+  if (isOnWorkers) return false
   if (kind !== 'table' && kind !== 'partitioned_table') return false
   return !isOfExtension && !/(?:^|\s)@events off(?:\s|$)/.test(comment ?? '')
 }

@@ -4,6 +4,7 @@ import { parseIntoClientConfig } from 'pg-connection-string'
 import { untilAborted } from '../lib/abort.ts'
 import { isLoopback } from '../lib/addresses.ts'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import { CallerContexts, type ContextDialect } from './caller/caller-context.ts'
 import type { CallerScope } from './caller/caller-scope.ts'
 import { findMissingGrants, type MissingGrants } from './caller/missing-grants.ts'
 import { reportMissingGrants } from './caller/report-grants.ts'
@@ -12,6 +13,8 @@ import { Connection, type ConnectionTarget } from './connection/connection.ts'
 import { findDead } from './connection/half-open.ts'
 import { type EngineProbe, probeEngine } from './connection/probe.ts'
 import { branchName, branchUrl, describeUrl, withDatabaseName } from './database-url.ts'
+import { countWorkers } from './distributed/probe-table.ts'
+import { proveContexts } from './distributed/prove-context.ts'
 import { embeddedDatabase } from './embedded/cluster.ts'
 import type { ClusterSettings } from './embedded/cluster-settings.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
@@ -55,6 +58,8 @@ export interface OpenOptions {
   readonly databaseName?: string
   /** Rehearsal in which no request of a caller changes anything; for tests of policies. */
   readonly rehearsal?: Rehearsal | undefined
+  /** Dialect of the callers' context, other than the one that the probe chooses; for tests. */
+  readonly contextDialect?: ContextDialect | undefined
   /** Number of processes that share the processors of this machine; 1 by default. */
   readonly processes?: number | undefined
   /**
@@ -123,19 +128,24 @@ export interface Database {
   close(isImmediate?: boolean): Promise<void>
 }
 
-/** Returns the settings of every session. JSON values must not depend on the server's configuration. */
+/** Settings on which values depend. JSON must not depend on the configuration of a server or of its workers. */
+const valueSettings = {
+  timezone: 'UTC',
+  datestyle: 'ISO, MDY',
+  intervalstyle: 'iso_8601',
+  bytea_output: 'hex',
+  // Our own texts are parsed, and names and types printed, in one way, whatever settings the database has.
+  standard_conforming_strings: 'on',
+  transform_null_equals: 'off',
+  quote_all_identifiers: 'off',
+  array_nulls: 'on',
+  extra_float_digits: '1',
+} as const
+
+/** Returns the settings of every session. */
 function sessionSettings(config: DatabaseConfig): Record<string, string> {
   return {
-    timezone: 'UTC',
-    datestyle: 'ISO, MDY',
-    intervalstyle: 'iso_8601',
-    bytea_output: 'hex',
-    // Our own texts are parsed, and names and types printed, in one way, whatever settings the database has.
-    standard_conforming_strings: 'on',
-    transform_null_equals: 'off',
-    quote_all_identifiers: 'off',
-    array_nulls: 'on',
-    extra_float_digits: '1',
+    ...valueSettings,
     // Compiling a short query takes longer than running it.
     jit: 'off',
     statement_timeout: `${config.statement_timeout_ms}ms`,
@@ -174,12 +184,13 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
       sessions: ownSessions,
     }
     const first = await untilAborted(options.signal, openFirst(bare, config))
-    const { engine, migrated, missing, roleSettings } = await untilAborted(
+    const { engine, migrated, missing, roleSettings, workers } = await untilAborted(
       options.signal,
       prepare(first, config, options),
     )
     if (missing !== undefined) reportMissingGrants(missing, options.log)
     const settings = sessionSettings(config.database)
+    const dialect = options.contextDialect ?? (engine.isDistributed ? 'literals' : 'parameters')
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const openOwner = () => Connection.open(target)
     const loginSecret = options.rehearsal?.loginSecret ?? config.auth.jwt_secret
@@ -187,10 +198,13 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
       new Login(role, bare, { password: loginPassword(loginSecret, role), openOwner })
     const logins = await untilAborted(
       options.signal,
-      openLogins(config, { bare, engine, settings, roleSettings, createLogin }, options),
+      openLogins(config, { bare, engine, dialect, settings, roleSettings, createLogin }, options),
     )
+    if (engine.isDistributed) {
+      await untilAborted(options.signal, proveContexts(provenLogins(logins, dialect), workers))
+    }
     const cores = knownCores(config.database.url, engine, options.processes)
-    const pools = createPools(logins, target, config.database, engine, cores)
+    const pools = createPools(logins, target, config.database, { engine, dialect, cores })
     const { sessions } = pools
     const system = new SystemDatabase(pools.system, sessions)
     const direct = directTarget(config.database, target, engine)
@@ -288,7 +302,7 @@ async function openLogins(
   {
     settings,
     ...known
-  }: Pick<LoginOptions, 'bare' | 'engine' | 'roleSettings' | 'createLogin'> & {
+  }: Pick<LoginOptions, 'bare' | 'engine' | 'dialect' | 'roleSettings' | 'createLogin'> & {
     readonly settings: Readonly<Record<string, string>>
   },
   { asServer = true, log }: Pick<OpenOptions, 'asServer' | 'log'>,
@@ -322,13 +336,16 @@ async function prepare(
   migrated: readonly string[]
   missing: MissingGrants | undefined
   roleSettings: Readonly<Record<string, string>>
+  /** Number of workers of a distributed database. */
+  workers: number
 }> {
   try {
     const engine = await probeEngine(connection)
     const migrated = await migrate(connection)
-    await prepareAccess(connection, config.database.schemas)
+    await prepareAccess(connection, config.database.schemas, engine)
     const missing = asServer ? await findMissingGrants(connection, config.database.schemas) : undefined
-    return { engine, migrated, missing, roleSettings: await readRoleSettings(connection) }
+    const workers = engine.isDistributed ? await countWorkers(connection) : 0
+    return { engine, migrated, missing, roleSettings: await readRoleSettings(connection), workers }
   } catch (error) {
     // The operator has to fix what the database rejects, such as missing privileges or disk space.
     const refusal = error instanceof ConnectionLost ? error.cause : error
@@ -448,6 +465,15 @@ function knownCores(url: string, { isPooled }: EngineProbe, processes = 1): numb
   return host.startsWith('/') || isLoopback(host) ? availableParallelism() / processes : undefined
 }
 
+/** Returns the logins with the contexts that their pools use. */
+function provenLogins({ callers, administrators }: RequestLogins, dialect: ContextDialect) {
+  const proven = ({ open, transactionSettings }: RequestLogin) => ({
+    open,
+    contexts: new CallerContexts({ dialect, transactionSettings, workerSettings: valueSettings }),
+  })
+  return { callers: proven(callers), administrators: proven(administrators) }
+}
+
 interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
   readonly system: Pool
   /** Guard of the system pool. */
@@ -461,8 +487,15 @@ function createPools(
   logins: RequestLogins,
   target: ConnectionTarget,
   config: DatabaseConfig,
-  engine: EngineProbe,
-  cores: number | undefined,
+  {
+    engine,
+    dialect,
+    cores,
+  }: {
+    readonly engine: EngineProbe
+    readonly dialect: ContextDialect
+    readonly cores: number | undefined
+  },
 ): Pools {
   const { isPooled } = engine
   const sessions = new SessionGuard(engine)
@@ -503,7 +536,7 @@ function createPools(
         if (!login.isPooled) await cancelStatement(systemDatabase, connection)
       },
     })
-    return { ...login, pool, sessions: guard }
+    return { ...login, pool, sessions: guard, dialect, workerSettings: valueSettings }
   }
   const callers = createPool(logins.callers)
   const administrators =

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { ContextDialect } from './caller/caller-context.ts'
 import type { CallerScope, Origin } from './caller/caller-scope.ts'
 import type { SessionCodeRow } from './catalog/queries/session-code.ts'
 import { SessionCode } from './catalog/session-code.ts'
@@ -60,6 +61,7 @@ const append = {
 
 interface Options {
   readonly isPooled?: boolean
+  readonly dialect?: ContextDialect
   /** Operator code that may leave state in a session. */
   readonly code?: readonly SessionCodeRow[]
   readonly rehearsal?: Rehearsal
@@ -72,13 +74,15 @@ afterEach(async () => {
 })
 
 /** Creates a database whose packets are recorded. */
-function open({ isPooled = false, code = [], rehearsal, respond }: Options = {}) {
+function open({ isPooled = false, dialect = 'parameters', code = [], rehearsal, respond }: Options = {}) {
   const { pool, connection, packets } = createRecordingPool(respond)
   cleanUps.push(() => pool.close())
-  const sessions = new SessionGuard({ isPooled, transactions: 'message' })
+  const transactions = dialect === 'literals' ? 'block' : 'message'
+  const sessions = new SessionGuard({ isPooled, transactions })
   sessions.trust(new SessionCode(code))
   const transactionSettings: Record<string, string> = isPooled ? { timezone: 'UTC' } : {}
-  const way = { pool, sessions, transactionSettings, isPooled, isOwner: false }
+  const context = { dialect, transactionSettings, workerSettings: { timezone: 'UTC' } }
+  const way = { pool, sessions, ...context, prepares: !isPooled, isOwner: false }
   const options = { callers: way, administrators: way, repairGrants: async () => false }
   return { database: new UserDatabase(options, rehearsal), connection, packets }
 }
@@ -279,6 +283,71 @@ describe('UserDatabase.run › sessions', () => {
           ['select body from note where id = $1::int', '1'],
         ],
       ],
+    ])
+  })
+})
+
+describe('UserDatabase.run › literals', () => {
+  const dialect = 'literals'
+
+  test('sets role and origin by parameters, and what workers need by set local in a transaction block', async () => {
+    const { database, packets } = open({ dialect })
+    await database.run(alice, [insert('tea')], { ...write, origin })
+    expect(packets).toEqual([
+      [
+        [
+          ['begin isolation level read committed'],
+          [
+            "select set_config('role', 'basalt_authenticated', true), " +
+              "set_config('citus.propagate_set_commands', 'local', true), set_config('basalt.origin', $1, true)",
+            '["user","a11ce",null,"r1","app","203.0.113.9"]',
+          ],
+          [`set local "timezone" = 'UTC'`],
+          [`set local "basalt"."user_id" = 'a11ce'`],
+          [`set local "basalt"."user_email" = 'alice@example.com'`],
+          [`set local "basalt"."email_verified" = 'true'`],
+          [`set local "basalt"."aal" = 'aal2'`],
+          [`set local "basalt"."is_anonymous" = 'false'`],
+          [`set local "basalt"."session_id" = '5e55'`],
+          ['insert into note (body) values ($1)', 'tea'],
+          ['commit'],
+        ],
+      ],
+    ])
+  })
+
+  test('empties the claims of a caller without a token', async () => {
+    const { database, packets } = open({ dialect })
+    await database.run(anonymous, [select('1')], read)
+    expect(packets[0]?.[0]?.slice(3, 9)).toEqual(
+      ['user_id', 'user_email', 'email_verified', 'aal', 'is_anonymous', 'session_id'].map((name) => [
+        `set local "basalt"."${name}" = ''`,
+      ]),
+    )
+  })
+
+  test('turns policies into failures for an administrator on the workers, too', async () => {
+    const { database, packets } = open({ dialect })
+    await database.run(unrestricted, [select('1')], { ...read, isReadOnly: true })
+    expect(packets[0]?.[0]?.slice(1, 5)).toEqual([
+      [
+        "select set_config('row_security', 'off', true), set_config('citus.propagate_set_commands', 'local', true)",
+      ],
+      [`set local "timezone" = 'UTC'`],
+      [`set local "row_security" = 'off'`],
+      [`set local "transaction_read_only" = 'on'`],
+    ])
+  })
+
+  test('rolls a failed run back before it is sent again', async () => {
+    const failures = [databaseError('40P01')]
+    const respond: Respond = (sql) => (sql.startsWith('insert') ? failures.pop() : undefined)
+    const { database, packets } = open({ dialect, respond })
+    await database.run(alice, [insert('tea')], write)
+    expect(packets.map((packet) => packet[0]?.[0])).toEqual([
+      ['begin isolation level read committed'],
+      ['rollback'],
+      ['begin isolation level read committed'],
     ])
   })
 })

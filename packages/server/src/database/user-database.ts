@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CallerContexts, type SizeCheck } from './caller/caller-context.ts'
+import { CallerContexts, type ContextOptions, type SizeCheck } from './caller/caller-context.ts'
 import type { CallerScope, Origin } from './caller/caller-scope.ts'
 import {
   answersOf,
@@ -22,10 +22,6 @@ import type { SessionGuard } from './session/guard.ts'
 import { checkConstraints, discardSequences, rollback } from './session/reset.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
-const refuseWrites: Call = {
-  statement: statement("select set_config('transaction_read_only', 'on', true)"),
-  values: [],
-}
 const changeSetting = statement('select set_config($1, $2, true)')
 
 /** Transaction of a caller that takes several messages. */
@@ -107,15 +103,13 @@ interface RunMessage extends StepMessage {
   readonly leavesState: boolean
 }
 
-/** Connections that log in as one role. */
-export interface WayOptions {
+/** Connections that log in as one role, and the context of their transactions. */
+export interface WayOptions extends ContextOptions {
   readonly pool: Pool
   /** Guard that keeps state of one run from the next. */
   readonly sessions: SessionGuard
-  /** Settings of each transaction; empty where the connection has them. */
-  readonly transactionSettings: Readonly<Record<string, string>>
-  /** True if a pooler shares their sessions, in which nothing is then prepared. */
-  readonly isPooled: boolean
+  /** True if their sessions keep prepared statements, whose plans then fit the caller. */
+  readonly prepares: boolean
   /** True if they log in as the owner, because they have no role of their own. */
   readonly isOwner: boolean
 }
@@ -136,10 +130,10 @@ interface Way extends Pick<WayOptions, 'pool' | 'isOwner' | 'sessions'> {
   readonly plans: PlanCache | undefined
 }
 
-function createWay({ pool, isOwner, isPooled, sessions, transactionSettings }: WayOptions): Way {
+function createWay({ pool, isOwner, prepares, sessions, ...context }: WayOptions): Way {
   const reads = new ReadQueue(pool, sessions)
-  const contexts = new CallerContexts(transactionSettings)
-  return { pool, isOwner, sessions, reads, contexts, plans: isPooled ? undefined : new PlanCache() }
+  const contexts = new CallerContexts(context)
+  return { pool, isOwner, sessions, reads, contexts, plans: prepares ? new PlanCache() : undefined }
 }
 
 /** Returns true if PostgreSQL reports a missing privilege. */
@@ -248,7 +242,7 @@ export class UserDatabase {
       values: ['statement_timeout', String(Math.round(timeoutMs))],
     }
     const { contexts, sessions } = this.#wayOf(scope)
-    await connection.send([contexts.callFor(scope), timeout])
+    await connection.send([...contexts.callsFor(scope), timeout])
     return sessions.endingText
   }
 
@@ -275,11 +269,11 @@ export class UserDatabase {
       }
     }
     return await sessions.runBlock(connection, isAnything, async () => {
-      const context = contexts.callFor(scope, origin)
-      if (snapshot === undefined) await connection.send([isSnapshot ? beginSnapshot : begin, context])
+      const context = contexts.callsFor(scope, origin)
+      if (snapshot === undefined) await connection.send([isSnapshot ? beginSnapshot : begin, ...context])
       else {
         await adoptSnapshot(connection, snapshot)
-        await connection.send([context])
+        await connection.send(context)
       }
       for (const [name, value] of Object.entries(settings)) {
         await connection.send([{ statement: changeSetting, values: [name, value] }])
@@ -401,13 +395,13 @@ export class UserDatabase {
     { origin, isRead, isReadOnly = false, conclude }: RunOptions,
     isPlannedAnew: boolean,
   ): RunMessage {
-    const { sessions, plans } = this.#wayOf(scope)
+    const { sessions, plans, contexts } = this.#wayOf(scope)
     const leavesState = sessions.mayLeaveState(steps)
     const isBlock = conclude !== undefined || sessions.needsBlock(leavesState)
     const isKept = !isPlannedAnew && this.#rehearsal === undefined
     const planned = isKept ? plans?.plan(scope, steps, isRead && !isBlock) : undefined
     const opening = this.#opening(scope, leavesState, origin, planned?.check)
-    const before = isReadOnly ? [...opening, refuseWrites] : opening
+    const before = isReadOnly ? [...opening, contexts.refuseWrites] : opening
     if (this.#rehearsal !== undefined) {
       const rehearsed = buildMessage(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
       const calls = [...rehearsed.calls, checkConstraints, ...sessions.undoing]
@@ -422,8 +416,8 @@ export class UserDatabase {
   }
 
   #opening(scope: CallerScope, leavesState: boolean, origin?: Origin, check?: SizeCheck): readonly Call[] {
-    const context = this.#wayOf(scope).contexts.callFor(scope, origin, check)
-    return leavesState ? [discardSequences, context] : [context]
+    const context = this.#wayOf(scope).contexts.callsFor(scope, origin, check)
+    return leavesState ? [discardSequences, ...context] : context
   }
 }
 

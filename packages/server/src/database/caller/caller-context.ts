@@ -1,6 +1,7 @@
 import { arrayLiteral } from '../array-literal.ts'
 import { type Call, type Statement, statement } from '../connection/message.ts'
 import { anonymousRole, type CallerScope, callerRole, type Origin } from './caller-scope.ts'
+import { propagateSettings, setLocally } from './literal-settings.ts'
 
 type Settings = Readonly<Record<string, string>>
 
@@ -10,25 +11,70 @@ type Settings = Readonly<Record<string, string>>
  */
 const originVariable = 'basalt.origin'
 
-/** First call of a caller's transaction, which sets the role and the claims. */
+/**
+ * Way in which role and claims reach the transaction:
+ * - `parameters`: one statement with parameters. It needs no transaction block.
+ * - `literals`: `set local` with quoted values, in a transaction block. A distributed engine repeats only such
+ *   statements on its workers (see docs/decisions/0058-distributed-tables.md).
+ */
+export type ContextDialect = 'parameters' | 'literals'
+
+export interface ContextOptions {
+  readonly dialect: ContextDialect
+  /** Settings of each transaction; empty where the connection has them. */
+  readonly transactionSettings: Settings
+  /** Settings that the sessions of workers need, too; used by the dialect `literals`. */
+  readonly workerSettings: Settings
+}
+
+/** First calls of a caller's transaction, which set the role and the claims. */
 export class CallerContexts {
   readonly #caller: Context
   readonly #anonymous: Context
   readonly #unrestricted: Context
+  readonly #dialect: ContextDialect
+  /** Calls for the settings of every worker session; empty in the dialect `parameters`. */
+  readonly #workerSettings: readonly Call[]
 
-  /** @param sessionSettings settings of each transaction; empty where the connection has them */
-  constructor(sessionSettings: Settings) {
-    this.#caller = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
-    this.#anonymous = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
+  constructor({ dialect, transactionSettings, workerSettings }: ContextOptions) {
+    const isDistributed = dialect === 'literals'
+    const fixed = { ...(isDistributed ? propagateSettings : {}), ...transactionSettings }
+    const variables = isDistributed ? [] : callerVariables
+    this.#dialect = dialect
+    this.#workerSettings = isDistributed ? Object.entries(workerSettings).map(setLocally) : []
+    // Workers are reached as the current role, so this setting need not be repeated there.
+    this.#caller = createContext({ role: callerRole, ...fixed }, variables)
+    this.#anonymous = createContext({ role: anonymousRole, ...fixed }, variables)
     // Where the login role cannot bypass a policy, the statement fails instead of silently returning fewer
     // rows.
-    this.#unrestricted = createContext({ row_security: 'off', ...sessionSettings }, [])
+    this.#unrestricted = createContext({ row_security: 'off', ...fixed }, [])
   }
 
-  /** Returns the first call of the caller's transaction. @param check of the sizes for which plans are kept */
-  callFor(scope: CallerScope, origin?: Origin, check?: SizeCheck): Call {
-    const { plain, withOrigin, checked, checkedWithOrigin } = this.#statementsOf(scope)
+  /**
+   * Returns the first calls of the caller's transaction.
+   *
+   * @param check of the sizes for which plans are kept
+   * @throws AppError when a claim cannot be a value of PostgreSQL
+   */
+  callsFor(scope: CallerScope, origin?: Origin, check?: SizeCheck): readonly Call[] {
     const claims = claimsOf(scope)
+    if (this.#dialect === 'parameters') return [this.#callFor(scope, claims, origin, check)]
+    const names = claims.length === 0 ? ['row_security'] : callerVariables
+    const values = claims.length === 0 ? ['off'] : claims
+    return [
+      this.#callFor(scope, [], origin, check),
+      ...this.#workerSettings,
+      ...names.map((name, index) => setLocally([name, values[index] ?? ''])),
+    ]
+  }
+
+  /** Returns the call that refuses writes in the rest of the transaction. */
+  get refuseWrites(): Call {
+    return this.#dialect === 'parameters' ? refuseWrites : setLocally(['transaction_read_only', 'on'])
+  }
+
+  #callFor(scope: CallerScope, claims: readonly string[], origin?: Origin, check?: SizeCheck): Call {
+    const { plain, withOrigin, checked, checkedWithOrigin } = this.#statementsOf(scope)
     if (check === undefined) {
       if (origin === undefined) return { statement: plain, values: claims }
       return { statement: withOrigin, values: [...claims, describeOrigin(scope, origin)] }
@@ -42,6 +88,11 @@ export class CallerContexts {
     if (kind === 'caller') return this.#caller
     return kind === 'anonymous' ? this.#anonymous : this.#unrestricted
   }
+}
+
+const refuseWrites: Call = {
+  statement: statement("select set_config('transaction_read_only', 'on', true)"),
+  values: [],
 }
 
 /** Variants of the first statement in a caller's transaction. */

@@ -1,4 +1,5 @@
 import { type Answer, type Call, StatementFailed, statement } from '../connection/message.ts'
+import { withoutShards } from '../distributed/worker-failures.ts'
 import { translateDatabaseFailure } from '../errors/error-translation.ts'
 import { conflictCodes } from '../errors/retry.ts'
 import { anonymousRole, type CallerScope, callerRole } from './caller-scope.ts'
@@ -97,7 +98,7 @@ export function buildMessage(
 export function locateFailure(error: unknown, { steps, positions }: StepMessage): unknown {
   if (!(error instanceof StatementFailed)) return error
   const index = positions.findIndex((position) => position >= error.index)
-  const located = new StatementFailed(error.error, index === -1 ? positions.length : index)
+  const located = new StatementFailed(withoutShards(error.error), index === -1 ? positions.length : index)
   return steps[index]?.asLogin === true && isFaultOfRequest(located) ? new ServerStepFailed(located) : located
 }
 

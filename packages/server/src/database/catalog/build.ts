@@ -12,6 +12,7 @@ import type {
 } from './model.ts'
 import type { ColumnRow } from './queries/columns.ts'
 import type { ConstraintRow } from './queries/constraints.ts'
+import type { DistributionRow } from './queries/distributions.ts'
 import type { ExtensionRow } from './queries/extensions.ts'
 import type { FunctionRow } from './queries/functions.ts'
 import type { IndexRow } from './queries/indexes.ts'
@@ -33,6 +34,7 @@ export interface CatalogRows {
   readonly rlsGaps: readonly RlsGapRow[]
   readonly functions: readonly FunctionRow[]
   readonly extensions: readonly ExtensionRow[]
+  readonly distributions: readonly DistributionRow[]
 }
 
 /** Builds the catalog from the rows of the catalog queries. Pure. */
@@ -68,6 +70,8 @@ export function buildCatalog(
   const served = new Map([...exposed].filter(([, row]) => !isHidden(row)))
   const relationships = nameRelationships(foreignKeyEdges(rows.constraints, served, columnNames))
 
+  const onWorkers = new Set(rows.distributions.map(({ oid }) => oid))
+
   const relations = rows.relations.map((row): Relation => {
     const columnRows = columnsOf.get(row.oid) ?? []
     const columns = columnRows.map((column) => buildColumn(column, row.kind, typeOf))
@@ -91,6 +95,7 @@ export function buildCatalog(
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
       hasDescendants: row.has_descendants,
+      isOnWorkers: onWorkers.has(row.oid),
       partitionOf: table && collectionName(table),
       isOfExtension: row.is_of_extension,
       rlsGap: rlsGaps.get(row.oid),

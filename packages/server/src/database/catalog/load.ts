@@ -6,6 +6,7 @@ import { buildCatalog } from './build.ts'
 import type { Catalog } from './model.ts'
 import { type ColumnRow, columnsQuery } from './queries/columns.ts'
 import { type ConstraintRow, constraintsQuery } from './queries/constraints.ts'
+import { type DistributionRow, distributionsQuery } from './queries/distributions.ts'
 import { type ExtensionRow, extensionsQuery } from './queries/extensions.ts'
 import { type FingerprintRow, fingerprintQuery } from './queries/fingerprint.ts'
 import { type FunctionRow, functionsQuery } from './queries/functions.ts'
@@ -64,6 +65,8 @@ export async function readCatalog(
   const [fingerprint] = await read<FingerprintRow>(fingerprintQuery(schemas, requireRls))
   const constraints = await read<ConstraintRow>(constraintsQuery(schemas))
   const indexes = await read<IndexRow>(indexesQuery(schemas))
+  const extensions = await read<ExtensionRow>(extensionsQuery())
+  const isDistributed = extensions.some(({ name }) => name === 'citus')
   const isWhole = [...constraints, ...indexes].every(({ definition }) => definition !== null)
   return buildCatalog(
     {
@@ -77,7 +80,8 @@ export async function readCatalog(
       policies: await read<PolicyRow>(policiesQuery(schemas)),
       rlsGaps: requireRls ? await read<RlsGapRow>(rlsGapsQuery(schemas)) : [],
       functions: await read<FunctionRow>(functionsQuery(schemas)),
-      extensions: await read<ExtensionRow>(extensionsQuery()),
+      extensions,
+      distributions: isDistributed ? await read<DistributionRow>(distributionsQuery()) : [],
     },
     { schemas, exposePartitions },
     builtAt,

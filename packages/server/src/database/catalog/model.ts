@@ -35,6 +35,8 @@ export interface Relation {
   readonly rlsEnabled: boolean
   /** True if tables inherit from it: their rows are among its own, and its keys do not apply to them. */
   readonly hasDescendants: boolean
+  /** True if Citus stores the rows on its workers, by a distribution column or on each of them. */
+  readonly isOnWorkers: boolean
   /** Collection of a partition's table, if that is served; undefined for all other relations. */
   readonly partitionOf: string | undefined
   /** True if an extension created it, such as `spatial_ref_sys` of PostGIS. Callers can at most read it. */

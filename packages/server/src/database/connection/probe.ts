@@ -21,6 +21,8 @@ export interface EngineProbe {
   /** True if the login role sees every row, whatever the policies. */
   readonly bypassesPolicies: boolean
   readonly transactions: TransactionMode
+  /** True if the database distributes tables over workers, by Citus. */
+  readonly isDistributed: boolean
 }
 
 const oldestVersion = 150000
@@ -35,6 +37,7 @@ export async function probeEngine(connection: Connection): Promise<EngineProbe> 
     login_role: string
     bypasses_policies: boolean
     is_read_only: boolean
+    is_distributed: boolean
   }>(sql`
     select current_setting('server_version') as version,
       current_setting('server_version_num')::int as version_number,
@@ -42,7 +45,8 @@ export async function probeEngine(connection: Connection): Promise<EngineProbe> 
       current_database() as database,
       current_user as login_role,
       (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_policies,
-      current_setting('transaction_read_only')::bool as is_read_only`)
+      current_setting('transaction_read_only')::bool as is_read_only,
+      exists (select from pg_extension where extname = 'citus') as is_distributed`)
   const [found] = rows
   if (found === undefined) throw new Error('the probe returned no row')
   if (found.version_number < oldestVersion) {
@@ -61,6 +65,7 @@ export async function probeEngine(connection: Connection): Promise<EngineProbe> 
     loginRole: found.login_role,
     bypassesPolicies: found.bypasses_policies,
     transactions,
+    isDistributed: found.is_distributed,
   }
 }
 

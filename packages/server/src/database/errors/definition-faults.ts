@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { type AppError, messageOf } from '../../lib/errors.ts'
 import { StatementFailed } from '../connection/message.ts'
+import { isRejectedByCitus } from '../distributed/worker-failures.ts'
 import { databaseErrors } from './errors.ts'
 import { isOfPostGis } from './postgis.ts'
 
@@ -55,7 +56,7 @@ const stateRoutines = new Set(['RevalidateCachedQuery', 'ExecOpenScanRelation'])
 /** Returns the origin of a failure, as far as the error itself shows it. */
 export function originOf(error: pg.DatabaseError): FaultOrigin {
   const { code = '', routine = '', where = '', position } = error
-  if (isRaised(error)) return 'request'
+  if (isRaised(error) || isRejectedByCitus(error)) return 'request'
   if (definitionCodes.test(code) || routine === 'GetUserMapping') return 'definition'
   if (states.test(code) || stateRoutines.has(routine)) return 'state'
   const called = functionContext.exec(where)

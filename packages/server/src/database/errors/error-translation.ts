@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { AppError } from '../../lib/errors.ts'
 import { StatementFailed } from '../connection/message.ts'
+import { isRejectedByCitus } from '../distributed/worker-failures.ts'
 import { definitionError, isRaised, originOf } from './definition-faults.ts'
 import { databaseErrors } from './errors.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
@@ -40,6 +41,7 @@ function translate(error: pg.DatabaseError): AppError | undefined {
   // A caller that knows the relation has named it already.
   if (originOf(error) === 'definition') return definitionError(error, calledIn(error), false)
   if (isOfPostGis(error)) return invalidGeometry(error)
+  if (isRejectedByCitus(error)) return databaseErrors.unsupportedOnDistributedTable(error.message)
   return translationOf(error)?.(error)
 }
 

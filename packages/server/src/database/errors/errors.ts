@@ -57,6 +57,11 @@ export const databaseErrorTable = {
     message: (problem: string) => problem,
     help: 'The type of the column has no such operator or sort order.',
   },
+  unsupportedOnDistributedTable: {
+    status: 400,
+    message: (problem: string) => `not supported on a distributed table: ${problem}`,
+    help: 'Citus cannot run the statement of the request on a distributed table. The message has its reason. See the guide to distributed tables.',
+  },
   requestTooComplex: {
     status: 400,
     message: 'the request is too complex',

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
+import type { ContextDialect } from '../caller/caller-context.ts'
 import { Connection, type ConnectionTarget } from '../connection/connection.ts'
 import { type EngineProbe, requireTransactions, type TransactionMode } from '../connection/probe.ts'
 import { ConnectionLost } from '../errors/failures.ts'
@@ -15,6 +16,8 @@ export interface RequestLogin {
   /** Settings of each transaction; empty where the connections have them. */
   readonly transactionSettings: Readonly<Record<string, string>>
   readonly isPooled: boolean
+  /** True if the connections keep prepared statements. */
+  readonly prepares: boolean
   readonly transactions: TransactionMode
   /** True if the login has no role of its own and works as the owner. */
   readonly isOwner: boolean
@@ -30,6 +33,7 @@ export interface LoginOptions {
   /** Target without settings, which a pooler accepts. */
   readonly bare: ConnectionTarget
   readonly engine: EngineProbe
+  readonly dialect: ContextDialect
   readonly sessionSettings: Readonly<Record<string, string>>
   /** Settings that `alter role … set` gives to sessions of the owner. */
   readonly roleSettings: Readonly<Record<string, string>>
@@ -134,7 +138,7 @@ async function tryLogin(
 }
 
 function loginOf(
-  { sessionSettings, roleSettings }: LoginOptions,
+  { dialect, sessionSettings, roleSettings }: LoginOptions,
   {
     open,
     bare,
@@ -144,12 +148,15 @@ function loginOf(
   }: Pick<RequestLogin, 'isPooled' | 'transactions' | 'isOwner'> & { open: Open; bare: ConnectionTarget },
 ): RequestLogin {
   const settings = isOwner ? sessionSettings : { ...roleSettings, ...sessionSettings }
-  const target = isPooled ? bare : { ...bare, settings, prepare: true }
+  // A plan of a distributed table is made for the shards of its values.
+  const prepares = !isPooled && dialect === 'parameters'
+  const target = isPooled ? bare : { ...bare, settings, prepare: prepares }
   return {
     open: () => open(target),
     transactionSettings: isPooled ? settings : {},
     isPooled,
-    transactions,
+    prepares,
+    transactions: dialect === 'literals' ? 'block' : transactions,
     isOwner,
   }
 }

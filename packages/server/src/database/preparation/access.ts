@@ -1,6 +1,9 @@
 import { OperatorError } from '../../lib/errors.ts'
 import { anonymousRole, callerRole } from '../caller/caller-scope.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { EngineProbe } from '../connection/probe.ts'
+import { ensureProbeTable } from '../distributed/probe-table.ts'
+import { letCallersReachWorkers } from '../distributed/worker-roles.ts'
 import { attempt } from '../logins/attempt.ts'
 import { ensureLogins } from '../logins/ensure-logins.ts'
 import { grantToAdministrator } from '../logins/grants.ts'
@@ -17,7 +20,11 @@ import { inPreparation } from './preparation.ts'
  *
  * @throws OperatorError with the statements that an administrator has to run when the login role may not
  */
-export async function prepareAccess(connection: Connection, schemas: readonly string[]): Promise<void> {
+export async function prepareAccess(
+  connection: Connection,
+  schemas: readonly string[],
+  { isDistributed }: Pick<EngineProbe, 'isDistributed'>,
+): Promise<void> {
   await inPreparation(connection, async (transaction) => {
     await keepSystemSchemaOffPath(transaction)
     await ensureRoles(transaction)
@@ -38,6 +45,10 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
       sql`select from pg_roles where rolname = ${administratorRole}`,
     )
     if (isAdministrator !== undefined) await grantToAdministrator(transaction)
+    if (isDistributed) {
+      await letCallersReachWorkers(transaction)
+      await ensureProbeTable(transaction)
+    }
   })
 }
 

@@ -27,7 +27,7 @@ async function prepareAtOnce(databases: readonly string[], login: string): Promi
   // They are migrated before, so that none is late because it had to wait for the migrations.
   await Promise.all(connections.map(migrate))
   const results = await Promise.allSettled(
-    connections.map((connection) => prepareAccess(connection, ['public'])),
+    connections.map((connection) => prepareAccess(connection, ['public'], { isDistributed: false })),
   )
   await Promise.all(connections.map((connection) => connection.close()))
   return results.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []))

@@ -16,6 +16,7 @@ test('probe › returns version, names and privileges', async () => {
     loginRole: 'postgres',
     bypassesPolicies: true,
     transactions: 'message',
+    isDistributed: false,
   })
   await connection.close()
 })

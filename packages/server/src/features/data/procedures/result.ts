@@ -42,6 +42,7 @@ export function relationOfResult(called: DatabaseFunction): Relation {
     comment: called.comment,
     rlsEnabled: false,
     hasDescendants: false,
+    isOnWorkers: false,
     partitionOf: undefined,
     isOfExtension: false,
     rlsGap: undefined,

@@ -20,6 +20,8 @@ export interface TableFixture {
   readonly defaults?: readonly string[]
   /** Tables by the column that refers to their first column. */
   readonly references?: Readonly<Record<string, string>>
+  /** True if Citus stores the rows on its workers. */
+  readonly isOnWorkers?: boolean
 }
 
 /** Describes a single table, as {@link catalogOf} does. */
@@ -53,6 +55,9 @@ export function catalogOf(
       rlsGaps: [],
       functions: [],
       extensions: Object.entries(extensions).map(([name, version]) => ({ name, version, schema: 'public' })),
+      distributions: entries.flatMap(([name, { isOnWorkers }]) =>
+        isOnWorkers === true ? [{ oid: oidOf(name) }] : [],
+      ),
     },
     { schemas: ['public'] },
     new Date(0),

@@ -55,6 +55,11 @@ const tables: Readonly<Record<string, TableFixture>> = {
     primaryKey: ['id'],
     indexes: { look: 'hnsw' },
   },
+  parcel: {
+    columns: { org_id: 'integer', id: 'integer', label: 'text', docs: 'jsonb?' },
+    primaryKey: ['org_id', 'id'],
+    isOnWorkers: true,
+  },
   sketch: { columns: { id: 'integer', look: 'vector' }, primaryKey: ['id'] },
 }
 

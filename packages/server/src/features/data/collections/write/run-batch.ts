@@ -10,7 +10,8 @@ import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
 import { compileCreates, createsSlots, isMergeRefused, mergeCheck, relationSlots } from '../compile/batch.ts'
 import { isRowMissing } from '../compile/required-row.ts'
-import { changeForm, compileVersionCheck, compileWrite, versionSlots, writeSlots } from '../compile/write.ts'
+import { changeForm, compileVersionCheck, versionSlots, writeSlots } from '../compile/write.ts'
+import { compileWriteStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
 import { type BatchOperation, blameOperation } from '../parse/batch.ts'
@@ -143,7 +144,7 @@ function compileRun(
     return statements.template(
       isMerged(run)
         ? compileCreates(record, columns, isCaptured)
-        : compileWrite(method, record, columns, { isCaptured }),
+        : compileWriteStatement(method, record, columns, { isCaptured }),
     )
   })
   return follow(run, fill(template, slotsOf(run)), capture)

@@ -12,7 +12,8 @@ import { requireWritable } from '../access/catalog-access.ts'
 import type { Collections } from '../collections.ts'
 import { readUnexpectedCount } from '../compile/bulk.ts'
 import { isRowMissing } from '../compile/required-row.ts'
-import { changeForm, compileWrite, writeSlots } from '../compile/write.ts'
+import { changeForm, writeSlots } from '../compile/write.ts'
+import { compileWriteStatement } from '../compile/write-statement.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
 import type { RecordBody } from '../parse/record-body.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -107,7 +108,7 @@ export async function writeRecord<Result>(
   const key = writeKey(`${action} ${isCaptured}`, context, relation, body)
   const template = statements.remember(catalog, key, () =>
     statements.template(
-      compileWrite(action, planWholeRecord(relation, reader), body.columns, { isCaptured, answer }),
+      compileWriteStatement(action, planWholeRecord(relation, reader), body.columns, { isCaptured, answer }),
     ),
   )
   const relations = answer === undefined ? [relation] : relationsOf(answer)

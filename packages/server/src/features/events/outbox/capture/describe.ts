@@ -1,4 +1,4 @@
-import type { Catalog } from '../../../../database/catalog/model.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { mayHaveTriggers } from '../../../../database/change-log.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
@@ -62,12 +62,17 @@ export async function describeCapture(
       apiOnly: !isEnabled
         ? intended('events.capture is off')
         : !mayHaveTriggers(relation)
-          ? intended(relation.isOfExtension ? 'it belongs to an extension' : 'its comment holds @events off')
+          ? intended(reasonOf(relation))
           : table === undefined
             ? intended('it is a partition')
             : findGap(table, actions, failures?.get(relation.collection)),
     }
   })
+}
+
+function reasonOf({ isOnWorkers, isOfExtension }: Relation): string {
+  if (isOnWorkers) return 'Citus stores its rows on workers'
+  return isOfExtension ? 'it belongs to an extension' : 'its comment holds @events off'
 }
 
 const intended = (reason: string): CaptureGap => ({ reason, kind: 'intended', remedy: undefined })

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { translateDatabaseFailure } from '../errors/error-translation.ts'
+import { databaseError } from '../tests/recording.ts'
+import { withoutShards } from './worker-failures.ts'
+
+const fromWorker = {
+  file: 'remote_commands.c',
+  routine: 'ReportResultError',
+  where: 'while executing command on 10.0.0.7:5432',
+}
+
+/** Returns the response to a client for a failure of a worker. */
+function answerTo(code: string, message: string, details: object = {}) {
+  const error = withoutShards(databaseError(code, { message, ...fromWorker, ...details }))
+  const answer = translateDatabaseFailure(error)
+  return { status: answer?.status, message: answer?.message, data: answer?.extras.data }
+}
+
+describe('failures of workers', () => {
+  test('name the constraint of the table, not that of a shard', () => {
+    expect(
+      answerTo('23505', 'duplicate key value violates unique constraint "note_pkey_102008"', {
+        detail: 'Key (org_id, id)=(1, 2) already exists.',
+      }),
+    ).toEqual({
+      status: 409,
+      message: 'unique constraint violation',
+      data: { note_pkey: { code: 'unique_violation', message: 'Key (org_id, id)=(1, 2) already exists.' } },
+    })
+  })
+
+  test('name the missing column', () => {
+    const message = 'null value in column "title" of relation "note_102008" violates not-null constraint'
+    expect(answerTo('23502', message)).toEqual({
+      status: 400,
+      message: 'missing required value',
+      data: {
+        title: {
+          code: 'not_null_violation',
+          message: 'null value in column "title" of relation "note" violates not-null constraint',
+        },
+      },
+    })
+  })
+
+  test('are denials where a policy rejects the row', () => {
+    const message = 'new row violates row-level security policy for table "note_102008"'
+    expect(answerTo('42501', message)).toEqual({
+      status: 403,
+      message: 'insufficient permissions',
+      data: undefined,
+    })
+  })
+
+  test.each([
+    ['42601', 'a column definition list is required for functions returning "record"'],
+    ['42883', 'function public.rank(integer) does not exist'],
+    ['42P01', 'relation "public.member_102011" does not exist'],
+  ])('are refusals of the statement for SQLSTATE %s, which the coordinator has accepted', (code, message) => {
+    expect(answerTo(code, message)).toMatchObject({
+      status: 400,
+      message: `not supported on a distributed table: ${message.replace('_102011', '')}`,
+    })
+  })
+
+  test('are refusals where Citus cannot plan the statement', () => {
+    const error = databaseError('0A000', {
+      message: 'could not run distributed query with GROUPING SETS, CUBE, or ROLLUP',
+      file: 'multi_logical_planner.c',
+      routine: 'RaiseDeferredErrorInternal',
+    })
+    expect(translateDatabaseFailure(error)?.message).toBe(
+      'not supported on a distributed table: could not run distributed query with GROUPING SETS, CUBE, or ROLLUP',
+    )
+  })
+
+  test.each([
+    ['42601', 'a column definition list is required for functions returning "record"'],
+    ['0A000', 'could not determine row type for result of json_to_record'],
+  ])('are refusals where Citus has lost the columns of a function, SQLSTATE %s', (code, message) => {
+    expect(translateDatabaseFailure(databaseError(code, { message }))).toMatchObject({
+      status: 400,
+      message: `not supported on a distributed table: ${message}`,
+    })
+  })
+
+  test('keep the context of a function on the worker, without the address', () => {
+    const error = withoutShards(
+      databaseError('22012', {
+        message: 'division by zero',
+        ...fromWorker,
+        where: `PL/pgSQL function half(integer) line 3 at RETURN\n${fromWorker.where}`,
+      }),
+    )
+    expect(error.where).toBe('PL/pgSQL function half(integer) line 3 at RETURN')
+  })
+
+  test('are unchanged where the coordinator itself reports them', () => {
+    const error = databaseError('23505', { constraint: 'note_2025_102008', where: 'SQL function "f"' })
+    expect(withoutShards(error)).toBe(error)
+  })
+})

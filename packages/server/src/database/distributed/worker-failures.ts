@@ -1,0 +1,80 @@
+import pg from 'pg'
+
+/** Source files of Citus that reject statements on distributed tables. PostgreSQL has no files of these names. */
+const planningFiles =
+  /^(?:citus_\w+|colocation_utils|deparse_shard_query|distributed_\w+|function_call_delegation|insert_select_\w+|local_executor|local_distributed_join_planner|merge_planner|metadata_cache|multi_\w+|adaptive_executor|query_\w+|recursive_planning|reference_table_utils|relation_access_tracking|transaction_management|repartition_\w+|subplan_execution|placement_connection|tuplestore)\.c$/
+
+/** SQLSTATEs of such a report: feature not supported, or an internal error. */
+const planningCodes = new Set(['0A000', 'XX000'])
+
+/** Routine of an error that {@link withoutShards} has recognized as a worker's rejection of the statement. */
+const workerRoutine = 'rejected by a worker'
+
+/** Returns true if Citus rejects the statement because of its form, not of its values or rows. */
+export function isRejectedByCitus({
+  code = '',
+  file = '',
+  routine,
+  where,
+  message,
+}: pg.DatabaseError): boolean {
+  if (routine === workerRoutine || (planningCodes.has(code) && planningFiles.test(file))) return true
+  return where === undefined && rewrittenRecords.test(message)
+}
+
+/**
+ * Messages of PostgreSQL about a function that returns records. They appear on the coordinator when Citus has
+ * left out the columns of such a function while it rewrote the statement.
+ */
+const rewrittenRecords =
+  /^(?:a column definition list is required for functions returning "record"|could not determine row type for result of \w+)$/
+
+/**
+ * SQLSTATEs of a statement that cannot be parsed or names a missing object. The coordinator has accepted the
+ * statement, so Citus has rewritten it to one that the worker cannot run.
+ */
+const rewrittenCodes = /^(?:0A000|42601|42704|42703|42804|42883|42P01|42846)$/
+
+/** Last line of CONTEXT of an error that Citus has received from a worker. */
+const fromWorker = /(?:^|\n)while executing command on .*:\d+$/
+
+/** Number of a shard after the name of its table, constraint or index, such as `note_pkey_102008`. */
+const shardNumber = /(?<=\w)_\d{6,}(?=")/g
+const shardNumberOfBareName = /^(permission denied for (?:table|sequence) .*?)_\d{6,}$/
+
+/**
+ * Returns the failure of a worker as PostgreSQL itself would report it. Citus passes on the code and the texts,
+ * which name shards, and neither the names of constraint and column nor the routine. Returns any other error
+ * unchanged.
+ */
+export function withoutShards(error: pg.DatabaseError): pg.DatabaseError {
+  const { where = '' } = error
+  if (error.file !== 'remote_commands.c' || !fromWorker.test(where)) return error
+  const message = stripShards(error.message)
+  const rest = where.replace(fromWorker, '')
+  return Object.assign(
+    new pg.DatabaseError(message, message.length, error.name as pg.DatabaseError['name']),
+    {
+      severity: error.severity,
+      code: error.code,
+      detail: error.detail === undefined ? undefined : stripShards(error.detail),
+      hint: error.hint,
+      where: rest === '' ? undefined : rest,
+      table: /\b(?:table|relation) "([^"]+)"/.exec(message)?.[1],
+      constraint: /\bconstraint "([^"]+)"/.exec(message)?.[1],
+      column: /^null value in column "([^"]+)"/.exec(message)?.[1],
+      routine: routineOf(error, message, rest),
+    },
+  )
+}
+
+/** Returns the routine that distinguishes errors of the same code. */
+function routineOf({ code = '' }: pg.DatabaseError, message: string, where: string): string | undefined {
+  if (where === '' && rewrittenCodes.test(code)) return workerRoutine
+  if (message.startsWith('permission denied for ')) return 'aclcheck_error'
+  return / at RAISE$/m.test(where.split('\n')[0] ?? '') ? 'exec_stmt_raise' : undefined
+}
+
+function stripShards(text: string): string {
+  return text.replace(shardNumber, '').replace(shardNumberOfBareName, '$1')
+}
