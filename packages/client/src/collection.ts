@@ -8,6 +8,7 @@ import type {
   NoExpand,
   RecordOf,
   RowOf,
+  SortColumnOf,
   TableName,
   UpdateOf,
 } from './database-types.ts'
@@ -29,8 +30,11 @@ export interface ListQuery<DB extends AnyDatabase, T extends TableName<DB>, Fiel
   extends Shape<Fields, Expand> {
   /** Condition on the records: an object such as `{ done: false }`, or a condition made by `where`. */
   readonly filter?: Filter<RowOf<DB, T>> | undefined
-  /** Columns to sort by, with `-` for descending order. The primary key is always appended. */
-  readonly sort?: readonly (ColumnOf<DB, T> | `-${ColumnOf<DB, T>}`)[] | undefined
+  /**
+   * Columns to sort by, with `-` for descending order: of the table, or of related records such as
+   * `album.artist.name`. The primary key is always appended.
+   */
+  readonly sort?: readonly (SortColumnOf<DB, T> | `-${SortColumnOf<DB, T>}`)[] | undefined
   /** Full-text search query. */
   readonly search?: string | undefined
   /** Records on each page: at most 500; 20 unless set. */
@@ -276,7 +280,9 @@ function formatFilter(filter: unknown): string {
 }
 
 function formatSort(term: string): string {
-  return term.startsWith('-') ? `-${quoteName(term.slice(1))}` : quoteName(term)
+  const [sign, name] = term.startsWith('-') ? ['-', term.slice(1)] : ['', term]
+  // The server knows whether a name with dots is a column or a path. Other names are columns, whatever they contain.
+  return sign + (/^[^\s",.]+(\.[^\s",.]+)+$/.test(name) ? name : quoteName(name))
 }
 
 /** Formats the columns and relations of a record as URL parameters. */

@@ -93,6 +93,28 @@ type IsMany<DB extends AnyDatabase, T extends TableName<DB>, R extends keyof Rel
   'many'
 >
 
+/** Name of a relation to one record. */
+type ToOneOf<DB extends AnyDatabase, T extends TableName<DB>> = {
+  [R in keyof RelationsOf<DB, T> & string]: IsMany<DB, T, R> extends true ? never : R
+}[keyof RelationsOf<DB, T> & string]
+
+/**
+ * Column to sort by: one of the table, or one of a related record, such as `album.artist.name`. Names after the second
+ * relation are not checked, because there may be too many of them for the compiler.
+ */
+export type SortColumnOf<DB extends AnyDatabase, T extends TableName<DB>> =
+  | ColumnOf<DB, T>
+  | {
+      [R in ToOneOf<
+        DB,
+        T
+      >]: `${R}.${ColumnOf<DB, TargetOf<DB, T, R>> | NestedColumnOf<DB, TargetOf<DB, T, R>>}`
+    }[ToOneOf<DB, T>]
+
+type NestedColumnOf<DB extends AnyDatabase, T extends TableName<DB>> = {
+  [R in ToOneOf<DB, T>]: `${R}.${ColumnOf<DB, TargetOf<DB, T, R>> | `${string}.${string}`}`
+}[ToOneOf<DB, T>]
+
 type NestedOf<Expand> = Expand extends true ? NoExpand : Expand
 
 // biome-ignore lint/complexity/noBannedTypes: an object without members expands nothing

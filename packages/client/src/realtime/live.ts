@@ -44,7 +44,7 @@ export type LiveQuery<DB extends AnyDatabase, T extends TableName<DB>, Fields, E
   Expand
 > &
   Omit<PageQuery, 'cursor'> & {
-    /** Tables whose changes may affect the list, too: those of `expand` and of relations in the filter. */
+    /** Tables whose changes may affect the list, too: those of `expand`, and of relations in `filter` and `sort`. */
     readonly also?: readonly TableName<DB>[] | undefined
   }
 

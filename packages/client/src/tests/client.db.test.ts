@@ -180,6 +180,20 @@ describe('collection', () => {
     await expect(client.from('task').one(2, { expand: { artist: true } })).rejects.toThrow('unknown relation')
   })
 
+  test('sorts by columns of related records', async () => {
+    const tasks = client.from('task')
+    const sorted = async (sort: Parameters<typeof tasks.list>[0] & object) =>
+      (await tasks.list(sort)).items.map(({ id }) => id)
+    // Only the first task has an album.
+    expect(await sorted({ sort: ['album.title', '-id'] })).toEqual([1, 2])
+    expect(await sorted({ sort: ['-album.artist.name', 'id'] })).toEqual([2, 1])
+    // @ts-expect-error the album has no column of this name
+    await expect(tasks.list({ sort: ['album.name'] })).rejects.toMatchObject({ error: 'unknown_column' })
+    // @ts-expect-error an artist has many albums
+    const many = client.from('artist').list({ sort: ['album.title'] })
+    await expect(many).rejects.toMatchObject({ error: 'invalid_parameter' })
+  })
+
   test('creates, updates, upserts and deletes', async () => {
     const tasks = client.from('task')
     const created = typed<Row<'task'>>()(await tasks.create({ title: 'new' }))
