@@ -820,7 +820,7 @@ export type CollectionsQueryInput = {
   readonly bbox?: string | ReadonlyArray<unknown> | undefined
   /** `true` adds `_highlight` and `_highlightResult` to the records that `search` finds. */
   readonly highlight?: boolean | undefined
-  /** Comma-separated columns; `-` sorts descending, and the primary key is appended. `column.distance(lng,lat)` as the first term sorts the nearest first, and adds `_distance` to the records of a list. */
+  /** Comma-separated columns; `-` sorts descending, and the primary key is appended. `album.artist.name` is a column of a related record, through relations to one record. `column.distance(lng,lat)` as the first term sorts the nearest first, and adds `_distance` to the records of a list. */
   readonly sort?: string | ReadonlyArray<string> | undefined
   /** Page number from 1; lower values mean 1. Not with `cursor`. */
   readonly page?: number | undefined

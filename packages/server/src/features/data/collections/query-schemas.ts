@@ -42,7 +42,7 @@ export const rowsQuery = {
 }
 
 export const sort = text(
-  'Comma-separated columns; `-` sorts descending, and the primary key is appended. `column.distance(lng,lat)` as the first term sorts the nearest first, and adds `_distance` to the records of a list.',
+  'Comma-separated columns; `-` sorts descending, and the primary key is appended. `album.artist.name` is a column of a related record, through relations to one record. `column.distance(lng,lat)` as the first term sorts the nearest first, and adds `_distance` to the records of a list.',
   'sort',
 )
 

@@ -21,9 +21,10 @@ import { parseBatch, tableOf } from '../parse/batch.ts'
 import { parseBrowseQuery, parseCellQuery, parseCountQuery } from '../parse/browse.ts'
 import { readParameters } from '../parse/parameters.ts'
 import { parseBodyId } from '../parse/record-id.ts'
-import { planPage } from '../plan/browse.ts'
+import { type PagePlan, planPage } from '../plan/browse.ts'
+import { relationsOfOrder } from '../plan/order.ts'
 import { requireColumn } from '../plan/references.ts'
-import { planRows, type RowsPlan, relationsOfRows } from '../plan/rows.ts'
+import { planRows, relationsOfRows } from '../plan/rows.ts'
 import { readerOf, runRead } from '../read/reading.ts'
 import { requestOf } from '../request.ts'
 import { TableRecord } from '../schemas.ts'
@@ -112,8 +113,8 @@ const rows = operation({
       const plan = planPage(contextOf(collections, catalog, caller), relation, query)
       await recordView(collections, caller, relation, http)
       const page = compilePage(plan)
-      if (query.maxCost !== undefined) await requireCheap(collections, caller, plan.rows, page, query.maxCost)
-      const [answer] = await readRows(collections, caller, plan.rows, [page])
+      if (query.maxCost !== undefined) await requireCheap(collections, caller, plan, page, query.maxCost)
+      const [answer] = await readRows(collections, caller, plan, [page])
       return formatPage(plan, answer?.rows ?? [])
     })
   },
@@ -150,7 +151,7 @@ const count = operation({
       await recordView(collections, caller, relation, http)
       const { most } = query
       const limit = most === undefined ? sql.empty : sql`limit ${sql.integer(most + 1)}`
-      const [counted, explained] = await readRows(collections, caller, rows, [
+      const [counted, explained] = await readRows(collections, caller, { rows }, [
         sql`select count(*) from (select ${compileFrom(rows, 't')} ${limit}) c`,
         sql`explain (format json) select ${compileFrom(rows, 't')}`,
       ])
@@ -264,25 +265,29 @@ const contextOf = ({ searches }: Collections, catalog: Catalog, caller: Caller) 
   searches,
 })
 
+/** Rows, and the order in which they are read. */
+type SortedRows = Pick<PagePlan, 'rows'> & Partial<Pick<PagePlan, 'order'>>
+
 function readRows(
   collections: Collections,
   caller: Caller,
-  rows: RowsPlan,
+  { rows, order = [] }: SortedRows,
   fragments: readonly Sql[],
 ): Promise<readonly Answer[]> {
   const calls = fragments.map((fragment) => collections.statements.call(fragment))
-  return runRead(collections, caller, { relations: relationsOfRows(rows), rows }, calls)
+  const relations = [...relationsOfRows(rows), ...relationsOfOrder(order)]
+  return runRead(collections, caller, { relations, rows }, calls)
 }
 
 /** @throws AppError costly_query */
 async function requireCheap(
   collections: Collections,
   caller: Caller,
-  rows: RowsPlan,
+  plan: SortedRows,
   page: Sql,
   most: number,
 ): Promise<void> {
-  const [explained] = await readRows(collections, caller, rows, [sql`explain (format json) ${page}`])
+  const [explained] = await readRows(collections, caller, plan, [sql`explain (format json) ${page}`])
   const cost = Math.round(readPlan(explained)['Total Cost'])
   if (cost > most) throw collectionErrors.costlyQuery().with({ data: { cost, maxCost: most } })
 }

@@ -6,6 +6,7 @@ import { compileCell, compileSize } from './cell.ts'
 import { compileComparison } from './comparison.ts'
 import { bind } from './filter.ts'
 import { compileAfter, compileKey, compileOrder } from './keyset.ts'
+import { compileJoins } from './related-joins.ts'
 import { compileFrom } from './rows.ts'
 
 /** Alias of the rows, and of the values selected from them. */
@@ -36,7 +37,7 @@ export function compilePage(plan: PagePlan): Sql {
       ${sql.join(Object.values(names).map((name) => sql.id(row, name)))}
     from (
       select ${sql.join([...needed, ...extra])}
-      ${compileFrom(plan.rows, row, conditions)}
+      ${compileFrom(plan.rows, row, conditions, { joins: compileJoins(order, row) })}
       ${paging === 'file' ? sql.empty : compileOrder(keys, row)}
       limit ${sql.integer(limit + 1)}
       ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}
@@ -73,9 +74,9 @@ function compilePosition({ order, paging, position, relation }: PagePlan): {
 
 function compileFromValue(first: OrderKey | undefined, value: string): readonly Sql[] {
   if (first?.column === undefined) return []
-  const { column, descending } = first
-  const source = sql.id(row, column.name)
+  const { column, nullable, descending } = first
+  const source = compileKey(first, row)
   const reached = compileComparison(column.type, source, descending ? '<=' : '>=', bind(column, value))
   // NULLs come last ascending, so they follow. They come first descending, so they have been passed.
-  return [column.nullable && !descending ? sql`(${reached} or ${source} is null)` : reached]
+  return [nullable && !descending ? sql`(${reached} or ${source} is null)` : reached]
 }

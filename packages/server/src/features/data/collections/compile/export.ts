@@ -5,6 +5,7 @@ import type { ExportPlan } from '../plan/export.ts'
 import { compileJsonValue, isJson, jsonNullMember } from './json-value.ts'
 import { compileOrder } from './keyset.ts'
 import { compileSelectList } from './record.ts'
+import { compileJoins } from './related-joins.ts'
 import { compileFrom } from './rows.ts'
 
 /** Alias of the collection's rows. */
@@ -86,7 +87,8 @@ function nameIfJsonNull({ name, type: { base } }: Column): Sql {
 }
 
 function compileRows({ rows, order, maxRows }: ExportPlan): Sql {
-  return sql`${compileFrom(rows, row)} ${compileOrder(order, row)} limit ${sql.integer(maxRows + 1)}`
+  const joins = compileJoins(order, row)
+  return sql`${compileFrom(rows, row, [], { joins })} ${compileOrder(order, row)} limit ${sql.integer(maxRows + 1)}`
 }
 
 function holdsJson({ base, element, attributes = [] }: ColumnType): boolean {

@@ -4,6 +4,7 @@ import type { Operator } from '../parse/tokens.ts'
 import type { OrderKey } from '../plan/order.ts'
 import { compileComparison } from './comparison.ts'
 import { bind, compileNullTest } from './filter.ts'
+import { compileRelated } from './related-joins.ts'
 
 /** Keyset pagination: rows of a sorted list by the values of their sort keys. The rows are those of `alias`. */
 
@@ -16,9 +17,12 @@ export function compileOrder(order: readonly OrderKey[], alias: string): Sql {
   return keys.length === 0 ? sql.empty : sql`order by ${sql.join(keys)}`
 }
 
-/** Compiles the expression that a key sorts by. */
-export function compileKey({ name, computed }: OrderKey, alias: string): Sql {
-  return computed === undefined ? sql.id(alias, name) : computed.compile(alias)
+/** Compiles the expression that a key sorts by. Related rows are those of {@link compileJoins}. */
+export function compileKey({ name, column, computed, related }: OrderKey, alias: string): Sql {
+  if (computed !== undefined) return computed.compile(alias)
+  return related === undefined
+    ? sql.id(alias, name)
+    : compileRelated(related.joins, column?.name ?? name, alias)
 }
 
 /**

@@ -2,12 +2,13 @@ import type { Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { ListPlan } from '../plan/list.ts'
-import { describeKey } from '../plan/order.ts'
+import { describeKey, isOwnColumn, type OrderKey } from '../plan/order.ts'
 import { computedValues } from './computed.ts'
 import { compileFacetScopes, compileFacets } from './facets.ts'
 import { compileAfter, compileKey, compileOrder } from './keyset.ts'
 import { compileFromRanked, compileIsCut, compileRankedCount, compileRankedQueries } from './ranked.ts'
 import { compileSelectList, neededColumns } from './record.ts'
+import { compileJoins } from './related-joins.ts'
 import { compileFrom } from './rows.ts'
 import { compileDistinct } from './selection.ts'
 
@@ -142,20 +143,33 @@ function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly 
     ranking === undefined &&
     order.every(({ computed }) => computed === undefined)
   const names = new Set([...needed].map(({ name }) => name))
-  if (isFenced) for (const { name } of order) names.add(name)
+  if (isFenced) for (const key of order) if (isOwnColumn(key)) names.add(key.name)
   const columns = [...names].map((name) => sql.id(row, name))
   const conditions = after === undefined ? [] : [compileAfter(order, after, row)]
-  const from = ranking === undefined ? compileFrom(rows, row, conditions) : compileFromRanked(row, conditions)
-  const found = sql`
-    select ${compileDistinct(distinct, row)}${sql.join([...columns, ...extra])}
+  const from =
+    ranking === undefined
+      ? compileFrom(rows, row, conditions, { joins: compileJoins(order, row) })
+      : compileFromRanked(row, conditions)
+  const found = (values: readonly Sql[]) => sql`
+    select ${compileDistinct(distinct, row)}${sql.join([...columns, ...values, ...extra])}
     ${from}`
-  if (!isFenced) return sql`${found} ${compileOrder(order, row)}`
+  if (!isFenced) return sql`${found([])} ${compileOrder(order, row)}`
+  const fenced = order.map((key, index) =>
+    isOwnColumn(key) ? key : { ...key, name: `basalt sort ${index}` },
+  )
+  const related = fenced.filter((key) => !isOwnColumn(key))
+  const values = related.map((key) => sql`${compileKey(key, row)} as ${sql.id(key.name)}`)
   // Without OFFSET the planner may scan an index of the order past the rows of other users. It assumes that the
   // caller's rows are spread evenly and that values are distinct, which those of an import are not.
   return sql`
     select ${sql.id(row)}.*
-    from (${found} offset 0) ${sql.id(row)}
-    ${compileOrder(order, row)}`
+    from (${found(values)} offset 0) ${sql.id(row)}
+    ${compileOrder(fenced.map(withoutJoins), row)}`
+}
+
+/** Returns the key as a column of rows that have been joined already. */
+function withoutJoins({ related: _, ...key }: OrderKey): OrderKey {
+  return key
 }
 
 /** Returns a column name that the relation does not have. */

@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ListPlan, RankingPlan } from '../plan/list.ts'
+import { isOwnColumn } from '../plan/order.ts'
 import { searchedColumns } from '../plan/search-vector.ts'
 import { computedValues } from './computed.ts'
 import { neededColumns } from './record.ts'
@@ -76,7 +77,7 @@ function compileMatches(plan: ListPlan, ranking: RankingPlan, alias: string): Sq
   const chunks = [
     { skipped: 0, most: first },
     { skipped: first, most: undefined },
-  ].map((chunk) => sql`select ${row}.* ${compileFrom(rows, alias, isMany, chunk)}`)
+  ].map((chunk) => sql`select ${row}.* ${compileFrom(rows, alias, isMany, { chunk })}`)
   const few = isMany.map(
     (condition) => sql`
       select ${row}.* from ${own} ${row}
@@ -98,7 +99,7 @@ function compileWhole(plan: ListPlan, { search }: RankingPlan, alias: string): S
       ...searchedColumns(search.vector),
     ].map(({ name }) => name),
   )
-  for (const { name, computed } of order) if (computed === undefined) names.add(name)
+  for (const key of order) if (isOwnColumn(key)) names.add(key.name)
   const columns = [...names].map((name) => sql.id(alias, name))
   const isOrdered = sql`(select set_config('synchronize_seqscans', 'off', true)) = 'off'`
   return sql`select ${sql.join(columns)} ${compileFrom(rows, alias, [isOrdered])}`

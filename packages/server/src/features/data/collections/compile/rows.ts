@@ -6,12 +6,19 @@ import { relationName } from './relation.ts'
 import { compileMatch, compileSearchLookUp, isProvedByLookUp } from './search.ts'
 import { compileSpatial, compileSpatialLookUp } from './spatial.ts'
 
+/** Parts of {@link compileFrom} that not every statement has. */
+export interface FromParts {
+  readonly chunk?: LookupChunk
+  /** Joins that keep every row once. */
+  readonly joins?: Sql
+}
+
 /** Compiles `from relation alias where …`: the rows of the plan for which the further conditions hold, too. */
 export function compileFrom(
   rows: RowsPlan,
   alias: string,
   further: readonly Sql[] = [],
-  chunk?: LookupChunk,
+  { chunk, joins = sql.empty }: FromParts = {},
 ): Sql {
   const name = relationName(rows.relation)
   const lookups = rows.conditions.flatMap((condition) => compileLookUp(condition, chunk) ?? [])
@@ -21,7 +28,7 @@ export function compileFrom(
     ...further,
   ]
   const where = conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
-  return sql`from ${source} ${where}`
+  return sql`from ${source} ${joins} ${where}`
 }
 
 /** Compiles the condition that all conditions hold for the row of the alias. */

@@ -98,3 +98,59 @@ describe('GET /collections/:table?sort › SQL', () => {
     })
   })
 })
+
+describe('GET /collections/:table?sort by a column of a related record › SQL', () => {
+  test('joins the related row', async () => {
+    expect(
+      await compiled('GET /collections/task?fields=id&skipTotal=true&sort=-project.owner.name,project.name'),
+    ).toEqual({
+      sql: sql`
+        select coalesce(json_agg(r.*), '[]')
+        from (
+          select "t"."id"
+          from (
+            select "t"."id"
+            from "public"."task" "t"
+            left join "public"."project" "t.0" on "t.0"."id" = "t"."project_id"
+            left join "public"."person" "t.0.0" on "t.0.0"."id" = "t.0"."owner_id"
+            order by "t.0.0"."name" desc, "t.0"."name", "t"."id"
+            limit 20
+          ) "t"
+        ) r`,
+      parameters: [],
+    })
+  })
+
+  test('compares the related value with that of a cursor', async () => {
+    const cursor = Buffer.from('{"v":["Garden","7"],"k":["project.name","id"]}').toString('base64url')
+    expect(await compiled(`GET /collections/task?fields=id&sort=project.name&cursor=${cursor}`)).toEqual({
+      sql: sql`
+        select
+          coalesce(json_agg(r.record) filter (where r.ordinal <= 20), '[]'),
+          case when count(*) > 20 then (array_agg(r.cursor))[20] end
+        from (
+          select
+            (select row_to_json(s.*) from (select "t"."id") s) as record,
+            "t"."cursor" as cursor,
+            row_number() over () as ordinal
+          from (
+            select
+              "t"."id",
+              json_build_array(
+                json_build_object('key', 'project.name', 'value', "t.0"."name"::text),
+                json_build_object('key', 'id', 'value', "t"."id"::text)
+              ) as "cursor"
+            from "public"."task" "t"
+            left join "public"."project" "t.0" on "t.0"."id" = "t"."project_id"
+            where (
+              (("t.0"."name" > $1 or "t.0"."name" is null))
+              or ("t.0"."name" = $2 and "t"."id" > $3)
+            )
+            order by "t.0"."name", "t"."id"
+            limit 21
+          ) "t"
+        ) r`,
+      parameters: ['Garden', 'Garden', '7'],
+    })
+  })
+})

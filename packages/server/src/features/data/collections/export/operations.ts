@@ -7,8 +7,7 @@ import type { Collections } from '../collections.ts'
 import { explainFailure } from '../faults/explain.ts'
 import { collectionPath, reading, tableParams } from '../operation.ts'
 import { type ExportFormat, parseExportQuery } from '../parse/export.ts'
-import { planExport } from '../plan/export.ts'
-import { relationsOfRows } from '../plan/rows.ts'
+import { planExport, relationsOfExport } from '../plan/export.ts'
 import { recordQuery, rowsQuery, sort } from '../query-schemas.ts'
 import { noteSearch, readerOf, requireTables } from '../read/reading.ts'
 import { requestOf } from '../request.ts'
@@ -71,7 +70,7 @@ function exportOperation({ format, ...description }: ExportDescription) {
         const { searches, exportLimits } = collections
         const request = parseExportQuery(query, format)
         const plan = planExport({ catalog, reader, searches }, relation, request, exportLimits.maxRows)
-        const work = { action: 'read', relations: relationsOfRows(plan.rows), rows: plan.rows } as const
+        const work = { action: 'read', relations: relationsOfExport(plan), rows: plan.rows } as const
         requireTables(caller, work.relations)
         noteSearch(collections, plan.rows)
         return await collections.exports.begin(

@@ -3,7 +3,7 @@ import { type AggregateQuery, aggregateParameters, parseAggregate, requireAggreg
 import { type Cursor, parseCursor } from './cursor.ts'
 import { type DistanceSort, takeDistanceSort } from './distance-sort.ts'
 import { type FacetsQuery, facetParameters, parseFacets } from './facets.ts'
-import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
+import { parseNames, parsePaths, parsePrefixedPaths } from './names.ts'
 import { type Parameters, parseInteger, readParameters } from './parameters.ts'
 import { type RowsQuery, readConditions, rowsParameters } from './rows.ts'
 import { parseSearch } from './search.ts'
@@ -38,6 +38,10 @@ export interface RecordQuery {
 
 export interface SortTerm {
   readonly column: string
+  /** Names of many-to-one relations and of a column, if the name can be read as a path. */
+  readonly path?: readonly string[] | undefined
+  /** True if the name is no column, whatever columns there are. */
+  readonly isPath?: boolean
   readonly descending: boolean
 }
 
@@ -146,9 +150,10 @@ export function parseOrder(text = ''): Pick<ListQuery, 'distance' | 'sort'> {
 }
 
 function parseSort(text: string): SortTerm[] {
-  // In a query string "+" means a blank. parsePrefixedNames skips blanks, which gives the meaning of "+": ascending.
-  const terms = parsePrefixedNames(text, 'sort').map(({ prefix, name }) => ({
+  // In a query string "+" means a blank. parsePrefixedPaths skips blanks, which gives the meaning of "+": ascending.
+  const terms = parsePrefixedPaths(text, 'sort').map(({ prefix, name, path, isPath }) => ({
     column: name,
+    ...(path === undefined ? {} : { path, isPath }),
     descending: prefix === '-',
   }))
   if (terms.length > maxSortTerms) {

@@ -43,10 +43,35 @@ export function parseNames(text: string, parameter: string): string[] {
  * @throws AppError invalid_parameter
  */
 export function parsePaths(text: string, parameter: string): string[][] {
+  return parseList(text, parameter, (reader) => reader.takePath())
+}
+
+/** Name in a list of names, with an optional sign. */
+export interface PrefixedPath extends PrefixedName {
+  /** Names between the dots of the name; undefined if it has none, or if one of them is empty. */
+  readonly path: readonly string[] | undefined
+  /** True if it can only be a path, because one of its names is quoted. */
+  readonly isPath: boolean
+}
+
+/**
+ * Splits a comma-separated list of names or paths, each with an optional sign. A bare name with dots may be either one:
+ * a column may have dots in its name. A path with a quoted name is a path.
+ *
+ * @throws AppError invalid_parameter
+ */
+export function parsePrefixedPaths(text: string, parameter: string): PrefixedPath[] {
   return parseList(text, parameter, (reader) => {
-    const path = [reader.takeName(patterns.segment)]
-    while (reader.takeIf('.')) path.push(reader.takeName(patterns.segment))
-    return path
+    const prefix = reader.take(patterns.sign) as PrefixedName['prefix']
+    const bare = reader.takeBareItem()
+    if (bare !== undefined) {
+      const names = bare.split('.').map((name) => name.trim())
+      const mayBePath = names.length > 1 && names.every((name) => name !== '')
+      return { prefix, name: bare, path: mayBePath ? names : undefined, isPath: false }
+    }
+    const path = reader.takePath()
+    const isPath = path.length > 1
+    return { prefix, name: path.join('.'), path: isPath ? path : undefined, isPath }
   })
 }
 
@@ -108,6 +133,22 @@ class NameReader {
     this.take(patterns.space)
     if (name === '') throw this.fault()
     return name
+  }
+
+  /** Consumes names that are joined by dots. */
+  takePath(): string[] {
+    const path = [this.takeName(patterns.segment)]
+    while (this.takeIf('.')) path.push(this.takeName(patterns.segment))
+    return path
+  }
+
+  /** Consumes an item without quotes; undefined for another one. */
+  takeBareItem(): string | undefined {
+    const start = this.#position
+    const item = this.take(patterns.bare)
+    if (item.trim() !== '' && this.#text[this.#position] !== '"') return item.trim()
+    this.#position = start
+    return undefined
   }
 
   fault(): Error {

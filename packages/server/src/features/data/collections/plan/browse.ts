@@ -41,7 +41,10 @@ export function planPage(context: PlanContext, relation: Relation, query: Browse
     query.columns?.map((name) => requireColumn(relation, name, 'columns', reader)) ??
     visibleColumns(relation, reader)
   const rows = planRows(context, relation, query)
-  const planned = planOrder(relation, query.sort, reader, { search: searchOf(rows) })
+  const planned = planOrder(relation, query.sort, reader, {
+    catalog: context.catalog,
+    search: searchOf(rows),
+  })
   const paging = pagingOf(relation, query, planned.isTotal, rows)
   const width = Math.max(1, columns.length)
   const limit = Math.max(

@@ -1,9 +1,9 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import type { ExportQuery } from '../parse/export.ts'
-import { type OrderKey, planOrder } from './order.ts'
+import { type OrderKey, planOrder, relationsOfOrder } from './order.ts'
 import { visibleColumns } from './reader.ts'
 import { requireColumn } from './references.ts'
-import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
+import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
 import { planDistance } from './spatial.ts'
 
 /** Export of all rows of a request as a file. */
@@ -30,7 +30,16 @@ export function planExport(
     isForSpreadsheet,
     rows,
     columns: columns === undefined ? visibleColumns(relation, context.reader) : [...new Set(columns)],
-    order: planOrder(relation, sort, context.reader, { search: searchOf(rows), distance }).keys,
+    order: planOrder(relation, sort, context.reader, {
+      catalog: context.catalog,
+      search: searchOf(rows),
+      distance,
+    }).keys,
     maxRows,
   }
+}
+
+/** Returns every relation that the export reads. */
+export function relationsOfExport({ rows, order }: ExportPlan): readonly Relation[] {
+  return [...new Set([...relationsOfRows(rows), ...relationsOfOrder(order)])]
 }

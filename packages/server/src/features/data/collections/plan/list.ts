@@ -2,7 +2,7 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type FacetsPlan, planFacets } from './facets.ts'
-import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
+import { type OrderKey, planOrder, relationsOfOrder, requireSameOrder } from './order.ts'
 import { findsOwnRows } from './own-rows.ts'
 import { planRecord, type RecordPlan, relationsOf } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
@@ -58,7 +58,11 @@ export function planList(
   if (query.search?.hasHighlight === true) requireHighlightable(relation)
   const facets = query.facets && planFacets(rows, query.facets, context.reader, maxFacetBuckets)
   const distance = query.distance && planDistance(context, relation, query.distance)
-  const order = planOrder(relation, query.sort, context.reader, { search, distance })
+  const order = planOrder(relation, query.sort, context.reader, {
+    catalog: context.catalog,
+    search,
+    distance,
+  })
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
       throw collectionErrors.invalidParameter(
@@ -85,6 +89,10 @@ export function planList(
 }
 
 /** Returns every relation that the list reads. */
-export function relationsOfList({ record, rows }: Pick<ListPlan, 'record' | 'rows'>): readonly Relation[] {
-  return [...new Set([...relationsOf(record), ...relationsOfRows(rows)])]
+export function relationsOfList({
+  record,
+  rows,
+  order = [],
+}: Pick<ListPlan, 'record' | 'rows'> & Partial<Pick<ListPlan, 'order'>>): readonly Relation[] {
+  return [...new Set([...relationsOf(record), ...relationsOfRows(rows), ...relationsOfOrder(order)])]
 }

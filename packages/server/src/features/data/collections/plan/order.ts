@@ -1,4 +1,4 @@
-import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import { compileRank } from '../compile/search.ts'
 import { compileDistanceOrder } from '../compile/spatial.ts'
@@ -7,6 +7,7 @@ import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import { mayReadSystemColumns, type Reader, readableRowKey } from './reader.ts'
 import { requireColumn } from './references.ts'
+import { planRelatedColumn, type RelatedColumn } from './related-column.ts'
 import type { SearchPlan } from './search.ts'
 import type { DistancePlan } from './spatial.ts'
 
@@ -14,9 +15,12 @@ import type { DistancePlan } from './spatial.ts'
 export interface OrderKey {
   readonly name: string
   /**
-   * Column of the key. Undefined for a computed value, and for a system column where nothing else distinguishes rows.
+   * Column of the key, of the sorted relation or of a related one. Undefined for a computed value, and for a system
+   * column where nothing else distinguishes rows.
    */
   readonly column: Column | undefined
+  /** Way to the related row that has the column; undefined for a column of the sorted relation. */
+  readonly related?: RelatedColumn
   /** Computed value of the key; undefined for a column. */
   readonly computed?: ComputedKey
   readonly nullable: boolean
@@ -35,8 +39,10 @@ export interface OrderPlan {
   readonly isTotal: boolean
 }
 
-/** Computed values that a list can be sorted by beside columns. */
-export interface ComputedOrder {
+/** Values that a list can be sorted by beside its own columns. */
+export interface OrderContext {
+  /** Catalog with the related tables; undefined if sorts have no paths. */
+  readonly catalog?: Catalog | undefined
   readonly search?: SearchPlan | undefined
   readonly distance?: DistancePlan | undefined
 }
@@ -46,9 +52,9 @@ export function planOrder(
   relation: Relation,
   sort: readonly SortTerm[],
   reader: Reader,
-  computed: ComputedOrder = {},
+  context: OrderContext = {},
 ): OrderPlan {
-  const terms = planTerms(relation, sort, reader, computed)
+  const terms = planTerms(relation, sort, reader, context)
   const key = readableRowKey(relation, reader)
   const isKeyReadable = key.length > 0 && key.length === relation.rowKey.length
   const isPositioned = mayReadSystemColumns(relation, reader) && (!isKeyReadable || relation.hasDescendants)
@@ -62,9 +68,9 @@ function planTerms(
   relation: Relation,
   sort: readonly SortTerm[],
   reader: Reader,
-  { search, distance }: ComputedOrder,
+  { catalog, search, distance }: OrderContext,
 ): OrderKey[] {
-  const named = sort.map((term) => planSortTerm(relation, term, reader))
+  const named = sort.map((term) => planSortTerm(relation, term, reader, catalog))
   if (distance !== undefined) return [distanceKey(distance), ...named]
   return sort.length === 0 && search !== undefined ? rankOrder(relation, search, reader) : named
 }
@@ -94,6 +100,16 @@ function rankOrder(relation: Relation, search: SearchPlan, reader: Reader): Orde
   return [rank, ...search.ranking.map((term) => planSortTerm(relation, term, reader))]
 }
 
+/** Returns true if the key is a column of the sorted relation, a system column included. */
+export function isOwnColumn({ computed, related }: OrderKey): boolean {
+  return computed === undefined && related === undefined
+}
+
+/** Returns the relations that the keys read beside the sorted one. */
+export function relationsOfOrder(order: readonly OrderKey[]): readonly Relation[] {
+  return order.flatMap(({ related }) => related?.joins.map(({ target }) => target) ?? [])
+}
+
 /** Returns the name of a key in a {@link Cursor}. */
 export function describeKey({ name, descending }: OrderKey): string {
   return descending ? `-${name}` : name
@@ -114,17 +130,31 @@ export function requireSameOrder(order: readonly OrderKey[], after: Cursor): voi
   if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
 }
 
-function planSortTerm(relation: Relation, { column: name, descending }: SortTerm, reader: Reader): OrderKey {
-  const column = requireColumn(relation, name, 'sort', reader)
-  if (!column.type.hasOrder) {
-    throw collectionErrors.invalidParameter(`sort: ${column.typeName} of column "${name}" has no order`)
+function planSortTerm(
+  relation: Relation,
+  { column: name, path, isPath = false, descending }: SortTerm,
+  reader: Reader,
+  catalog?: Catalog,
+): OrderKey {
+  if (path !== undefined && catalog !== undefined && (isPath || !relation.column.has(name))) {
+    const { column, ...related } = planRelatedColumn({ catalog, reader }, relation, path)
+    requireOrdered(column, name)
+    // The related row may be missing, or hidden by its policies.
+    return { name: path.join('.'), column, related, nullable: true, descending }
   }
+  const column = requireColumn(relation, name, 'sort', reader)
+  requireOrdered(column, name)
   return { name, column, nullable: column.nullable, descending }
+}
+
+function requireOrdered({ type, typeName }: Column, name: string): void {
+  if (type.hasOrder) return
+  throw collectionErrors.invalidParameter(`sort: ${typeName} of column "${name}" has no order`)
 }
 
 /** Returns the keys that distinguish rows and are not sorted by yet. */
 function tieBreak(relation: Relation, sort: readonly OrderKey[], names: readonly string[]): OrderKey[] {
-  const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
+  const sorted = new Set(sort.filter(isOwnColumn).map(({ name }) => name))
   return names
     .filter((name) => !sorted.has(name))
     .map((name) => ({ name, column: relation.column.get(name), nullable: false, descending: false }))
