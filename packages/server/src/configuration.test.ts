@@ -605,6 +605,8 @@ describe('unusable value', () => {
     ['metrics.token', 'hunter2 hunter2 hunter2'],
     ['database.url', 'mysql://root:hunter2@db/app'],
     ['database.url', 'postgresql://root:hunter2@db:port/app'],
+    ['database.url', 'postgresql://root:hunter2@a:port,b/app'],
+    ['database.gateway_url', 'postgresql://root:hunter2@a,b/app?target_session_attrs=standby'],
     ['database.listen_url', 'hunter2'],
   ])('is not shown for the secret %s', (key, value) => {
     const message = fault({ flags: { [key]: value, 'auth.enabled': 'false' } })
@@ -666,6 +668,7 @@ describe('rules over several keys', () => {
     'postgres://user@/app?host=/var/run/postgresql',
     'postgresql:///app',
     'postgresql://[::1]:5432/app',
+    'postgresql://user:p%2Cs@a:5432,[::1],c/app?target_session_attrs=read-write',
   ])('accept %s as a database', (url) => {
     expect(load({ flags: { 'database.url': url, 'auth.enabled': 'false' } }).config.database.url).toBe(url)
   })

@@ -1,19 +1,23 @@
-import { parseIntoClientConfig } from 'pg-connection-string'
 import { automatic, flag, integer, list, text } from '../config/keys.ts'
 import type { ConfigRule, RuleViolation } from '../config/rule.ts'
 import { countWorkers, fewestConnections } from '../config/workers.ts'
 import { type Static, Type } from '../lib/type.ts'
+import { DatabaseUrlFault, parseDatabaseUrl } from './database-url.ts'
 
 /** Configuration section `database`: the PostgreSQL server and its limits. */
 export const databaseConfig = Type.Object({
-  url: text('', 'PostgreSQL 15 or later to use. Empty: the embedded PostgreSQL in server.data_dir.', {
-    secret: true,
-    pattern: '^(postgres(ql)?://.+)?$',
-    expects: 'a URL such as postgresql://user:password@host:5432/database',
-  }),
+  url: text(
+    '',
+    'PostgreSQL 15 or later to use. Several hosts, as in postgresql://user@a:5432,b:5432/database, are tried in order for the primary. Empty: the embedded PostgreSQL in server.data_dir.',
+    {
+      secret: true,
+      pattern: '^(postgres(ql)?://.+)?$',
+      expects: 'a URL such as postgresql://user:password@host:5432/database',
+    },
+  ),
   listen_url: text(
     '',
-    'URL of a direct connection for LISTEN, when database.url leads to a transaction pooler. Empty: nodes poll there.',
+    'URL of a direct connection for LISTEN, when database.url leads to a transaction pooler. It may name several hosts. Empty: nodes poll there.',
     {
       secret: true,
       pattern: '^(postgres(ql)?://.+)?$',
@@ -22,7 +26,7 @@ export const databaseConfig = Type.Object({
   ),
   gateway_url: text(
     '',
-    'URL for requests of callers, which log in as basalt_gateway. Required if Basalt may not create that role, or a pooler is in front. Empty: database.url, with a password derived from auth.jwt_secret.',
+    'URL for requests of callers, which log in as basalt_gateway. Required if Basalt may not create that role, or a pooler is in front. It may name several hosts. Empty: database.url, with a password derived from auth.jwt_secret.',
     {
       secret: true,
       pattern: '^(postgres(ql)?://.+)?$',
@@ -70,8 +74,7 @@ export type DatabaseConfig = Static<typeof databaseConfig>
 
 /** Rules of `database`. */
 export const databaseRules: readonly ConfigRule<Sections>[] = [
-  (config) => databaseUrlIsUrl('url', config),
-  (config) => databaseUrlIsUrl('listen_url', config),
+  urlsArePrimaries,
   requiredPoliciesNeedAuth,
   systemSchemasStayHidden,
   portsDiffer,
@@ -84,24 +87,20 @@ interface Sections {
   readonly server: { readonly port: number; readonly workers: number | 'auto' }
 }
 
-function databaseUrlIsUrl(name: 'url' | 'listen_url', { database }: Sections): RuleViolation | undefined {
-  if (database[name] === '' || isConnectionUrl(database[name])) return undefined
-  return {
-    key: `database.${name}`,
-    problem: 'the value is not a URL; in a password special characters are percent-encoded, # as %23',
-  }
+function urlsArePrimaries({ database }: Sections): readonly RuleViolation[] {
+  return (['url', 'listen_url', 'gateway_url'] as const).flatMap((name) => {
+    const problem = database[name] === '' ? undefined : findUrlFault(database[name])
+    return problem === undefined ? [] : [{ key: `database.${name}`, problem }]
+  })
 }
 
-/**
- * Returns true if the driver can parse the URL. It accepts more forms than the URL standard, such as
- * `postgresql://user@/database`.
- */
-function isConnectionUrl(text: string): boolean {
+function findUrlFault(url: string): string | undefined {
   try {
-    parseIntoClientConfig(text)
-    return true
-  } catch {
-    return false
+    parseDatabaseUrl(url)
+    return undefined
+  } catch (error) {
+    if (error instanceof DatabaseUrlFault) return error.message
+    throw error
   }
 }
 

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
-import { parseIntoClientConfig } from 'pg-connection-string'
 import { untilAborted } from '../lib/abort.ts'
 import { isLoopback } from '../lib/addresses.ts'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
@@ -12,7 +11,7 @@ import type { DatabaseConfig } from './config.ts'
 import { Connection, type ConnectionTarget } from './connection/connection.ts'
 import { findDead } from './connection/half-open.ts'
 import { type EngineProbe, probeEngine } from './connection/probe.ts'
-import { branchName, branchUrl, describeUrl, withDatabaseName } from './database-url.ts'
+import { branchName, branchUrl, describeUrl, parseDatabaseUrl, withDatabaseName } from './database-url.ts'
 import { countWorkers } from './distributed/probe-table.ts'
 import { proveContexts } from './distributed/prove-context.ts'
 import { embeddedDatabase } from './embedded/cluster.ts'
@@ -36,6 +35,8 @@ import { Pool } from './pool/pool.ts'
 import { SharedConnections } from './pool/shared-connections.ts'
 import { prepareAccess } from './preparation/access.ts'
 import { migrate } from './preparation/migrate.ts'
+import { Primary } from './primary/primary.ts'
+import { PrimaryWatch } from './primary/primary-watch.ts'
 import { SessionGuard } from './session/guard.ts'
 import { sql } from './sql.ts'
 import { SqlReader } from './sql-reader.ts'
@@ -177,11 +178,13 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
       : undefined
   try {
     const ownSessions = new Set<number>()
+    const primary = embedded === undefined ? new Primary(options.log) : undefined
     const bare: ConnectionTarget = {
       ...reach(config, embedded, options),
       settings: {},
       prepare: false,
       sessions: ownSessions,
+      ...(primary === undefined ? {} : { primary }),
     }
     const first = await untilAborted(options.signal, openFirst(bare, config))
     const { engine, migrated, missing, roleSettings, workers } = await untilAborted(
@@ -205,6 +208,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     }
     const cores = knownCores(config.database.url, engine, options.processes)
     const pools = createPools(logins, target, config.database, { engine, dialect, cores })
+    const watch = watchPrimary(bare, options)
     const { sessions } = pools
     const system = new SystemDatabase(pools.system, sessions)
     const direct = directTarget(config.database, target, engine)
@@ -262,6 +266,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
         // The order matters: statements of callers that have disconnected are cancelled through the other pool.
         const requests = pools.all.filter((pool) => pool !== pools.system).map((pool) => pool.close())
         const closing = Promise.all(requests).then(() => pools.system.close())
+        await watch?.stop()
         if (!isImmediate) await closing
         await embedded?.close()
       },
@@ -270,6 +275,16 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     await embedded?.close()
     throw error
   }
+}
+
+/** Starts the search for a new primary, in a server with a database of its own. */
+function watchPrimary(
+  target: ConnectionTarget,
+  { asServer = true }: Pick<OpenOptions, 'asServer'>,
+): PrimaryWatch | undefined {
+  const servers = Connection.serversOf(target)
+  if (servers === undefined || target.primary === undefined || !asServer) return undefined
+  return new PrimaryWatch(target.primary, servers)
 }
 
 /**
@@ -281,12 +296,13 @@ function directTarget(
   target: ConnectionTarget,
   { isPooled }: EngineProbe,
 ): ConnectionTarget | undefined {
-  const { applicationName, sessions } = target
+  const { applicationName, sessions, primary } = target
   if (config.listen_url !== '') {
     const url = branchUrl(config.listen_url, config.branch)
     return {
       ...{ url, applicationName, settings: {}, prepare: false, connectTimeoutMs },
       ...(sessions === undefined ? {} : { sessions }),
+      ...(primary === undefined ? {} : { primary }),
     }
   }
   return isPooled ? undefined : target
@@ -461,8 +477,9 @@ const systemSettings = { default_transaction_isolation: 'read committed' }
 /** Returns the part of a process in the processors of the database's machine if that is this one. A pooler may front another machine. */
 function knownCores(url: string, { isPooled }: EngineProbe, processes = 1): number | undefined {
   if (isPooled) return undefined
-  const host = url === '' ? '/' : (parseIntoClientConfig(url).host ?? '')
-  return host.startsWith('/') || isLoopback(host) ? availableParallelism() / processes : undefined
+  const hosts = url === '' ? [{ host: '/' }] : parseDatabaseUrl(url).hosts
+  const isLocal = hosts.every(({ host = '' }) => host.startsWith('/') || isLoopback(host))
+  return isLocal ? availableParallelism() / processes : undefined
 }
 
 /** Returns the logins with the contexts that their pools use. */
@@ -510,7 +527,7 @@ function createPools(
   }
   const openSystem = async () => {
     const settings = isPooled ? {} : { ...target.settings, ...systemSettings }
-    return await sessions.admit(await Connection.open({ ...target, settings }))
+    return await sessions.admit(await Connection.open({ ...target, settings }), target.primary)
   }
   const system = new Pool({
     ...common,
@@ -523,7 +540,7 @@ function createPools(
   const shared = new SharedConnections(sizes.requests)
   const createPool = (login: RequestLogin) => {
     const guard = new SessionGuard(login)
-    const open = async () => await guard.admit(await login.open())
+    const open = async () => await guard.admit(await login.open(), target.primary)
     const pool = new Pool({
       ...common,
       open,

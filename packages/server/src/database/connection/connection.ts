@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { parseIntoClientConfig } from 'pg-connection-string'
+import { parseDatabaseUrl } from '../database-url.ts'
 import { ConnectionLost } from '../errors/failures.ts'
+import { Primary, type Servers } from '../primary/primary.ts'
 import { type RenderedSql, render, type Sql } from '../sql.ts'
 import { type BoundedAnswer, BoundedFetch, type BoundedQuery } from './bounded-fetch.ts'
 import { CopiedRows, type CopiedRowsOptions } from './copied-rows.ts'
@@ -13,7 +14,7 @@ import { ScriptStatement } from './script-statement.ts'
 
 /** Address of a database, and the settings that every session starts with. */
 export interface ConnectionTarget {
-  /** URL such as `postgresql://…`; `socket` is the alternative. */
+  /** URL such as `postgresql://…`, with one host or several; `socket` is the alternative. */
   readonly url?: string
   readonly socket?: {
     readonly directory: string
@@ -37,6 +38,8 @@ export interface ConnectionTarget {
   readonly replication?: boolean
   /** Process ids of the open sessions, of all targets that share the set. */
   readonly sessions?: Set<number>
+  /** Knowledge about the primary, of all targets that share it. Without it, each opening searches anew. */
+  readonly primary?: Primary
 }
 
 /** Notice that PostgreSQL sends beside the result (PostgreSQL, Error and Notice Message Fields). */
@@ -54,8 +57,23 @@ interface ClientInternals {
   readonly readyForQuery: boolean
   /** Returns the status of the last ReadyForQuery: idle, in a transaction, in a failed one. */
   getTransactionStatus(): 'I' | 'T' | 'E' | null
-  readonly connection: { readonly stream: Socket }
+  readonly connection: {
+    readonly stream: Socket
+    on(event: 'parameterStatus', listener: (status: ParameterStatus) => void): void
+    on(event: 'errorMessage', listener: (error: { readonly code?: string }) => void): void
+  }
 }
+
+/** Setting that PostgreSQL reports at connect and after each change (PostgreSQL, Asynchronous Operations). */
+interface ParameterStatus {
+  readonly parameterName: string
+  readonly parameterValue: string
+}
+
+/** Reported settings that make every transaction of a session read-only. */
+const readOnlyParameters = new Set(['in_hot_standby', 'default_transaction_read_only'])
+/** SQLSTATE of a write in a read-only transaction. */
+const readOnlyTransaction = '25006'
 
 /** Events that end the work in flight: ReadyForQuery with an empty queue, or the end of the connection. */
 const settlingEvents = ['drain', 'error', 'end'] as const
@@ -69,6 +87,8 @@ export class Connection {
   readonly #target: ConnectionTarget
   readonly #prepare: boolean
   readonly #closeListeners: (() => void)[] = []
+  /** Reported settings that make the session read-only. */
+  readonly #readOnlyBy = new Set<string>()
   #closed = false
 
   private constructor(client: pg.Client, target: ConnectionTarget) {
@@ -84,11 +104,50 @@ export class Connection {
     // Without a listener, an error of an idle connection (Postgres restarts) would end the process.
     client.on('error', markClosed)
     client.on('end', markClosed)
+    const { connection } = this.#internals
+    connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+      if (!readOnlyParameters.has(parameterName)) return
+      if (parameterValue === 'on') this.#readOnlyBy.add(parameterName)
+      else this.#readOnlyBy.delete(parameterName)
+    })
+    connection.on('errorMessage', ({ code }) => {
+      if (code === readOnlyTransaction) target.primary?.reportReadOnly()
+    })
   }
 
-  /** Opens a connection. @throws ConnectionLost when Postgres is unavailable; its `cause` has the reason */
+  /**
+   * Opens a connection, to the primary if the URL names several hosts.
+   *
+   * @throws ConnectionLost when Postgres is unavailable; its `cause` has the reason
+   */
   static async open(target: ConnectionTarget): Promise<Connection> {
-    const client = new pg.Client(clientConfig(target))
+    const servers = Connection.serversOf(target)
+    if (servers === undefined) return await Connection.#openWith(target, clientConfig(target, {}))
+    return await (target.primary ?? new Primary()).open(servers)
+  }
+
+  /** Returns the servers of the target's URL. */
+  static serversOf(target: ConnectionTarget): Servers<Connection> | undefined {
+    if (target.socket !== undefined) return undefined
+    const { hosts, target: sessionTarget, config } = parseDatabaseUrl(target.url ?? '')
+    return {
+      hosts,
+      target: sessionTarget,
+      timeoutMs: target.connectTimeoutMs,
+      openAt: ({ host, port }) =>
+        Connection.#openWith(
+          target,
+          clientConfig(target, {
+            ...config,
+            ...(host === undefined ? {} : { host }),
+            ...(port === undefined ? {} : { port }),
+          }),
+        ),
+    }
+  }
+
+  static async #openWith(target: ConnectionTarget, config: pg.ClientConfig): Promise<Connection> {
+    const client = new pg.Client(config)
     const connection = new Connection(client, target)
     try {
       await client.connect()
@@ -107,6 +166,11 @@ export class Connection {
 
   get isOpen(): boolean {
     return !this.#closed
+  }
+
+  /** True if the server has reported that it is a standby, or that its transactions are read-only by default. */
+  get isReadOnly(): boolean {
+    return this.#readOnlyBy.size > 0
   }
 
   /** Process id of the backend, as it was reported at connect; a transaction pooler invents one. */
@@ -259,7 +323,8 @@ export class Connection {
   }
 }
 
-function clientConfig(target: ConnectionTarget): pg.ClientConfig {
+/** @param server address, and other parts of a URL */
+function clientConfig(target: ConnectionTarget, server: pg.ClientConfig): pg.ClientConfig {
   const settings = Object.entries(target.settings).map(([name, value]) => `-c ${name}=${escapeOption(value)}`)
   const common: pg.ClientConfig = {
     application_name: target.applicationName,
@@ -275,7 +340,6 @@ function clientConfig(target: ConnectionTarget): pg.ClientConfig {
     const options = settings.join(' ') || ' '
     return { ...common, host: directory, user, database, port, ssl: false, options, ...target.login }
   }
-  const server = parseIntoClientConfig(target.url ?? '')
   const options = [server.options ?? '', ...settings].join(' ').trim()
   return { ...common, ...server, ...(options === '' ? {} : { options }), ...target.login }
 }

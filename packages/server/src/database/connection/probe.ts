@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { OperatorError } from '../../lib/errors.ts'
 import { sql } from '../sql.ts'
 import type { Connection } from './connection.ts'
-import { begin, type Call, commit, StatementFailed, statement } from './message.ts'
+import {
+  type Answer,
+  begin,
+  type Call,
+  commit,
+  type Receiver,
+  StatementFailed,
+  statement,
+} from './message.ts'
 
 /**
  * Way in which the statements of a message form one transaction: the message itself, or a block of `begin` and
@@ -90,9 +98,14 @@ export const preparedAtStart: Call = {
 /**
  * Finds how several statements form one transaction. The first one sets role and claims of a caller, which must
  * be in force for the last. Returns undefined if that is impossible.
+ *
+ * @param beside another message to send in the same packet
  */
-export async function probeTransactions(connection: Connection): Promise<TransactionMode | undefined> {
-  if (await keepsSetting(connection, [], [])) return 'message'
+export async function probeTransactions(
+  connection: Connection,
+  beside?: Receiver & { readonly calls: readonly Call[] },
+): Promise<TransactionMode | undefined> {
+  if (await keepsSetting(connection, [], [], beside)) return 'message'
   return (await keepsSetting(connection, [begin], [commit])) ? 'block' : undefined
 }
 
@@ -101,11 +114,14 @@ async function keepsSetting(
   connection: Connection,
   before: readonly Call[],
   after: readonly Call[],
+  beside?: Receiver & { readonly calls: readonly Call[] },
 ): Promise<boolean> {
   const nonce = randomUUID()
   const calls = [...before, { statement: leaveNonce, values: [nonce] }, preparedAtStart, ...after]
   try {
-    const answers = await connection.send(calls)
+    const answers = await new Promise<readonly Answer[]>((receive, fail) =>
+      connection.sendEach([{ calls, receive, fail }, ...(beside === undefined ? [] : [beside])]),
+    )
     return answers[before.length + 1]?.rows[0]?.[0] === nonce
   } catch (error) {
     if (!(error instanceof StatementFailed)) throw error

@@ -4,6 +4,7 @@ import type { Connection } from '../connection/connection.ts'
 import { type Answer, type Call, commit, type Receiver, type Statement } from '../connection/message.ts'
 import { probeTransactions, type TransactionMode } from '../connection/probe.ts'
 import { ConnectionLost } from '../errors/failures.ts'
+import type { Primary } from '../primary/primary.ts'
 import { checkConstraints, resetCalls, resetTexts, rollback, rollbackAndChain } from './reset.ts'
 
 export interface SessionOptions {
@@ -56,13 +57,16 @@ export class SessionGuard {
   }
 
   /**
-   * Verifies that the statements of one message are one transaction on the new connection.
+   * Verifies that the statements of one message are one transaction on the new connection, and that it does not lead to a
+   * former primary.
    *
    * @throws ConnectionLost where they are not, and no block makes them one
    */
-  async admit(connection: Connection): Promise<Connection> {
+  async admit(connection: Connection, primary?: Primary): Promise<Connection> {
     if (this.#transactions === 'block') return connection
-    const found = await probeTransactions(connection)
+    const check = primary?.checkOf(connection)
+    const found = await probeTransactions(connection, check?.message)
+    await check?.outcome
     if (found === 'message') return connection
     if (found === 'block' && this.#isPooled) {
       this.#transactions = found
