@@ -28,7 +28,7 @@ describe('notifications › SQL', () => {
     expect(statements[0]).toEqual([
       'select (select version from basalt.auth_settings)::text as "v0", ' +
         '(select max(version) from basalt.sites where node <> $1)::text as "v1", ' +
-        '(extract(epoch from clock_timestamp()) * 1000)::text as time',
+        '(extract(epoch from clock_timestamp()) * 1000)::text as time, basalt.timeline()::text as timeline',
       'web-1',
     ])
     expect(seen).toEqual(['auth_settings 1', 'sites 7'])

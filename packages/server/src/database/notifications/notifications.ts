@@ -64,6 +64,8 @@ export class Notifications {
   #state: 'new' | 'running' | 'stopped' = 'new'
   #hasFailed = false
   #interruptions = 0
+  /** Timeline of the database that the versions in force belong to. */
+  #timeline: number | undefined
 
   constructor(options: NotificationsOptions) {
     const { database, openListener, peers, timer = systemTimer } = options
@@ -135,7 +137,8 @@ export class Notifications {
     // All topics are read now; the new connection has missed nothing.
     for (const topic of this.#topics) topic.isAnnounced = topic.isAwaited
     const begunAt = this.#timer.now()
-    const { versions } = await this.#read(this.#topics)
+    const { versions, timeline } = await this.#read(this.#topics)
+    this.#timeline = timeline
     await Promise.all(this.#topics.map((topic, index) => topic.begin(versions[index] ?? null, begunAt)))
     this.#state = 'running'
     // This worker has become the leader during the reads.
@@ -206,12 +209,19 @@ export class Notifications {
   }
 
   /** Applies a poll of the leader. */
-  #confirm({ begunAt, marks, clock, interruptions }: Extract<PeerMessage, { kind: 'polled' }>): void {
+  #confirm({
+    begunAt,
+    marks,
+    clock,
+    interruptions,
+    timeline,
+  }: Extract<PeerMessage, { kind: 'polled' }>): void {
     const { peers } = this.#options
     if (peers === undefined || this.#isLeader || this.#state === 'new') return
     const at = begunAt - peers.now() + this.#timer.now()
     if (this.#coverage.note(at, interruptions)) this.#interruptions += 1
     this.#options.clock?.adjust(clock)
+    this.#follow(timeline)
     for (const topic of this.#topics) {
       const mark = topic.isShared && !topic.isForLeader ? marks.get(topic.key) : undefined
       if (mark !== undefined) topic.confirm(mark, at)
@@ -279,9 +289,14 @@ export class Notifications {
     )
     const polls = topics.map((topic) => topic.beginPoll(begunAt))
     try {
-      const { versions, clock } = await this.#read(topics)
+      const { versions, clock, timeline } = await this.#read(topics)
       if (this.#hasFailed) this.#options.log.info('polling the database for changes again')
       this.#hasFailed = false
+      if (this.#follow(timeline)) {
+        // The versions were compiled from what was known of the earlier timeline.
+        for (const [index, topic] of topics.entries()) topic.repeat(polls[index] as TopicPoll)
+        return
+      }
       for (const [index, topic] of topics.entries())
         topic.compare(versions[index] ?? null, polls[index] as TopicPoll, () => this.#schedule())
       this.#publish(topics, versions, begunAt, clock)
@@ -320,14 +335,29 @@ export class Notifications {
       marks,
       clock,
       interruptions: this.#interruptions,
+      timeline: this.#timeline,
     })
+  }
+
+  /** Discards all versions if the database is on another timeline. @returns true if it is */
+  #follow(timeline: number | undefined): boolean {
+    const before = this.#timeline
+    this.#timeline = timeline ?? before
+    if (timeline === undefined || before === undefined || timeline === before) return false
+    this.#interruptions += 1
+    for (const topic of this.#topics) topic.forget()
+    return true
   }
 
   async #pollOneByOne(topics: readonly WatchedTopic[], begunAt: number): Promise<void> {
     for (const topic of topics) {
       const poll = topic.beginPoll(begunAt)
       try {
-        const { versions, clock } = await this.#read([topic])
+        const { versions, clock, timeline } = await this.#read([topic])
+        if (this.#follow(timeline)) {
+          topic.repeat(poll)
+          return
+        }
         topic.compare(versions[0] ?? null, poll, () => this.#schedule())
         this.#publish([topic], versions, begunAt, clock)
       } catch (error) {
@@ -342,18 +372,23 @@ export class Notifications {
    * queue, and would read all of a grown one until ANALYZE.
    */
   async #read(topics: readonly WatchedTopic[]): Promise<Versions> {
-    if (topics.length === 0) return { versions: [], clock: undefined }
+    if (topics.length === 0) return { versions: [], clock: undefined, timeline: undefined }
     const names = topics.map((_, index) => `v${index}`)
     const versions = topics.map(({ version }, index) => sql`(${version})::text as ${sql.id(`v${index}`)}`)
     const time = sql`(extract(epoch from clock_timestamp()) * 1000)::text as time`
     const database = this.#listener ?? this.#options.database
     const queriedAt = this.#timer.now()
     const row = await database.one<Record<string, string | null>>(
-      sql`select ${sql.join([...versions, time])}`,
+      sql`select ${sql.join([...versions, time, sql`basalt.timeline()::text as timeline`])}`,
     )
     const clock = measureClock(Number(row.time), this.#timer.now() - queriedAt)
     this.#options.clock?.adjust(clock)
-    return { versions: names.map((name) => row[name] ?? null), clock }
+    const timeline = row.timeline ?? undefined
+    return {
+      versions: names.map((name) => row[name] ?? null),
+      clock,
+      timeline: timeline === undefined ? undefined : Number(timeline),
+    }
   }
 }
 
@@ -361,4 +396,6 @@ interface Versions {
   readonly versions: readonly (string | null)[]
   /** Undefined if nothing was read. */
   readonly clock: ClockMeasurement | undefined
+  /** Timeline of the database; undefined if nothing was read or it is unknown. */
+  readonly timeline: number | undefined
 }

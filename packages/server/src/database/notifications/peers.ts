@@ -16,6 +16,8 @@ export type PeerMessage =
       readonly clock: ClockMeasurement
       /** Number of interruptions that the leader has noticed. */
       readonly interruptions: number
+      /** Timeline of the database at the poll; undefined if it is unknown. */
+      readonly timeline?: number | undefined
     }
 
 /** Receiver of messages and of changes of the leader. */

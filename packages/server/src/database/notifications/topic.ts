@@ -27,6 +27,11 @@ export interface Watch {
    * logged, and the call is repeated.
    */
   readonly onChange: (version: string | null) => Promise<void> | void
+  /**
+   * Forgets what the watch has read, before it is polled again. Another timeline of the database may have other data under
+   * the same versions and transaction numbers.
+   */
+  readonly onTimeline?: () => void
 }
 
 type Waiter = PromiseWithResolvers<void>
@@ -52,6 +57,8 @@ export class WatchedTopic {
   /** Call of `onChange` in flight. */
   #running: Promise<void> | undefined
   #hasFailed = false
+  /** Number of timelines. */
+  #timelines = 0
   /** Number of changes that this worker has read, and the last of them. */
   #changes = 0
   #lastChange: string | undefined
@@ -124,6 +131,23 @@ export class WatchedTopic {
     this.polledAt = begunAt
     this.#count(version)
     await this.#change(version, { begunAt, waiters: [], mark: undefined })
+  }
+
+  /** Discards the version in force, because the database is on another timeline. It is read again. */
+  forget(): void {
+    this.#timelines += 1
+    this.#known = undefined
+    this.#markInForce = undefined
+    this.#mark = undefined
+    this.#changes += 1
+    this.isAnnounced = true
+    this.watch.onTimeline?.()
+  }
+
+  /** Returns the waiters of a poll without a result to the next one. */
+  repeat({ waiters }: TopicPoll): void {
+    this.#waiting.push(...waiters)
+    this.isAnnounced = true
   }
 
   /** Compares the version of a poll and reads the changes; calls `onEnd` after that. */
@@ -199,7 +223,13 @@ export class WatchedTopic {
   }
 
   async #change(version: string | null, { begunAt, mark }: TopicPoll): Promise<void> {
+    const timelines = this.#timelines
     await this.watch.onChange(version)
+    // The version was read on an earlier timeline.
+    if (timelines !== this.#timelines) {
+      this.watch.onTimeline?.()
+      return
+    }
     this.#known = { version }
     this.#markInForce = mark
     this.currentAt = begunAt

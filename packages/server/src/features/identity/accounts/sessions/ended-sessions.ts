@@ -46,6 +46,9 @@ export class EndedSessions {
       version: () => this.#newEntries(),
       changesOf: (version) => JSON.stringify(parseVersion(version).ended),
       onChange: (version) => this.#remember(version),
+      onTimeline: () => {
+        this.#seenBefore = '0'
+      },
     })
   }
 
