@@ -9,6 +9,8 @@ export interface Batch<Event extends { readonly id: string }> {
   readonly events: readonly Event[]
   /** Snapshot up to which the log was read. */
   readonly target: string
+  /** Timeline on which the log was read; undefined if it is unknown. */
+  readonly timeline: number | undefined
   /** True if that snapshot has no further rows. */
   readonly isComplete: boolean
 }
@@ -16,23 +18,27 @@ export interface Batch<Event extends { readonly id: string }> {
 type AnyBatch = Batch<{ readonly id: string }>
 
 /** Returns the position after one event of the batch. */
-export function positionAfter({ from, events, target, isComplete }: AnyBatch, index: number): Position {
+export function positionAfter(
+  { from, events, target, timeline, isComplete }: AnyBatch,
+  index: number,
+): Position {
   const isLast = index === events.length - 1
-  if (isLast && isComplete) return { passed: target }
-  return { passed: from.passed, within: { target, id: events[index]?.id ?? '0' } }
+  if (isLast && isComplete) return { timeline, passed: target }
+  return { timeline, passed: from.passed, within: { target, id: events[index]?.id ?? '0' } }
 }
 
 /** Returns the position after the whole batch. */
 export function positionAfterBatch(batch: AnyBatch): Position {
-  return batch.events.length === 0 ? { passed: batch.target } : positionAfter(batch, batch.events.length - 1)
+  const { events, timeline, target } = batch
+  return events.length === 0 ? { timeline, passed: target } : positionAfter(batch, events.length - 1)
 }
 
 /** Returns the current end of every log. */
 export async function readEnd(database: Queryable): Promise<Position> {
-  const { snapshot } = await database.one<{ snapshot: string }>(
-    sql`select pg_current_snapshot()::text as snapshot`,
+  const { snapshot, timeline } = await database.one<{ snapshot: string; timeline: number | null }>(
+    sql`select pg_current_snapshot()::text as snapshot, basalt.timeline() as timeline`,
   )
-  return { passed: snapshot }
+  return { timeline: timeline ?? undefined, passed: snapshot }
 }
 
 /** Query on a log: a table with the columns `id` and `transaction_id`, whose rows are written once. */
@@ -65,7 +71,10 @@ export async function readBatch<Event extends { readonly id: string }>(
   const { passed, within } = from
   if (within === undefined) {
     const idleEnd = await findIdleEnd(database, table, passed)
-    if (idleEnd !== undefined) return { from, events: [], target: upTo ?? idleEnd, isComplete: true }
+    if (idleEnd !== undefined) {
+      const { timeline, passed: end } = idleEnd
+      return { from, events: [], target: upTo ?? end, timeline, isComplete: true }
+    }
   }
   const target = within?.target ?? upTo
   const matches =
@@ -82,8 +91,10 @@ export async function readBatch<Event extends { readonly id: string }>(
       from ${table} o
       where o.id in (select id from unread)
     )
-    select s.snapshot, s.count, e.*
-    from (select pg_current_snapshot()::text, (select count(*) from unread)::int) s (snapshot, count)
+    select s.snapshot, s.timeline, s.count, e.*
+    from (
+      select pg_current_snapshot()::text, basalt.timeline(), (select count(*) from unread)::int
+    ) s (snapshot, timeline, count)
     left join (
       select o.id::text as id, ${columns}
       from next o
@@ -91,13 +102,14 @@ export async function readBatch<Event extends { readonly id: string }>(
     ) e on true
     order by e.id::bigint`)
   // The query selects the columns of the event.
-  const events = rows.flatMap(({ snapshot: _snapshot, count: _count, ...event }) =>
+  const events = rows.flatMap(({ snapshot: _snapshot, timeline: _timeline, count: _count, ...event }) =>
     event.id === null ? [] : [event as unknown as Event],
   )
   return {
     from,
     events,
     target: target ?? rows[0]?.snapshot ?? passed,
+    timeline: rows[0]?.timeline ?? undefined,
     isComplete: events.length === rows[0]?.count,
   }
 
@@ -126,13 +138,19 @@ export async function readBatch<Event extends { readonly id: string }>(
 interface Row {
   readonly [column: string]: unknown
   readonly snapshot: string
+  readonly timeline: number | null
   readonly count: number
   readonly id: string | null
 }
 
-/** Returns the newest snapshot if the log has no rows beyond the older one. This query is by far the cheaper one. */
-async function findIdleEnd(database: Queryable, table: Sql, passed: string): Promise<string | undefined> {
-  const { snapshot, has_unread } = await database.one<{ snapshot: string; has_unread: boolean }>(sql`
-    select pg_current_snapshot()::text as snapshot, ${hasRowsBeyond(table, sql`${passed}::pg_snapshot`)} as has_unread`)
-  return has_unread ? undefined : snapshot
+/** Returns the newest position if the log has no rows beyond the older one. This query is by far the cheaper one. */
+async function findIdleEnd(database: Queryable, table: Sql, passed: string): Promise<Position | undefined> {
+  const { snapshot, timeline, has_unread } = await database.one<{
+    snapshot: string
+    timeline: number | null
+    has_unread: boolean
+  }>(sql`
+    select pg_current_snapshot()::text as snapshot, basalt.timeline() as timeline,
+      ${hasRowsBeyond(table, sql`${passed}::pg_snapshot`)} as has_unread`)
+  return has_unread ? undefined : { timeline: timeline ?? undefined, passed: snapshot }
 }

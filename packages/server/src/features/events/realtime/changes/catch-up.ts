@@ -4,7 +4,7 @@ import { audienceOf, type Subscriptions } from './audience.ts'
 import { type Batch, positionAfterBatch } from './batch.ts'
 import { type LogEvent, readLog, readLogBounds } from './event.ts'
 import { type Hub, render } from './hub.ts'
-import { beginningOf, covers, endOf, type Position } from './position.ts'
+import { beginningOf, covers, endOf, isOtherTimeline, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
 import { deliveryTo, type SentLog } from './sent-log.ts'
 import type { TableRegistry } from './table-registry.ts'
@@ -20,11 +20,14 @@ const attachThreshold = 50
  */
 export async function isRetained(
   database: Queryable,
-  { passed, within }: Position,
+  { timeline, passed, within }: Position,
   loggedSince: bigint,
 ): Promise<boolean> {
   if (within !== undefined && !covers(within.target, passed)) return false
-  const { pruned, end } = await readLogBounds(database)
+  const bounds = await readLogBounds(database)
+  const { pruned, end } = bounds
+  // An event of another timeline may be missing on this one, and its transaction number may be that of another event.
+  if (isOtherTimeline(timeline, bounds.timeline)) return false
   const isOfThisCluster = endOf(within?.target ?? passed) <= end
   return isOfThisCluster && endOf(passed) >= loggedSince && beginningOf(passed) > pruned
 }
@@ -81,12 +84,13 @@ export async function catchUp(
     if (batch.isComplete && batch.events.length <= attachThreshold) break
   }
   let rest: Promise<void> = Promise.resolve()
-  await deps.attach(({ passed: target }) => {
+  await deps.attach(({ timeline, passed: target }) => {
     stream.subscribe(subscriptions)
     deps.hub.attach(stream)
     // The rest runs in the queue of the stream, so that other identities do not wait for it.
     rest = deps.hub.inOrder(stream, async () => {
-      position = { passed: position.passed, within: { target, id: '0' } }
+      hasGap ||= isOtherTimeline(position.timeline, timeline)
+      position = { timeline, passed: position.passed, within: { target, id: '0' } }
       while (stream.isOpen && !(await advance(position)).isComplete);
       stream.endCatchUp()
       if (hasGap) stream.gap(isAlone ? position : undefined)
@@ -104,7 +108,8 @@ async function sendNext(
   isCertain: boolean,
 ): Promise<{ readonly batch: Batch<LogEvent>; readonly isWhole: boolean }> {
   const read = await readLog(database, from, [...tables.keys()], batchSize)
-  if (read.events.length === 0) return { batch: read, isWhole: true }
+  const isContinued = !isOtherTimeline(from.timeline, read.timeline)
+  if (read.events.length === 0) return { batch: read, isWhole: isContinued }
   const since = await registry.check([...new Set(read.events.map(({ table }) => table))])
   const events = read.events.filter((event) => !registry.isOutdated(event))
   const audience = audienceOf(stream.listener.scope, tables)
@@ -112,7 +117,7 @@ async function sendNext(
   const candidates = selector.filter(await selector.prepare(events, undefined), [audience])
   const selections = await selector.select(candidates, [audience])
   const { messages = [], hasGap = false } = selections.get(audience) ?? {}
-  const isWhole = !hasGap && since <= loggedSince
+  const isWhole = isContinued && !hasGap && since <= loggedSince
   stream.send(render(stream, { ...read, events }, messages, isCertain && isWhole))
   sent.record('missed', events, [deliveryTo([stream], tables, messages)])
   return { batch: read, isWhole }

@@ -68,7 +68,9 @@ export class ChangeLog implements FollowedLog<LogEvent> {
   async begin(): Promise<Position> {
     this.#releaseSnapshots()
     if (this.#attaching > 0) this.#held = await this.#deps.snapshots.acquire()
-    return this.#held === undefined ? await readEnd(this.#deps.database) : { passed: this.#held.text }
+    return this.#held === undefined
+      ? await readEnd(this.#deps.database)
+      : { timeline: this.#held.timeline, passed: this.#held.text }
   }
 
   async read(from: Position): Promise<Batch<LogEvent> | undefined> {

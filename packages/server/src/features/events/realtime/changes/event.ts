@@ -65,11 +65,18 @@ export function readLog(
 }
 
 /** Returns the bounds by which to check that the log still holds everything after a position. */
-export async function readLogBounds(database: Queryable): Promise<{ pruned: bigint; end: bigint }> {
-  const { pruned, end } = await database.one<{ pruned: string; end: string }>(sql`
-    select transaction_id::text as pruned, pg_snapshot_xmax(pg_current_snapshot())::text as end
+export async function readLogBounds(
+  database: Queryable,
+): Promise<{ pruned: bigint; end: bigint; timeline: number | undefined }> {
+  const { pruned, end, timeline } = await database.one<{
+    pruned: string
+    end: string
+    timeline: number | null
+  }>(sql`
+    select transaction_id::text as pruned, pg_snapshot_xmax(pg_current_snapshot())::text as end,
+      basalt.timeline() as timeline
     from basalt.outbox_pruned`)
-  return { pruned: BigInt(pruned), end: BigInt(end) }
+  return { pruned: BigInt(pruned), end: BigInt(end), timeline: timeline ?? undefined }
 }
 
 /** Event of the past, with its time. */

@@ -6,7 +6,7 @@ import { messageOf } from '../../../../lib/errors.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import { hasRowsBeyond } from '../../outbox/index.ts'
 import { type Batch, positionAfterBatch } from './batch.ts'
-import { endOf, type Position } from './position.ts'
+import { endOf, isOtherTimeline, type Position } from './position.ts'
 
 /** Log that a follower reads, with the handling of its events. It does not know its follower. */
 export interface FollowedLog<Event extends { readonly id: string }> {
@@ -148,8 +148,9 @@ export class Follower<Event extends { readonly id: string }> {
       this.#position = undefined
       return undefined
     }
-    if (endOf(batch.target) < endOf(this.#position.passed)) {
-      // A database that was restored into another cluster has new transaction numbers.
+    const { passed, timeline } = this.#position
+    if (isOtherTimeline(batch.timeline, timeline) || endOf(batch.target) < endOf(passed)) {
+      // A promoted standby, and a database that was restored into another cluster, have other transaction numbers.
       this.#position = await this.#begin()
       this.#followed.onBreak(this.#position)
       return batch

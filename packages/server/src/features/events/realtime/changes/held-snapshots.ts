@@ -8,19 +8,26 @@ const connectionLimit = 4
 const retryMs = 1000
 
 const begin =
-  'begin isolation level repeatable read read only; select pg_current_snapshot()::text as snapshot'
+  'begin isolation level repeatable read read only; ' +
+  'select pg_current_snapshot()::text as snapshot, basalt.timeline() as timeline'
 
 /** State of the database at one moment, readable until all its users have released it. */
 export class HeldSnapshot {
   /** Snapshot as `pg_current_snapshot` prints it. */
   readonly text: string
+  readonly timeline: number | undefined
   readonly connection: Connection
   readonly #onRelease: (snapshot: HeldSnapshot) => void
   #users = 1
   #exported: Promise<string> | undefined
 
-  constructor(text: string, connection: Connection, onRelease: (snapshot: HeldSnapshot) => void) {
-    this.text = text
+  constructor(
+    { snapshot, timeline }: { readonly snapshot: string; readonly timeline: number | null },
+    connection: Connection,
+    onRelease: (snapshot: HeldSnapshot) => void,
+  ) {
+    this.text = snapshot
+    this.timeline = timeline ?? undefined
     this.connection = connection
     this.#onRelease = onRelease
   }
@@ -76,8 +83,9 @@ export class HeldSnapshots {
     try {
       connection ??= await this.#open()
       const results = await connection.script(spare === undefined ? begin : `rollback; ${begin}`)
-      const text = results.at(-1)?.rows[0]?.snapshot
-      const held = new HeldSnapshot(text, connection, (released) => this.#release(released))
+      const held = new HeldSnapshot(results.at(-1)?.rows[0], connection, (released) =>
+        this.#release(released),
+      )
       this.#held.add(held)
       return held
     } catch (error) {

@@ -11,7 +11,11 @@ const snapshot = fc
     return `${sorted[0] ?? end}:${end}:${sorted.join()}`
   })
 const position: fc.Arbitrary<Position> = fc.record(
-  { passed: snapshot, within: fc.record({ target: snapshot, id: fc.nat().map(String) }) },
+  {
+    timeline: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    passed: snapshot,
+    within: fc.record({ target: snapshot, id: fc.nat().map(String) }),
+  },
   { requiredKeys: ['passed'] },
 )
 
@@ -43,6 +47,12 @@ describe('realtime › position', () => {
     '5:9:~5:9:~1~2',
     '-5:9:',
     '5:9:\n',
+    '/5:9:',
+    '0/5:9:',
+    'x/5:9:',
+    '-1/5:9:',
+    '1/2/5:9:',
+    '1/5:9:~1/5:9:~1',
     `5:99999999999999999999:`,
     `5:9:${'6,'.repeat(5000)}6`,
   ])('rejects a text that PostgreSQL would not read: %s', (text) => {
@@ -50,7 +60,7 @@ describe('realtime › position', () => {
   })
 
   test('accepts or rejects any text without failing', () => {
-    const characters = fc.string({ unit: fc.constantFrom(...'0123456789:,~') })
+    const characters = fc.string({ unit: fc.constantFrom(...'0123456789:,~/') })
     fc.assert(fc.property(fc.oneof(fc.string(), characters), (text) => void parsePosition(text)))
   })
 })

@@ -257,7 +257,7 @@ async function deliver(
       return { received, stream }
     }),
   )
-  const batch = { from: { passed: '1:1:' }, events, target: '2:2:', isComplete: true }
+  const batch = { from: { passed: '1:1:' }, events, target: '2:2:', timeline: undefined, isComplete: true }
   await hub.deliver(batch, { passed: '2:2:' }, undefined)
   await Promise.all(received.map(({ stream }) => hub.inOrder(stream, () => undefined)))
   return received.map(({ received }) => received)
