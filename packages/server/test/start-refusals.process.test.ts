@@ -7,6 +7,7 @@ import { startFakePostgres } from './fake-postgres.ts'
 import { sendRequest } from './send-request.ts'
 import { createDirectory, failToStart, isRoot, startServer, unprivileged } from './server-process.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
+import { findFreePort } from './throw-away-cluster.ts'
 
 const password = 'a-password-nobody-may-see'
 
@@ -132,10 +133,26 @@ describe('basalt start › refuses in one line and without a password', () => {
 
   test.each([
     `postgresql://app:${password}@host:port/shop`,
-    `postgresql://app:${password}@one:5432,two:5432/shop`,
+    `postgresql://app:${password}@one:5432,[two:5432/shop`,
     `postgresql://app:${password}@[::1/shop`,
   ])('when the URL is malformed: %s', async (url) => {
     expect(await refusal(withUrl(url), 2)).toMatch(/^invalid configuration: database\.url .* is not a URL/)
+  })
+
+  test('when no host of several is the primary, with the reason of each', async () => {
+    const [one, two] = [await findFreePort(), await findFreePort()]
+    const hosts = `127.0.0.1:${one},127.0.0.1:${two}`
+    const refused = (port: number) => `127.0.0.1:${port} failed (connect ECONNREFUSED 127.0.0.1:${port})`
+    expect(await refusal(withUrl(`postgresql://app:${password}@${hosts}/shop`))).toBe(
+      `cannot reach the database at ${hosts}/shop: ${refused(one)}; ${refused(two)}`,
+    )
+  })
+
+  test('when the URL requires a standby', async () => {
+    const url = `postgresql://app:${password}@one,two/shop?target_session_attrs=prefer-standby`
+    expect(await refusal(withUrl(url), 2)).toContain(
+      'target_session_attrs=prefer-standby leads to a standby, and Basalt needs the primary: use read-write',
+    )
   })
 
   test('when a file is in the way of the data directory', async () => {
