@@ -1,6 +1,7 @@
 import inspector from 'node:inspector'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import process from 'node:process'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type App, createApp } from '../app.ts'
 import type { Config } from '../configuration.ts'
 import type { SharedSocket, SocketName } from '../http/listen.ts'
@@ -26,6 +27,9 @@ export function runWorker(loadConfig: () => Config): void {
   }
   new Worker(loadConfig)
 }
+
+/** Time for the parent to return the metrics of the other workers, which takes it a second if one is silent. */
+const collectMs = 3000
 
 type Start = Extract<ToWorker, { kind: 'start' }>
 
@@ -178,13 +182,19 @@ class Worker {
       },
       peers: this.#peers,
       countWorkers: () => this.#count,
-      collectMetrics: () => {
-        this.#lastCollection += 1
-        const id = this.#lastCollection
-        send({ kind: 'collect', id })
-        return new Promise((resolve) => this.#collections.set(id, resolve))
-      },
+      collectMetrics: () => this.#collectMetrics(),
     }
+  }
+
+  /** Returns the metrics of the other workers. A parent that hangs returns none. */
+  async #collectMetrics(): Promise<readonly string[]> {
+    this.#lastCollection += 1
+    const id = this.#lastCollection
+    const collected = new Promise<readonly string[]>((resolve) => this.#collections.set(id, resolve))
+    send({ kind: 'collect', id })
+    const texts = await Promise.race([collected, delay(collectMs, [], { ref: false })])
+    this.#collections.delete(id)
+    return texts
   }
 
   /** Accepts the connections of another worker. They would wait until its replacement has started. */
