@@ -188,6 +188,47 @@ describe('basalt reload', { timeout: 900_000 }, () => {
     await Promise.all([...naps, watching])
     // Each generation listens on a connection of its own.
     expect(most).toBeLessThanOrEqual(16 + 2)
+
+    // Statements that do not end delay the new workers.
+    const waits = () => server.log().filter(({ msg }) => String(msg).startsWith('a new worker waits'))
+    expect(waits()).toEqual([])
+    await cluster.sql(
+      'shop',
+      `create table held (id int); insert into held values (1);
+      create function while_held() returns text language plpgsql security definer as $$ begin
+        while exists (select from public.held) loop perform pg_sleep(0.05); end loop;
+        return 'rested';
+      end $$;
+      create view long_nap as select while_held() as state`,
+    )
+    const longNaps = Array.from({ length: 24 }, () =>
+      sendRequest('GET', `${server.url}/api/collections/long_nap?skipTotal=true`, {
+        token,
+        agent: new Agent(),
+      }),
+    )
+    const sleeping = async () => {
+      const text = `select count(*)::int from pg_stat_activity
+        where application_name = 'basalt start' and state = 'active' and query like '%"long_nap"%'`
+      return (await cluster.sql<{ count: number }>('shop', text))[0]?.count ?? 0
+    }
+    await waitFor('the use of most connections', async () => (await sleeping()) >= 8)
+    const previous = workersOf(server)
+    const outcome = it.reload()
+    const pid = await newWorker(server, previous)
+    const [wait] = await waitFor('the line', () => waits().length > 0 && waits())
+    expect(wait).toEqual({
+      ...{ level: 'warn', time: expect.any(String), worker: 1, pid, maxConns: 16 },
+      msg:
+        'a new worker waits for 4 database connections; it starts when statements of the previous workers end, ' +
+        'which use those of database.max_conns',
+    })
+    await cluster.sql('shop', 'delete from held')
+    expect(await outcome).toEqual(reloaded(server))
+    // Requests that waited for a connection are refused.
+    const statuses = (await Promise.all(longNaps)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(8)
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
     expect(await server.stop()).toEqual(clean)
   })
 

@@ -10,6 +10,8 @@ import { type ProcessHost, WorkerProcess } from './worker-process.ts'
 
 /** Time within which PostgreSQL ends the idle sessions of a killed process. */
 const sessionEndMs = 1000
+/** Time after which the wait of a worker for database connections is reported. */
+const reportWaitMs = 5000
 
 /** Configuration and number of the workers of a generation. */
 export interface Setup {
@@ -30,6 +32,8 @@ export interface GenerationOptions extends Pick<ProcessHost, 'executable' | 'fla
   /** Called when the first worker has read the configuration, before workers start with it. */
   readonly onSetUp: () => void
   readonly count: () => WorkerCount
+  /** Called when a worker cannot start for lack of database connections. */
+  readonly onWait: (worker: WorkerProcess, config: Config) => void
   /** Called when a worker has been started. */
   readonly onLaunch: () => void
   readonly onMessage: (
@@ -187,9 +191,12 @@ export class Generation {
   }
 
   #startWorker(worker: WorkerProcess, { config, total }: Setup): void {
-    const { sockets, connections, count } = this.#options
+    const { sockets, connections, count, onWait } = this.#options
     sockets.pass(worker)
+    const waiting = setTimeout(() => onWait(worker, config), reportWaitMs)
+    void worker.ended.then(() => clearTimeout(waiting))
     connections.add(worker, (max_conns) => {
+      clearTimeout(waiting)
       worker.tell({
         kind: 'start',
         // A worker has its part of what belongs to the machine.

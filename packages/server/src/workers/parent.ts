@@ -214,6 +214,7 @@ class Parent {
       accept: (config) => this.#accept(config),
       onSetUp: () => this.#planConnections(),
       count: () => this.#count(),
+      onWait: (worker, config) => this.#reportWait(worker, config),
       onLaunch: () => this.#options.onLaunch(this.#pids()),
       onMessage: (generation, worker, message, handle) => this.#receive(generation, worker, message, handle),
       onEnd: (generation, worker) => this.#handleEnd(generation, worker),
@@ -253,6 +254,14 @@ class Parent {
         this.#metrics.receive(message)
         break
     }
+  }
+
+  #reportWait({ number, pid }: WorkerProcess, { database }: Config): void {
+    this.log.warn(
+      { worker: number, pid, maxConns: database.max_conns },
+      `a new worker waits for ${fewestConnections} database connections; it starts when statements of the previous ` +
+        'workers end, which use those of database.max_conns',
+    )
   }
 
   #handleEnd(generation: Generation, worker: WorkerProcess): void {
