@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { command } from './command.ts'
 import { alice } from './fixtures.ts'
 import { contradictions, loadTable, startLoad } from './load.ts'
@@ -232,82 +233,123 @@ describe('basalt reload', { timeout: 900_000 }, () => {
     expect(await server.stop()).toEqual(clean)
   })
 
-  test('applies the configuration of now, and refuses one that is invalid or needs a restart', async () => {
-    await using it = await start(workers(2))
-    const { server } = it
-    expect(await sendLargeBody(server)).toBe(201)
-    const before = workersOf(server)
+  describe('with one server', () => {
+    let it: Reloadable
+    let server: ServerProcess
 
-    const small = workers(2, 'body_limit = 1024\n')
-    it.configure(small)
-    expect(await it.reload()).toEqual(reloaded(server))
-    expect(await sendLargeBody(server)).toBe(413)
-    const current = workersOf(server).filter((pid) => !before.includes(pid))
-    expect(current).toHaveLength(2)
+    beforeAll(async () => {
+      it = await start(workers(2))
+      server = it.server
+    }, startMs)
+    afterAll(() => it[Symbol.asyncDispose]())
+    beforeEach(async () => {
+      it.configure(workers(2))
+      // The workers before an earlier reload may still be ending.
+      await waitFor('only the workers', () => workersOf(server).length === 2, startMs)
+      await waitFor('both', async () => isDeepStrictEqual(await health(server), healthy(2)), startMs)
+    }, 2 * startMs)
 
-    const refusals = [
-      [`${small}x = [`, 'basalt.toml, line 4: unfinished array'],
-      [`${small}[api]\nfoo = 1\n`, 'invalid configuration: api.foo (file basalt.toml): unknown key'],
-      [
-        `${small}[admin]\nlisten = "127.0.0.1:1"\n`,
-        'restart needed: admin.listen has changed (the workers share the socket that the start has opened)',
-      ],
-      [workers(1), 'restart needed: server.workers has changed (a single process has no parent)'],
-    ] as const
-    for (const [toml, reason] of refusals) {
-      it.configure(toml)
-      const { stderr, ...outcome } = await it.reload()
-      expect({ ...outcome, stderr: stderr.replaceAll(/\S*(?=basalt\.toml)/g, '') }).toEqual(
-        notReloaded(reason),
+    test('applies the configuration of now, and refuses one that is invalid or needs a restart', async () => {
+      expect(await sendLargeBody(server)).toBe(201)
+      const before = workersOf(server)
+
+      const small = workers(2, 'body_limit = 1024\n')
+      it.configure(small)
+      expect(await it.reload()).toEqual(reloaded(server))
+      expect(await sendLargeBody(server)).toBe(413)
+      const current = workersOf(server).filter((pid) => !before.includes(pid))
+      expect(current).toHaveLength(2)
+
+      const refusals = [
+        [`${small}x = [`, 'basalt.toml, line 4: unfinished array'],
+        [`${small}[api]\nfoo = 1\n`, 'invalid configuration: api.foo (file basalt.toml): unknown key'],
+        [
+          `${small}[admin]\nlisten = "127.0.0.1:1"\n`,
+          'restart needed: admin.listen has changed (the workers share the socket that the start has opened)',
+        ],
+        [workers(1), 'restart needed: server.workers has changed (a single process has no parent)'],
+      ] as const
+      for (const [toml, reason] of refusals) {
+        it.configure(toml)
+        const { stderr, ...outcome } = await it.reload()
+        expect({ ...outcome, stderr: stderr.replaceAll(/\S*(?=basalt\.toml)/g, '') }).toEqual(
+          notReloaded(reason),
+        )
+        expect(server.log().findLast(({ level }) => level === 'error')?.msg).toBe(failure)
+      }
+      const status = await runCommand(['status'], { config: { 'server.data_dir': it.dataDirectory } })
+      expect(status.stdout).toBe(
+        `running: ${server.url} (process ${server.pid}, version 0.1.0): ok, database ok, 2 of 2 workers\n` +
+          '  the last reload failed: restart needed: server.workers has changed (a single process has no parent)\n',
       )
-      expect(server.log().findLast(({ level }) => level === 'error')?.msg).toBe(failure)
-    }
-    const status = await runCommand(['status'], { config: { 'server.data_dir': it.dataDirectory } })
-    expect(status.stdout).toBe(
-      `running: ${server.url} (process ${server.pid}, version 0.1.0): ok, database ok, 2 of 2 workers\n` +
-        '  the last reload failed: restart needed: server.workers has changed (a single process has no parent)\n',
-    )
-    expect(await sendLargeBody(server)).toBe(413)
-    await waitFor('only the workers', () => workersOf(server).length === 2)
-    expect(workersOf(server)).toEqual(current)
+      expect(await sendLargeBody(server)).toBe(413)
+      await waitFor('only the workers', () => workersOf(server).length === 2)
+      expect(workersOf(server)).toEqual(current)
 
-    // Two at once run one after the other.
-    it.configure(workers(2))
-    expect(await Promise.all([it.reload(), it.reload()])).toEqual([reloaded(server), reloaded(server)])
-    expect(await sendLargeBody(server)).toBe(201)
-    const steps = messages(server).filter(
-      (msg) => msg === 'reloading' || msg === 'reloaded' || msg === failure,
-    )
-    expect(steps.filter((step, index) => (step === 'reloading') === (index % 2 === 1))).toEqual([])
+      // Two at once run one after the other.
+      it.configure(workers(2))
+      expect(await Promise.all([it.reload(), it.reload()])).toEqual([reloaded(server), reloaded(server)])
+      expect(await sendLargeBody(server)).toBe(201)
+      const steps = messages(server).filter(
+        (msg) => msg === 'reloading' || msg === 'reloaded' || msg === failure,
+      )
+      expect(steps.filter((step, index) => (step === 'reloading') === (index % 2 === 1))).toEqual([])
 
-    // A service manager sends SIGHUP.
-    it.configure(small)
-    server.signal('SIGHUP')
-    await waitFor('the reload', async () => (await sendLargeBody(server)) === 413, startMs)
-    expect(await server.stop()).toEqual(clean)
-  })
-
-  test('continues with the previous workers when a new one is killed', async () => {
-    await using it = await start(workers(2))
-    const { server } = it
-    const before = workersOf(server)
-    const outcome = it.reload()
-    process.kill(await newWorker(server, before), 'SIGKILL')
-    expect(await outcome).toEqual(notReloaded('a worker could not start: it ended with SIGKILL'))
-    expect(await health(server)).toEqual(healthy(2))
-    expect(workersOf(server)).toEqual(before)
-
-    // The loss of a previous worker does not change the reload.
-    const second = it.reload()
-    await newWorker(server, before)
-    process.kill(before[0] ?? 0, 'SIGKILL')
-    expect(await second).toEqual(reloaded(server))
-    await waitFor('two new workers', () => {
-      const now = workersOf(server)
-      return now.length === 2 && !now.some((pid) => before.includes(pid))
+      // A service manager sends SIGHUP.
+      it.configure(small)
+      server.signal('SIGHUP')
+      await waitFor('the reload', async () => (await sendLargeBody(server)) === 413, startMs)
     })
-    expect(await health(server)).toEqual(healthy(2))
-    expect(await server.stop()).toEqual(clean)
+
+    test('continues with the previous workers when a new one is killed', async () => {
+      const before = workersOf(server)
+      const outcome = it.reload()
+      process.kill(await newWorker(server, before), 'SIGKILL')
+      expect(await outcome).toEqual(notReloaded('a worker could not start: it ended with SIGKILL'))
+      expect(await health(server)).toEqual(healthy(2))
+      expect(workersOf(server)).toEqual(before)
+
+      // The loss of a previous worker does not change the reload.
+      const second = it.reload()
+      await newWorker(server, before)
+      process.kill(before[0] ?? 0, 'SIGKILL')
+      expect(await second).toEqual(reloaded(server))
+      await waitFor('two new workers', () => {
+        const now = workersOf(server)
+        return now.length === 2 && !now.some((pid) => before.includes(pid))
+      })
+      expect(await health(server)).toEqual(healthy(2))
+    })
+
+    test('starts the executable of now, unless it speaks another protocol', async () => {
+      const greet = (changes: string) => `
+  const send = process.send?.bind(process)
+  if (send) process.send = (message, ...rest) =>
+    send(message.kind === 'hello' ? { ...message, ${changes} } : message, ...rest)
+  `
+      it.install(greet("version: '9.0.0', protocol: 99"))
+      expect(await it.reload()).toEqual(
+        notReloaded('restart needed: version 9.0.0 has another protocol between parent and workers'),
+      )
+
+      it.install(greet("version: '9.1.0'"))
+      const [first = 0] = workersOf(server)
+      process.kill(first, 'SIGKILL')
+      const reason = 'the executable has version 9.1.0, the other workers 0.1.0: run `basalt reload`'
+      await waitFor('the refusal', () => server.log().some((line) => line.reason === reason))
+      expect(await it.reload()).toEqual(reloaded(server, 2, '9.1.0'))
+      await waitFor(
+        'both',
+        async () => ((await health(server)) as { workers: { serving: number } }).workers.serving === 2,
+      )
+
+      it.install('process.exit(7)')
+      expect(await it.reload()).toEqual(notReloaded('a worker could not start: it ended with code 7'))
+      it.install("throw new Error('broken installation')")
+      expect(await it.reload()).toEqual(notReloaded('a worker could not start: Error: broken installation'))
+      expect(await health(server)).toEqual(healthy(2))
+      expect(await server.stop()).toEqual(clean)
+    })
   })
 
   test('ends with the server, which a signal stops in order and SIGKILL at once', async () => {
@@ -345,38 +387,6 @@ describe('basalt reload', { timeout: 900_000 }, () => {
       ...{ ...failed, stdout: '' },
       stderr: `basalt: no server of ${killed.dataDirectory} runs\n`,
     })
-  })
-
-  test('starts the executable of now, unless it speaks another protocol', async () => {
-    await using it = await start(workers(2))
-    const { server } = it
-    const greet = (changes: string) => `
-const send = process.send?.bind(process)
-if (send) process.send = (message, ...rest) =>
-  send(message.kind === 'hello' ? { ...message, ${changes} } : message, ...rest)
-`
-    it.install(greet("version: '9.0.0', protocol: 99"))
-    expect(await it.reload()).toEqual(
-      notReloaded('restart needed: version 9.0.0 has another protocol between parent and workers'),
-    )
-
-    it.install(greet("version: '9.1.0'"))
-    const [first = 0] = workersOf(server)
-    process.kill(first, 'SIGKILL')
-    const reason = 'the executable has version 9.1.0, the other workers 0.1.0: run `basalt reload`'
-    await waitFor('the refusal', () => server.log().some((line) => line.reason === reason))
-    expect(await it.reload()).toEqual(reloaded(server, 2, '9.1.0'))
-    await waitFor(
-      'both',
-      async () => ((await health(server)) as { workers: { serving: number } }).workers.serving === 2,
-    )
-
-    it.install('process.exit(7)')
-    expect(await it.reload()).toEqual(notReloaded('a worker could not start: it ended with code 7'))
-    it.install("throw new Error('broken installation')")
-    expect(await it.reload()).toEqual(notReloaded('a worker could not start: Error: broken installation'))
-    expect(await health(server)).toEqual(healthy(2))
-    expect(await server.stop()).toEqual(clean)
   })
 
   test('is refused by a server of one process, which SIGHUP without a terminal does not stop', async () => {

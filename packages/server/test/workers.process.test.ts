@@ -61,9 +61,29 @@ async function metricsOfBoth(server: ServerProcess): Promise<string> {
 }
 
 describe('two workers', () => {
+  let data: ReturnType<typeof createDirectory>
+  let server: ServerProcess
+
+  beforeAll(async () => {
+    data = createDirectory()
+    server = await start({ 'server.data_dir': data.path, 'logging.requests': 'all' })
+  })
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+    await data[Symbol.asyncDispose]()
+  })
+
+  /** Waits until two workers other than these serve. @returns the number of lines of the log so far */
+  async function untilBothServe(ended: readonly number[] = []): Promise<number> {
+    await waitFor('both', async () => {
+      const { workers } = (await health(server)) as typeof healthy
+      const pids = workersOf(server)
+      return workers.serving === 2 && pids.length === 2 && !pids.some((pid) => ended.includes(pid))
+    })
+    return server.log().length
+  }
+
   test('serve on one port, and health, metrics, status and log name both', async () => {
-    await using data = createDirectory()
-    await using server = await start({ 'server.data_dir': data.path, 'logging.requests': 'all' })
     expect(await health(server)).toEqual(healthy)
     const text = await metricsOfBoth(server)
     expect(text.match(/^# HELP basalt_http_requests_total /gm)).toHaveLength(1)
@@ -76,11 +96,19 @@ describe('two workers', () => {
       stderr: '',
     })
     expect(server.log().filter(({ msg }) => msg === 'listening')).toHaveLength(1)
-    expect(await server.stop()).toEqual(clean)
+  })
+
+  test('refuse to start on the port of another server', async () => {
+    const { port } = new URL(server.url)
+    const config = { 'database.url': `${cluster.url}/shop`, 'server.workers': '2', 'server.port': port }
+    const { code, stderr } = await failToStart({ config })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `basalt: 127.0.0.1:${port} is taken by another program: stop it or set server.port\n`,
+    })
   })
 
   test('deliver an event of a write on either worker to streams of both', async () => {
-    await using server = await start()
     const streams: EventStreamClient[] = []
     const openStreams = async () => {
       const { text } = await sendRequest('GET', `${server.url}/metrics`)
@@ -118,15 +146,16 @@ describe('two workers', () => {
   })
 
   test('lose no acknowledged write when one is killed under load, and replace it', async () => {
-    await using server = await start({ 'server.port': String(await findFreePort()) })
+    const from = await untilBothServe()
     const load = startLoad({ urls: [server.url], token, clients: 8, prefix: 'kill' })
     await waitFor('load', () => load.answered > 100)
     const [victim = 0, other] = workersOf(server)
     process.kill(victim, 'SIGKILL')
     const before = load.answered
     await waitFor('more responses', () => load.answered > before + 200)
-    await waitFor('the replacement', () => server.log().some(({ msg }) => msg === 'the new worker serves'))
-    expect(server.log().find(({ signal }) => signal === 'SIGKILL')).toMatchObject({
+    const log = () => server.log().slice(from)
+    await waitFor('the replacement', () => log().some(({ msg }) => msg === 'the new worker serves'))
+    expect(log().find(({ signal }) => signal === 'SIGKILL')).toMatchObject({
       level: 'error',
       pid: victim,
       msg: 'a worker has ended; starting another one in 0.1 s',
@@ -144,22 +173,20 @@ describe('two workers', () => {
     )
     expect(contradictions(history, new Map(rows.map(({ key, count }) => [key, count])))).toEqual([])
     expect(await health(server)).toEqual(healthy)
-    expect(await server.stop()).toEqual(clean)
   })
 
   test('refuse no connection while all of them are replaced', async () => {
-    await using server = await start()
+    await untilBothServe()
     const killed = workersOf(server)
     for (const pid of killed) process.kill(pid, 'SIGKILL')
     await waitFor('the end of the workers', () => !killed.some(isRunning))
     const reply = await sendRequest('GET', `${server.url}/health`, { agent: new Agent() })
     expect(reply.status).toBe(200)
-    await waitFor('both', async () => ((await health(server)) as typeof healthy).workers.serving === 2)
-    expect(await server.stop()).toEqual(clean)
+    await untilBothServe(killed)
   })
 
   test('serve the connections of one that hangs, and replace it', async () => {
-    await using server = await start()
+    const from = await untilBothServe()
     const [victim = 0] = workersOf(server)
     process.kill(victim, 'SIGSTOP')
     const answers = Array.from({ length: 20 }, () =>
@@ -167,21 +194,19 @@ describe('two workers', () => {
     )
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(20).fill(200))
     expect(workersOf(server)).toContain(victim)
-    await waitFor(
-      'the end of the worker',
-      () => server.log().some(({ reason }) => reason !== undefined),
-      60_000,
-    )
-    expect(server.log().find(({ reason }) => reason !== undefined)).toMatchObject({
+    const end = () =>
+      server
+        .log()
+        .slice(from)
+        .find(({ pid }) => pid === victim)
+    await waitFor('the end of the worker', () => end() !== undefined, 60_000)
+    expect(end()).toMatchObject({
       level: 'error',
       pid: victim,
       signal: 'SIGKILL',
       reason: 'its event loop was silent for 10 s',
     })
-    await waitFor('the replacement', async () => {
-      const { workers } = (await health(server)) as typeof healthy
-      return workers.serving === 2
-    })
+    await untilBothServe([victim])
     expect(await server.stop()).toEqual(clean)
   })
 
@@ -212,17 +237,6 @@ describe('two workers', () => {
       stderr:
         'basalt: invalid configuration: database.max_conns (environment BASALT_DATABASE_MAX_CONNS): ' +
         '11 is too few for 3 workers: they need 12, 4 each\n',
-    })
-  })
-
-  test('refuse to start on the port of another server', async () => {
-    await using server = await start()
-    const { port } = new URL(server.url)
-    const config = { 'database.url': `${cluster.url}/shop`, 'server.workers': '2', 'server.port': port }
-    const { code, stderr } = await failToStart({ config })
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `basalt: 127.0.0.1:${port} is taken by another program: stop it or set server.port\n`,
     })
   })
 })
