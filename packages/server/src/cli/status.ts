@@ -59,13 +59,16 @@ type State =
   | 'stale'
   | 'stopped'
 
-interface Inspected extends Pick<NotedServer, 'pid' | 'version' | 'startedAt' | 'url' | 'psql' | 'reload'> {
+/** Server with its state. */
+export interface Inspected
+  extends Pick<NotedServer, 'pid' | 'version' | 'startedAt' | 'url' | 'psql' | 'reload'> {
   readonly state: State
   /** Response of `GET /health`. */
   readonly health?: Static<typeof healthSchema>
 }
 
-async function inspect({ isAlive, ...noted }: NotedServer): Promise<Inspected> {
+/** Requests the health of a server, and returns its state. */
+export async function inspect({ isAlive, ...noted }: NotedServer): Promise<Inspected> {
   const { pid, version, startedAt, url, psql, reload } = noted
   const server = { pid, version, startedAt, psql, ...(url && { url }), ...(reload && { reload }) }
   if (!isAlive) return { ...server, state: 'stale' }

@@ -37,5 +37,6 @@ export function showControls(text: string): string {
 const controls = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 export function formatBytes(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+  if (bytes < 1_000_000) return `${Math.ceil(bytes / 1000)} kB`
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

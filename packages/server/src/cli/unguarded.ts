@@ -60,7 +60,7 @@ function describeUnguarded(relations: readonly UnguardedRow[], isClosed: boolean
  * Returns the statement that closes a relation. Only tables have policies; a view can use those of the tables
  * that it reads.
  */
-function closeStatement({ kind, name }: UnguardedRow): string {
+export function closeStatement({ kind, name }: UnguardedRow): string {
   if (kind === 'r' || kind === 'p') return `alter table ${name} enable row level security;`
   if (kind === 'v') return `alter view ${name} set (security_invoker = true);`
   return `revoke all on ${name} from basalt_authenticated;`

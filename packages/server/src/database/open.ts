@@ -336,9 +336,12 @@ async function openLogins(
     return await openRequestLogins(options)
   } catch (error) {
     if (!(error instanceof ConnectionLost)) throw error
-    throw new OperatorError(`cannot reach the database at ${locate(config)}: ${reasonOf(error.cause)}`, {
-      cause: error,
-    })
+    throw new OperatorError(
+      `cannot reach the database at ${locateDatabase(config)}: ${reasonOf(error.cause)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -368,7 +371,9 @@ async function prepare(
     if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) throw error
     const remedy = await findRemedyBy(connection, error)
     const problem = [messageOf(refusal), remedy].filter((text) => text !== undefined).join('; ')
-    throw new OperatorError(`cannot prepare the database at ${locate(config)}: ${problem}`, { cause: error })
+    throw new OperatorError(`cannot prepare the database at ${locateDatabase(config)}: ${problem}`, {
+      cause: error,
+    })
   } finally {
     await connection.close()
   }
@@ -448,9 +453,12 @@ async function openFirst(target: ConnectionTarget, config: DatabaseSections): Pr
     return await Connection.open(target)
   } catch (error) {
     if (!(error instanceof ConnectionLost)) throw error
-    throw new OperatorError(`cannot reach the database at ${locate(config)}: ${reasonOf(error.cause)}`, {
-      cause: error,
-    })
+    throw new OperatorError(
+      `cannot reach the database at ${locateDatabase(config)}: ${reasonOf(error.cause)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -462,7 +470,8 @@ function reasonOf(cause: unknown): string {
   return messageOf(cause)
 }
 
-function locate({ database }: DatabaseSections): string {
+/** Returns the location of the database for people, without a password. */
+export function locateDatabase({ database }: Pick<DatabaseSections, 'database'>): string {
   return database.url === ''
     ? 'the embedded PostgreSQL'
     : describeUrl(branchUrl(database.url, database.branch))

@@ -93,7 +93,7 @@ function isAdministrative({ url, config }: RouteOptions, path: string): boolean 
   return url === path || url.startsWith(`${path}/`)
 }
 
-function createAllowlist(ranges: readonly string[]): (address: string | undefined) => boolean {
+export function createAllowlist(ranges: readonly string[]): (address: string | undefined) => boolean {
   if (ranges.length === 0) return () => true
   const networks = ranges.map((range) => {
     const [text = '', given] = range.split('/')

@@ -1,6 +1,7 @@
 import type { Connection } from '../connection/connection.ts'
 import { administratorRole } from '../logins/roles.ts'
 import { type Sql, sql } from '../sql.ts'
+import { type Queryable, queryableOn } from '../system-database.ts'
 import { callerRole } from './caller-scope.ts'
 
 /**
@@ -43,9 +44,7 @@ export async function findMissingGrants(
   connection: Connection,
   schemas: readonly string[],
 ): Promise<MissingGrants> {
-  const { rows } = await connection.query<{ owner: string; tables: string[]; statement: string }>(
-    grantsToBasalt(schemas),
-  )
+  const toBasalt = await findGrantsToBasalt(queryableOn(connection), schemas)
   const closed = await connection.query<{ owner: string; table: string; statement: string | null }>(
     grantsToCallers(schemas),
   )
@@ -57,9 +56,20 @@ export async function findMissingGrants(
   const known = await connection.query<{ names: string[] | null }>(replaceKnown(names))
   const said = new Set(known.rows[0]?.names ?? [])
   return {
-    toBasalt: rows.map(({ tables, ...grant }) => ({ ...grant, tables: tables.flat() })),
+    toBasalt,
     toCallers: names.every((name) => said.has(name)) ? [] : toCallers,
   }
+}
+
+/** Finds the tables of the exposed schemas that the login role or administrators cannot use. */
+export async function findGrantsToBasalt(
+  database: Queryable,
+  schemas: readonly string[],
+): Promise<MissingGrant[]> {
+  const rows = await database.many<{ owner: string; tables: string[]; statement: string }>(
+    grantsToBasalt(schemas),
+  )
+  return rows.map(({ tables, ...grant }) => ({ ...grant, tables: tables.flat() }))
 }
 
 /** Stores the names of the closed tables and returns those of the last start. */

@@ -159,9 +159,9 @@ export class Connection {
     return connection
   }
 
-  /** Opens another connection with the same login. @throws ConnectionLost */
-  openTwin(): Promise<Connection> {
-    return Connection.open(this.#target)
+  /** Opens another connection, with the same login unless another is given. @throws ConnectionLost */
+  openTwin(login = this.#target.login): Promise<Connection> {
+    return Connection.open(login === undefined ? this.#target : { ...this.#target, login })
   }
 
   get isOpen(): boolean {

@@ -72,6 +72,22 @@ async function grantMembership(transaction: Queryable, name: string): Promise<vo
  * @throws OperatorError if the role can do more than log in and become one of the roles
  */
 async function requireBounded(transaction: Queryable, name: string, roles: readonly string[]): Promise<void> {
+  const repair = await findExcess(transaction, name, roles)
+  if (repair === undefined) return
+  throw new OperatorError(
+    `the role ${name} may do more than requests need: have an administrator run ${repair}`,
+  )
+}
+
+/**
+ * Returns the statements that remove the excess rights of a role; undefined if it has none. It may log in and become
+ * one of the roles.
+ */
+export async function findExcess(
+  transaction: Queryable,
+  name: string,
+  roles: readonly string[],
+): Promise<string | undefined> {
   const bypasses = sql.literal(name === gatewayRole ? ' nobypassrls' : '')
   const { repair } = await transaction.one<{ repair: string | null }>(sql`
     select concat_ws(' ',
@@ -83,11 +99,7 @@ async function requireBounded(transaction: Queryable, name: string, roles: reado
        from pg_auth_members m join pg_roles r on r.oid = m.roleid
        where m.member = (select oid from pg_roles where rolname = ${name}) and r.rolname <> all (${roles})
        having count(*) > 0)) as repair`)
-  if (repair !== null && repair !== '') {
-    throw new OperatorError(
-      `the role ${name} may do more than requests need: have an administrator run ${repair}`,
-    )
-  }
+  return repair || undefined
 }
 
 async function grantConnect(transaction: Queryable, role: string): Promise<void> {

@@ -5,6 +5,7 @@ import { OperatorError } from '../../lib/errors.ts'
 import { packageFolder } from '../../package.ts'
 import type { Connection } from '../connection/connection.ts'
 import { sql } from '../sql.ts'
+import type { Queryable } from '../system-database.ts'
 import { inPreparation } from './preparation.ts'
 
 const migrationsDirectory = join(packageFolder, 'migrations')
@@ -26,16 +27,7 @@ interface Migration {
 export async function migrate(connection: Connection): Promise<string[]> {
   const migrations = readMigrations()
   return await inPreparation(connection, async (transaction) => {
-    const { ledger } = await transaction.one<{ ledger: boolean }>(
-      sql`select to_regclass('basalt.migrations') is not null as ledger`,
-    )
-    const applied = ledger
-      ? await transaction.many<{ version: number; checksum: string }>(
-          sql`select version, checksum from basalt.migrations order by version`,
-        )
-      : []
-    requireKnown(applied, migrations)
-    const pending = migrations.slice(applied.length)
+    const pending = await selectPending(transaction, migrations)
     for (const { version, name, script, checksum } of pending) {
       await connection.script(script)
       await transaction.count(
@@ -44,6 +36,31 @@ export async function migrate(connection: Connection): Promise<string[]> {
     }
     return pending.map(({ name }) => name)
   })
+}
+
+/**
+ * Returns the names of the migrations that the next start applies.
+ *
+ * @throws OperatorError when the database was migrated by a newer Basalt
+ */
+export async function listPendingMigrations(transaction: Queryable): Promise<string[]> {
+  return (await selectPending(transaction, readMigrations())).map(({ name }) => name)
+}
+
+async function selectPending(
+  transaction: Queryable,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const { ledger } = await transaction.one<{ ledger: boolean }>(
+    sql`select to_regclass('basalt.migrations') is not null as ledger`,
+  )
+  const applied = ledger
+    ? await transaction.many<{ version: number; checksum: string }>(
+        sql`select version, checksum from basalt.migrations order by version`,
+      )
+    : []
+  requireKnown(applied, migrations)
+  return migrations.slice(applied.length)
 }
 
 function readMigrations(): Migration[] {
