@@ -29,29 +29,9 @@ const require = createRequire(import.meta.url)
 
 /** Creates a backend that sends mail through a mail server, over a few persistent connections. */
 export function createSmtpBackend(settings: SmtpSettings): MailBackend {
-  const { smtp, clock, limits = usualLimits, trust } = settings
+  const { clock, limits = usualLimits } = settings
   const sender = parseSender(settings.from)
-  // Only a server that sends by SMTP loads the library.
-  const { createTransport }: typeof import('nodemailer') = require('nodemailer')
-  const transport = createTransport({
-    pool: true,
-    host: smtp.host,
-    port: smtp.port,
-    maxConnections: smtp.max_connections,
-    ...encryption[smtp.security],
-    tls: { minVersion: 'TLSv1.2', ...(trust === undefined ? {} : { ca: trust }) },
-    // With a user name, a server that offers no sign-in is the wrong one. Without this option, mail would be sent
-    // unauthenticated.
-    ...(smtp.username === '' ? {} : { auth: { user: smtp.username, pass: smtp.password }, forceAuth: true }),
-    connectionTimeout: limits.connectMs,
-    dnsTimeout: limits.connectMs,
-    socketTimeout: limits.messageMs,
-    socketCloseTimeout: 1000,
-    // The caller retries.
-    maxRequeues: 1,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
+  const transport = openTransport(settings)
   return {
     async send({ to, subject, html, text, from: customSender, replyTo }, { id = randomUUID() } = {}) {
       const from = customSender === undefined ? sender : parseSender(customSender)
@@ -78,6 +58,44 @@ export function createSmtpBackend(settings: SmtpSettings): MailBackend {
       transport.close()
     },
   }
+}
+
+/** Connects and signs in as for a mail, and sends none. @throws Error with the reason */
+export async function verifySmtp(settings: Pick<SmtpSettings, 'smtp' | 'limits' | 'trust'>): Promise<void> {
+  const transport = openTransport(settings)
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}
+
+function openTransport({
+  smtp,
+  limits = usualLimits,
+  trust,
+}: Pick<SmtpSettings, 'smtp' | 'limits' | 'trust'>) {
+  // Only a server that sends by SMTP loads the library.
+  const { createTransport }: typeof import('nodemailer') = require('nodemailer')
+  return createTransport({
+    pool: true,
+    host: smtp.host,
+    port: smtp.port,
+    maxConnections: smtp.max_connections,
+    ...encryption[smtp.security],
+    tls: { minVersion: 'TLSv1.2', ...(trust === undefined ? {} : { ca: trust }) },
+    // With a user name, a server that offers no sign-in is the wrong one. Without this option, mail would be sent
+    // unauthenticated.
+    ...(smtp.username === '' ? {} : { auth: { user: smtp.username, pass: smtp.password }, forceAuth: true }),
+    connectionTimeout: limits.connectMs,
+    dnsTimeout: limits.connectMs,
+    socketTimeout: limits.messageMs,
+    socketCloseTimeout: 1000,
+    // The caller retries.
+    maxRequeues: 1,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
 }
 
 const encryption = {
