@@ -1,12 +1,16 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
+import { Connection } from '../database/connection/connection.ts'
 import { writeBackup } from '../database/embedded/backup.ts'
 import { hasCluster } from '../database/embedded/cluster.ts'
 import { EmbeddedPostgres } from '../database/embedded/embedded-postgres.ts'
-import { OperatorError } from '../lib/errors.ts'
+import { recordBackup } from '../database/embedded/last-backup.ts'
+import { ConnectionLost } from '../database/errors/failures.ts'
+import { queryableOn } from '../database/system-database.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
 import { readVersion } from '../package.ts'
-import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { loadCommandConfig, print, type Terminal, warn, withConfigFlags } from './context.ts'
 
 export function backupCommand(terminal: Terminal): Command {
   const command = new Command('backup')
@@ -40,6 +44,10 @@ export function backupCommand(terminal: Terminal): Command {
     try {
       const { signal } = interruption
       await writeBackup({ embedded, dataDirectory, file, basaltVersion: readVersion(), signal })
+      await recordEnd(embedded, file).catch((error) => {
+        const reason = error instanceof ConnectionLost ? messageOf(error.cause) : messageOf(error)
+        warn(terminal, `the backup is complete, but its end could not be recorded: ${reason}`)
+      })
     } finally {
       await embedded.close()
     }
@@ -49,4 +57,16 @@ export function backupCommand(terminal: Terminal): Command {
       terminal.stderr.write(`not in the backup, keep apart: ${kept.map((key) => `auth.${key}`).join(', ')}\n`)
     }
   })
+}
+
+/** Records the end of the backup in the database, for `basalt doctor`. */
+async function recordEnd({ socket }: EmbeddedPostgres, file: string): Promise<void> {
+  const applicationName = 'basalt backup'
+  const target = { socket, applicationName, settings: {}, prepare: false, connectTimeoutMs: 3000 }
+  const connection = await Connection.open(target)
+  try {
+    await recordBackup(queryableOn(connection), statSync(file).size)
+  } finally {
+    await connection.close()
+  }
 }
