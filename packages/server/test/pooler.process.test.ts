@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, bob, notes } from './fixtures.ts'
+import { type Pooler, pgbouncer, startPgBouncer } from './pgbouncer.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
 import { sendRequest } from './send-request.ts'
 import { createDirectory, isRoot, unprivileged } from './server-process.ts'
@@ -20,12 +21,7 @@ import { findFreePort, startThrowAwayCluster } from './throw-away-cluster.ts'
 import { startTransactionPooler } from './transaction-pooler.ts'
 import { waitFor } from './wait-for.ts'
 
-interface Pooler extends AsyncDisposable {
-  readonly port: number
-}
-
 const sessions = 3
-const pgbouncer = '/usr/sbin/pgbouncer'
 
 function startOurs(database: URL): Promise<Pooler> {
   return startTransactionPooler({
@@ -34,44 +30,6 @@ function startOurs(database: URL): Promise<Pooler> {
     database: database.pathname.slice(1),
     sessions,
   })
-}
-
-async function startPgBouncer(database: URL): Promise<Pooler> {
-  const account = isRoot ? unprivileged : undefined
-  const directory = createDirectory(account)
-  const port = await findFreePort()
-  const file = join(directory.path, 'pgbouncer.ini')
-  writeFileSync(
-    file,
-    `[databases]
-* = host=127.0.0.1 port=${database.port} user=${database.username}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = ${sessions}
-`,
-  )
-  const child = spawn(pgbouncer, ['--quiet', file], { stdio: 'ignore', ...account })
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  await waitFor('PgBouncer', async () => {
-    const client = new pg.Client({ connectionString: `postgresql://x@127.0.0.1:${port}${database.pathname}` })
-    client.on('error', () => undefined)
-    return await client.connect().then(
-      () => client.end().then(() => true),
-      () => false,
-    )
-  })
-  return {
-    port,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
-      await ended
-      await directory[Symbol.asyncDispose]()
-    },
-  }
 }
 
 /** Returns whether a connection to the port is accepted. */
