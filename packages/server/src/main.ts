@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   types: async () => (await import('./cli/types.ts')).typesCommand,
   config: async () => (await import('./cli/config.ts')).configCommand,
   status: async () => (await import('./cli/status.ts')).statusCommand,
+  doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
   reload: async () => (await import('./cli/reload.ts')).reloadCommand,
   backup: async () => (await import('./cli/backup.ts')).backupCommand,
   restore: async () => (await import('./cli/restore.ts')).restoreCommand,
