@@ -15,7 +15,7 @@ import { body, compileJson, compileRowSource, oldRecord, writeSlots } from './wr
 /** Alias of the collection's rows. */
 const row = 't'
 
-const expectSlot = new Slot('expect')
+export const expectSlot = new Slot('expect')
 
 /**
  * Returns the slot values of {@link compileBulk}.
@@ -99,7 +99,7 @@ function compileUpdate({ rows, record, columns, changes, limit }: BulkPlan, isCo
 }
 
 /** Returns the new value of a column. */
-function compileChange(change: ColumnChange | undefined, current: Sql, value: Sql): Sql {
+export function compileChange(change: ColumnChange | undefined, current: Sql, value: Sql): Sql {
   switch (change) {
     case 'increment':
       return sql`${current} + ${value}`
@@ -127,7 +127,7 @@ const countToken = `unexpected count ${randomBytes(9).toString('base64url')} `
  * Compiles an expression that fails. PostgreSQL has no statement that fails on purpose, so it casts a text of ours to
  * a number.
  */
-function failWhen(condition: Sql, count: Sql): Sql {
+export function failWhen(condition: Sql, count: Sql): Sql {
   return sql`case when ${condition} then (${sql.literal(countToken)} || ${count})::int end`
 }
 

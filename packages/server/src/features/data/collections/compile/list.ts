@@ -45,6 +45,13 @@ export function compileItems(plan: ListPlan, offset: number): Sql {
 }
 
 function compilePage(plan: ListPlan, offset: number): Sql {
+  if (readsRelatedOnWorkers(plan)) {
+    // Citus relates rows of two tables only where it reads both, not to the rows of a page.
+    return sql`
+      select ${compileItem(plan, row)} ${compileFrom(plan.rows, row)} ${compileOrder(plan.order, row)}
+      limit ${sql.integer(plan.perPage)}
+      ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}`
+  }
   return sql`
     select ${compileItem(plan, row)}
     from (${compileRows(plan, undefined, [])}
@@ -170,6 +177,13 @@ function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly 
 /** Returns the key as a column of rows that have been joined already. */
 function withoutJoins({ related: _, ...key }: OrderKey): OrderKey {
   return key
+}
+
+/** Returns whether the page has related records that Citus keeps on the same workers as the records. */
+function readsRelatedOnWorkers({ record, ranking, distinct = [] }: ListPlan): boolean {
+  const { relation, expand = [], selection } = record
+  if (!relation.isOnWorkers || ranking !== undefined || distinct.length > 0) return false
+  return selection !== undefined || expand.some((related) => related.record.relation.isOnWorkers)
 }
 
 /** Returns a column name that the relation does not have. */

@@ -50,7 +50,7 @@ export function compileRankedCount(): Sql {
 
 /** Compiles whether there are more matches than are ranked. */
 export function compileIsCut({ limit }: RankingPlan): Sql {
-  return sql`exists (select from ${matches} offset ${sql.integer(limit)})`
+  return sql`exists (select 1 from ${matches} offset ${sql.integer(limit)})`
 }
 
 function usesOwnRows({ rows }: ListPlan, { hasOwnRows }: RankingPlan): boolean {

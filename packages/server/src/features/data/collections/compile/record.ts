@@ -37,6 +37,7 @@ function compileColumn({ name, type }: Column, alias: string): Sql {
 /** Compiles `{"album": {…}, "invoice_line": […]}`; a relation without records has no key. */
 function compileExpand(relation: Relation, expand: readonly ExpandPlan[], alias: string): Sql {
   if (expand.length === 0) return sql`'{}'::json`
+  if (relation.isOnWorkers) return compileExpandOnWorkers(relation, expand, alias)
   const entries = expand.map(
     (plan) => sql`(${sql.literal(plan.relationship.name)}, ${compileRelated(relation, plan, alias)})`,
   )
@@ -44,6 +45,15 @@ function compileExpand(relation: Relation, expand: readonly ExpandPlan[], alias:
     select coalesce(json_object_agg(e.name, e.related) filter (where e.related is not null), '{}')
     from (values ${sql.join(entries)}) e (name, related)
   )`
+}
+
+/** Compiles the same without a list of values, in which Citus accepts only immutable functions. */
+function compileExpandOnWorkers(relation: Relation, expand: readonly ExpandPlan[], alias: string): Sql {
+  const members = expand.map((plan) => {
+    const name = JSON.stringify(plan.relationship.name)
+    return sql`${sql.literal(`${name}:`)} || ${compileRelated(relation, plan, alias)}`
+  })
+  return sql`('{' || concat_ws(',', ${sql.join(members)}) || '}')::json`
 }
 
 function compileRelated(

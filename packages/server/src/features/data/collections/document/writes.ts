@@ -7,10 +7,10 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
-import { bulkSlots, compileBulk, readUnexpectedCount } from '../compile/bulk.ts'
+import { bulkSlots, readUnexpectedCount } from '../compile/bulk.ts'
 import { compileInsertAll, insertAllSlots } from '../compile/insert-all.ts'
-import { compileUpsert } from '../compile/upsert.ts'
 import { writeSlots } from '../compile/write.ts'
+import { compileBulkStatement, compileUpsertStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
 import type { RecordBody } from '../parse/record-body.ts'
@@ -207,7 +207,9 @@ function compileInsertSteps(
   const { statements, changes } = collections
   const reader = readerOf(caller)
   const record = planWholeRecord(relation, reader)
-  return groupByColumns(rows).flatMap(({ columns, conflict, bodies }) => {
+  // Workers return the rows of one statement in any order.
+  const groups = relation.isOnWorkers ? rows.map(asGroup) : groupByColumns(rows)
+  return groups.flatMap(({ columns, conflict, bodies }) => {
     const [json = ''] = bodies
     const relations = answer === undefined ? [relation] : relationsOf(answer)
     const work: Work = { action: 'write', relations, body: { json, columns } }
@@ -220,7 +222,7 @@ function compileInsertSteps(
     const capture = findCapture(changes, { relation, action: 'upsert', form: 'upsert', reader })
     const isCaptured = capture?.takesChanges === true
     const options = { isCaptured, requiresRow: false, answer }
-    const template = statements.template(compileUpsert(record, columns, conflict, options))
+    const template = statements.template(compileUpsertStatement(record, columns, conflict, options))
     const read = (found: Answer | undefined): StepResult => {
       const written = found?.rows[0]?.[0]
       return written == null ? nothing : { count: 1, records: answer === undefined ? '[]' : `[${written}]` }
@@ -247,9 +249,13 @@ function groupByColumns(rows: readonly InsertedRow[]): readonly InsertGroup[] {
       last.columns.length === body.columns.length &&
       last.columns.every((column, index) => column === body.columns[index])
     if (isSame) last.bodies.push(body.json)
-    else groups.push({ columns: body.columns, conflict, bodies: [body.json] })
+    else groups.push(asGroup({ body, conflict }))
   }
   return groups
+}
+
+function asGroup({ body, conflict }: InsertedRow): InsertGroup {
+  return { columns: body.columns, conflict, bodies: [body.json] }
 }
 
 function compileBulkSteps(
@@ -261,7 +267,7 @@ function compileBulkSteps(
   const { action, rows } = plan
   const reader = readerOf(caller)
   const capture = findCapture(changes, { relation: rows.relation, action, form: 'array', reader })
-  const template = statements.template(compileBulk(plan, capture?.takesChanges === true))
+  const template = statements.template(compileBulkStatement(plan, capture?.takesChanges === true))
   const work: Work = {
     action: 'write',
     relations: relationsOfBulk(plan),

@@ -79,7 +79,7 @@ export function planList(
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     isDirect: context.isDirect === true,
-    paging: query.paging,
+    paging: planPaging(relation, query.paging),
     facets,
     ranking:
       search === undefined || distance !== undefined || query.sort.length > 0
@@ -95,4 +95,10 @@ export function relationsOfList({
   order = [],
 }: Pick<ListPlan, 'record' | 'rows'> & Partial<Pick<ListPlan, 'order'>>): readonly Relation[] {
   return [...new Set([...relationsOf(record), ...relationsOfRows(rows), ...relationsOfOrder(order)])]
+}
+
+/** Returns the paging. PostgreSQL has no estimate for a table on workers, whose rows are therefore counted. */
+function planPaging({ isOnWorkers }: Relation, paging: ListQuery['paging']): ListQuery['paging'] {
+  const isEstimated = paging.kind === 'offset' && paging.total === 'estimated'
+  return isOnWorkers && isEstimated ? { ...paging, total: 'exact' } : paging
 }

@@ -81,10 +81,10 @@ export function lacksColumns(relation: Relation, reader: Reader): boolean {
  * Returns whether rows may be looked up in an index without the policies, which then check only those rows. The login
  * role has to bypass the policies, and the statement has to read the system columns that it names. A request without
  * a token never reads an index that way, since its role has only the operator's grants. Inheriting tables have
- * indexes of their own.
+ * indexes of their own, and so have the workers of a distributed database.
  */
 export function mayLookUpRows(relation: Relation, reader: Reader): boolean {
-  if (reader === 'anonymous') return false
+  if (reader === 'anonymous' || relation.isOnWorkers) return false
   return relation.isBypassed && !relation.hasDescendants && mayReadSystemColumns(relation, reader)
 }
 

@@ -5,7 +5,8 @@ import { component } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { withCatalog } from '../access/catalog-access.ts'
 import type { Collections } from '../collections.ts'
-import { bulkSlots, compileBulk, readUnexpectedCount } from '../compile/bulk.ts'
+import { bulkSlots, readUnexpectedCount } from '../compile/bulk.ts'
+import { compileBulkStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import { collectionPath, tableParams, writing } from '../operation.ts'
 import { parseRecordBody, type RecordBody } from '../parse/record-body.ts'
@@ -104,7 +105,9 @@ async function runBulk(
   const capture = findCapture(changes, { relation, action, form: 'array', reader })
   const isCaptured = capture?.takesChanges === true
   const key = writeKey(`bulk ${action} ${isCaptured}`, context, relation, body)
-  const template = statements.remember(catalog, key, () => statements.template(compileBulk(plan, isCaptured)))
+  const template = statements.remember(catalog, key, () =>
+    statements.template(compileBulkStatement(plan, isCaptured)),
+  )
   const work = { ...writeOf(relationsOfBulk(plan), action === 'delete' ? undefined : body), rows }
   const write = fill(template, bulkSlots(body.json, expect))
   try {

@@ -62,7 +62,11 @@ async function attempt(
 ): Promise<string> {
   const { caller, operations } = batch
   const { unmergeable, writesOnce } = collections
-  const runs = planBatch(operations, (relation) => mayMerge && !unmergeable.has(relation))
+  const runs = planBatch(
+    operations,
+    // Workers return the rows of one statement in any order.
+    (relation) => mayMerge && !relation.isOnWorkers && !unmergeable.has(relation),
+  )
   const compiled = compileBatch(collections, batch, runs)
   const versions = batch.answersVersions === true ? [collections.statements.call(writtenVersion)] : []
   const steps = [...compiled.map(({ step }) => step), ...versions]

@@ -2,8 +2,9 @@ import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Capture } from '../../../../database/change-log.ts'
 import type { Answer, Call } from '../../../../database/connection/message.ts'
 import type { Collections } from '../collections.ts'
-import { compileGetConflicting, compileUpsert } from '../compile/upsert.ts'
+import { compileGetConflicting } from '../compile/upsert.ts'
 import { writeSlots } from '../compile/write.ts'
+import { compileUpsertStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import type { RecordBody } from '../parse/record-body.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -58,7 +59,7 @@ export function upsertSteps(
     const whole = planWholeRecord(relation, reader)
     return {
       write: statements.template(
-        compileUpsert(whole, body.columns, plan, { isCaptured, requiresRow, answer }),
+        compileUpsertStatement(whole, body.columns, plan, { isCaptured, requiresRow, answer }),
       ),
       read: statements.template(compileGetConflicting(answer ?? whole, plan.key, { requiresRow })),
     }

@@ -1,0 +1,373 @@
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { anyUnits } from '../../../../../test/any-text.ts'
+import { type CitusDatabase, citusUrl, createCitusDatabase } from '../../../../../test/citus-database.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { eventsOf, recordedChanges, recording, recordingTables } from './recorded-changes.ts'
+
+const me = `nullif(current_setting('basalt.user_id', true), '')::uuid`
+
+/** Tables of the same rows and policies: distributed ones, and ordinary ones with a prefix as the oracle. */
+const tables = `
+create table org (id int primary key, name text not null);
+insert into org values (1, 'Acme'), (2, 'Beta'), (3, 'Gamma');
+${['', 'plain_']
+  .map(
+    (prefix) => `
+create table ${prefix}project (
+  org_id int not null, id int not null, owner_id uuid not null default ${me}, name text not null,
+  stars int not null default 0, due timestamptz, price numeric(10, 2), tags text[], meta jsonb,
+  primary key (org_id, id), check (stars >= 0)
+);
+create table ${prefix}task (
+  org_id int not null, id int not null, project_id int, owner_id uuid not null default ${me}, title text not null,
+  primary key (org_id, id)
+);
+alter table ${prefix}project enable row level security;
+alter table ${prefix}task enable row level security;
+create policy own on ${prefix}project using (owner_id = ${me});
+create policy own on ${prefix}task using (owner_id = ${me});`,
+  )
+  .join('')}
+create table by_email (id int primary key, email text);
+alter table by_email enable row level security;
+create policy own on by_email using (email = current_setting('basalt.user_email', true));
+select create_reference_table('org');
+select create_distributed_table('project', 'org_id');
+select create_distributed_table('task', 'org_id', colocate_with => 'project');
+select create_distributed_table('by_email', 'id');
+${['', 'plain_']
+  .map(
+    (prefix) => `
+alter table ${prefix}task add foreign key (org_id, project_id) references ${prefix}project (org_id, id) on delete cascade;`,
+  )
+  .join('')}
+alter table project add foreign key (org_id) references org;
+${recordingTables}`
+
+const contents = ['', 'plain_']
+  .map(
+    (prefix) => `
+truncate ${prefix}task, ${prefix}project;
+insert into ${prefix}project
+select o, i, case when i % 2 = 0 then '${alice}'::uuid else '${bob}' end, 'p' || o || '-' || i, i * o,
+  case when i % 3 > 0 then '2026-01-01 12:00+02'::timestamptz + i * interval '1 hour' end, i * 1.5, array['a', 'b' || i],
+  json_build_object('k', i)
+from generate_series(1, 3) o, generate_series(1, 12) i;
+insert into ${prefix}task select org_id, id * 10 + n, id, owner_id, 't' || n from ${prefix}project, generate_series(1, 2) n;`,
+  )
+  .join('')
+
+const tokens = {
+  alice: userToken({ sub: alice, email: 'alice@example.com' }),
+  bob: userToken({ sub: bob, email: 'bob@example.com' }),
+}
+
+let database: CitusDatabase
+let app: TestApp
+
+describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BASALT_TEST_CITUS_URL', () => {
+  beforeAll(async () => {
+    database = await createCitusDatabase()
+    const first = await createTestApp({ database })
+    await first[Symbol.asyncDispose]()
+    for (const statement of tables.split(/;\n/)) if (statement.trim() !== '') await database.sql(statement)
+    await database.sql(
+      'grant select, insert, update, delete on org, project, task, plain_project, plain_task, by_email to basalt_authenticated',
+    )
+    app = await createTestApp({ database, changes: recording })
+  })
+  beforeEach(async () => {
+    recordedChanges.clear()
+    for (const statement of contents.split(/;\n/)) if (statement.trim() !== '') await database.sql(statement)
+    await database.sql('truncate captured.change')
+  })
+  afterAll(async () => {
+    await app?.[Symbol.asyncDispose]()
+    await database?.[Symbol.asyncDispose]()
+  })
+
+  const send = (method: string, path: string, body?: unknown, token: string | undefined = tokens.alice) =>
+    app.request(method, `/api/collections/${path}`, { token, ...(body === undefined ? {} : { body }) })
+
+  /** Sends a request to a distributed table and to its oracle, and compares status and body. */
+  async function both(method: string, path: string, body?: unknown, token?: string) {
+    const found = await send(method, path, body, token)
+    const plain = await send(method, `plain_${path}`.replace('expand=task', 'expand=plain_task'), body, token)
+    const text = plain.text.replaceAll('plain_', '').replaceAll(/\s/g, '')
+    expect({ status: found.status, text: found.text.replaceAll(/\s/g, '') }).toEqual({
+      status: plain.status,
+      text,
+    })
+    return found
+  }
+
+  test.each([
+    'project?sort=org_id,id',
+    'project?sort=-stars,org_id,id&perPage=4&page=2',
+    'project?sort=due,org_id,id&perPage=50',
+    'project?sort=-due,-org_id,id&perPage=5&cursor=',
+    `project?sort=id,org_id&filter=${encodeURIComponent("org_id = 2 and (stars > 8 or name ~ '%-2')")}`,
+    `project?sort=id,org_id&filter=${encodeURIComponent('due = null')}&fields=id,due,price`,
+    `project?sort=id,org_id&filter=${encodeURIComponent("tags ?= 'b4' or stars in (2, 3)")}`,
+    'project?sort=id,org_id&expand=task&perPage=3&fields=id',
+    'project?search=p1&sort=id,org_id&fields=name',
+    'project/2,4',
+    'project/2,4?expand=task',
+    'project/2,3',
+    'project/2,x',
+  ])('GET /%s returns what it returns for an ordinary table', async (path) => {
+    for (const token of Object.values(tokens)) await both('GET', path, undefined, token)
+  })
+
+  test('reaches every row once by cursor', async () => {
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const page = await send('GET', `project?sort=-due,name&perPage=4&cursor=${encodeURIComponent(cursor)}`)
+      expect(page.status).toBe(200)
+      seen.push(...page.json.items.map(({ name }: { name: string }) => name))
+      cursor = page.json.nextCursor ?? ''
+    } while (cursor !== '')
+    expect(seen).toHaveLength(18)
+    expect(new Set(seen).size).toBe(18)
+  })
+
+  test.each([
+    { aggregate: ['count', 'sum(stars)', 'avg(price)', 'min(due)', 'max(name)'] },
+    { aggregate: ['count', 'sum(stars)'], group: ['org_id'], groupSort: ['-sum(stars)'] },
+    { aggregate: ['count'], group: ['name'], groupSort: ['name'], filter: 'org_id = 1' },
+  ])('POST /aggregate %o computes what it computes for an ordinary table', async (body) => {
+    for (const token of Object.values(tokens)) await both('POST', 'project/aggregate', body, token)
+  })
+
+  test('counts an estimated total', async () => {
+    const page = await send('GET', 'project?total=estimated&perPage=1&filter=org_id%3E1')
+    expect(page.json).toMatchObject({ totalItems: 12, totalPages: 12 })
+  })
+
+  test('exports what it exports of an ordinary table', async () => {
+    for (const format of ['csv', 'json', 'ndjson'])
+      await both('GET', `project/export.${format}?sort=org_id,id`)
+  })
+
+  test('expands related records of a reference table, and finds by them', async () => {
+    const path = `project?sort=id&perPage=2&fields=name&expand=org&filter=${encodeURIComponent("org.name = 'Beta'")}`
+    expect((await send('GET', path)).json.items).toEqual([
+      { name: 'p2-2', expand: { org: { id: 2, name: 'Beta' } } },
+      { name: 'p2-4', expand: { org: { id: 2, name: 'Beta' } } },
+    ])
+  })
+
+  const body = { name: 'new', due: '2026-05-01T00:00:00Z', tags: ['x', null], meta: { a: [1] }, price: 12.5 }
+
+  test('writes by id with the results and errors of an ordinary table', async () => {
+    await both('POST', 'project', { org_id: 1, id: 100, ...body })
+    await both('PATCH', 'project/1,100', { name: 'changed', due: null, meta: [1, null] })
+    await both('PATCH', 'project/1,100?fields=name', { stars: 3 })
+    await both('PATCH', 'project/1,100', { stars: 'x' })
+    await both('PATCH', 'project/1,100', { owner_id: bob })
+    await both('PATCH', 'project/1,100', { name: 'stolen' }, tokens.bob)
+    await both('POST', 'project', { org_id: 1, id: 101 })
+    await both('POST', 'project', { org_id: 1, id: 101, name: 'x', owner_id: bob })
+    expect((await both('DELETE', 'project/1,100', undefined, tokens.bob)).status).toBe(404)
+    expect((await both('DELETE', 'project/1,100')).status).toBe(204)
+    await both('DELETE', 'project/1,100')
+    await both('DELETE', 'project/1,2')
+    await both('GET', 'task?sort=org_id,id')
+    expect((await send('POST', 'project', { org_id: 1, id: 4, name: 'x' })).json).toMatchObject({
+      code: 409,
+      error: 'unique_violation',
+      data: { project_pkey: { code: 'unique_violation' } },
+    })
+    expect((await send('PATCH', 'project/1,4', { stars: -1 })).json).toMatchObject({
+      code: 400,
+      data: { project_stars_check: { code: 'check_violation' } },
+    })
+  })
+
+  test('writes batches whole or not at all', async () => {
+    const create = (org_id: number, id: number) => ({ method: 'create', body: { org_id, id, ...body } })
+    await both('POST', 'project/batch', {
+      operations: [
+        create(1, 200),
+        create(2, 200),
+        { method: 'update', id: '1,200', body: { stars: 7 } },
+        { method: 'delete', id: '2,200' },
+      ],
+    })
+    const failed = await send('POST', 'project/batch', { operations: [create(3, 201), create(1, 4)] })
+    expect(failed.json).toMatchObject({ code: 409, operation: { index: 1, method: 'create' } })
+    await both('GET', 'project?sort=org_id,id&perPage=100')
+  })
+
+  test('writes by filter, imports and upserts with the results of an ordinary table', async () => {
+    await both('PATCH', 'project?filter=stars%3E20&expect=6&return=records', { name: 'many' })
+    await both('PATCH', 'project?filter=stars%3E20&expect=7', { name: 'none' })
+    await both('DELETE', 'project?filter=org_id=3&expect=6')
+    await both('POST', 'project?onConflict=org_id,id', { org_id: 1, id: 2, name: 'updated' })
+    await both('POST', 'project?onConflict=org_id,id', { org_id: 1, id: 300, name: 'created' })
+    await both('POST', 'project?onConflict=org_id,id', { org_id: 1, id: 3, name: "bob's" })
+    await both('POST', 'project/import', [
+      { org_id: 1, id: 400, name: 'i1' },
+      { org_id: 2, id: 401, name: 'i2' },
+    ])
+    await both('GET', 'project?sort=org_id,id&perPage=100')
+  })
+
+  test.each([
+    ['GET', 'project?facets=org_id'],
+    ['GET', 'org?expand=project'],
+    ['GET', 'project?expand=task&cursor='],
+    ['PATCH', 'project/1,2', { org_id: 2 }],
+    ['PATCH', 'project?filter=id=2&expect=3', { name: 'x' }],
+    ['POST', 'project?onConflict=org_id,id', { org_id: 1, id: 2, name: 'x' }],
+  ] as const)('%s /%s with %o is refused with the reason', async (...[method, path, content]) => {
+    recordedChanges.add('project update')
+    const { status, json } = await send(method, path, content)
+    expect({ status, error: json.error }).toEqual({ status: 400, error: 'unsupported_on_distributed_table' })
+    expect(json.message).toMatch(/^not supported on a distributed table: \w.+/)
+  })
+
+  test('returns the rows of a GraphQL mutation in the order of its objects', async () => {
+    const objects = [3, 1, 2].map((org) => `{org_id: ${org}, id: 700, name: "g${org}"}`).join()
+    const query = `mutation { insert_project(objects: [${objects}]) { returning { name } } }`
+    const { json } = await app.request('POST', '/api/graphql', { token: tokens.alice, body: { query } })
+    expect(json).toEqual({
+      data: { insert_project: { returning: [{ name: 'g3' }, { name: 'g1' }, { name: 'g2' }] } },
+    })
+  })
+
+  test('hands the changes of every write over', async () => {
+    for (const action of ['create', 'update', 'delete']) recordedChanges.add(`project ${action}`)
+    await send('POST', 'project', { org_id: 1, id: 500, name: 'a' })
+    await send('PATCH', 'project/1,500', { name: 'b' })
+    await send('POST', 'project/batch', {
+      operations: [
+        { method: 'update', id: '1,500', body: { name: 'c' } },
+        { method: 'update', id: '2,2', body: { name: 'd' } },
+      ],
+    })
+    await send('PATCH', 'project?filter=org_id=1%20and%20id=500&expect=1', { name: 'e' })
+    await send('DELETE', 'project/1,500')
+    await send('DELETE', 'project?filter=id=4&expect=3')
+    const events = await eventsOf(app)
+    const named = events.map(({ action, rows }) => [
+      action,
+      ...rows
+        .map(({ record, oldRecord }: { record: { name: string }; oldRecord?: { name: string } }) =>
+          oldRecord === undefined ? record.name : `${oldRecord.name} > ${record.name}`,
+        )
+        .sort(),
+    ])
+    expect(named).toEqual([
+      ['create', 'a'],
+      ['update', 'a > b'],
+      ['update', 'b > c'],
+      ['update', 'p2-2 > d'],
+      ['update', 'c > e'],
+      ['delete', 'e'],
+      ['delete', 'p1-4', 'p2-4', 'p3-4'],
+    ])
+  })
+
+  test('shows any claim to a policy on a worker as it is', async () => {
+    const text = anyUnits({ maxLength: 20 }).map((email) => email.replaceAll('\0', '').toWellFormed())
+    const hostile = fc
+      .array(fc.constantFrom("'", '\\', '"', '; ', "\\'", '--', 'é'))
+      .map((parts) => parts.join(''))
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(text, hostile), async (email) => {
+        await database.sql('truncate by_email')
+        await database.sql('insert into by_email select i, $1 from generate_series(1, 8) i', [email])
+        const page = await send('GET', 'by_email', undefined, userToken({ sub: alice, email }))
+        expect(page.json.totalItems).toBe(8)
+        const others = await send('GET', 'by_email', undefined, userToken({ sub: alice, email: `${email}'` }))
+        expect(others.json.totalItems).toBe(0)
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test('writes batches that lock rows of several workers in opposite orders whole or not at all', async () => {
+    const update = (org: number, name: string) => ({ method: 'update', id: `${org},2`, body: { name } })
+    const responses = await Promise.all(
+      ['x', 'y', 'z'].flatMap((name) => [
+        send('POST', 'project/batch', { operations: [update(1, name), update(2, name), update(3, name)] }),
+        send('POST', 'project/batch', { operations: [update(3, name), update(2, name), update(1, name)] }),
+      ]),
+    )
+    for (const { status } of responses) expect([200, 409]).toContain(status)
+    const rows = await database.sql('select distinct name from project where id = 2')
+    expect(rows).toHaveLength(1)
+  })
+
+  test('undoes a batch whose worker ends in the middle, and says so', async () => {
+    const holder = new pg.Client({ connectionString: database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`update project set name = 'held' where org_id = 2 and id = 2`)
+    const sent = send('POST', 'project/batch', {
+      operations: [
+        { method: 'create', body: { org_id: 1, id: 600, name: 'x' } },
+        { method: 'update', id: '2,2', body: { name: 'y' } },
+      ],
+    })
+    const ended = await waitFor('a worker session that waits for the lock', async () => {
+      for (const worker of database.workers) {
+        const found = await database.onWorker(
+          worker,
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where usename = 'basalt_authenticated' and wait_event_type = 'Lock' and datname = current_database()`,
+        )
+        if (found.length > 0) return true
+      }
+      return false
+    })
+    expect(ended).toBe(true)
+    const { status, json } = await sent
+    expect({ status, error: json.error }).toEqual({ status: 503, error: 'database_unavailable' })
+    await holder.query('rollback')
+    await holder.end()
+    expect((await send('GET', 'project/1,600')).status).toBe(404)
+    expect((await send('GET', 'project/2,2')).json.name).toBe('p2-2')
+  })
+
+  test('serves a table that is distributed while the server runs', async () => {
+    await database.sql(`
+      create table note (id int primary key, owner_id uuid not null default ${me}, body text);
+      alter table note enable row level security;
+      create policy own on note using (owner_id = ${me});
+      grant select, insert, update, delete on note to basalt_authenticated`)
+    expect((await send('POST', 'note', { id: 1, body: 'before' })).status).toBe(201)
+    await database.sql(`select create_distributed_table('note', 'id')`)
+    await waitFor('the new form of the update', async () => {
+      const { status } = await send('PATCH', 'note/1', { body: 'after' })
+      expect([200, 400]).toContain(status)
+      return status === 200
+    })
+    expect((await send('GET', 'note/1')).json.body).toBe('after')
+    expect((await send('GET', 'note/1', undefined, tokens.bob)).status).toBe(404)
+  })
+
+  test('refuses to start while a worker does not admit a role', async () => {
+    const [worker = ''] = database.workers
+    await database.onWorker(
+      worker,
+      'set citus.enable_ddl_propagation = off; alter role basalt_anonymous nologin',
+    )
+    try {
+      await expect(createTestApp({ database })).rejects.toThrow(
+        /^policies on distributed tables would not apply: basalt_anonymous cannot reach the workers \(.*not permitted to log in/s,
+      )
+    } finally {
+      await database.onWorker(
+        worker,
+        'set citus.enable_ddl_propagation = off; alter role basalt_anonymous login',
+      )
+    }
+  })
+})
