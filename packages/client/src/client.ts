@@ -26,6 +26,12 @@ import {
 /** Options of {@link createClient}. */
 export type ClientOptions = TransportOptions
 
+/** Options of a call of a database function. */
+export interface RpcOptions extends WriteOptions {
+  /** True if the function only reads. The server then stores no idempotency key for the call. */
+  readonly readOnly?: boolean | undefined
+}
+
 /** Client of one backend. `Database` is the type that `basalt types` generates. */
 export interface Client<DB extends AnyDatabase = UntypedDatabase> {
   /** Returns the collection of a table or view. Tables outside the schema `public` are named `schema.table`. */
@@ -37,7 +43,7 @@ export interface Client<DB extends AnyDatabase = UntypedDatabase> {
   rpc<P extends ProcedureName<DB>>(
     procedure: P,
     args: ArgumentsOf<DB, P>,
-    options?: WriteOptions,
+    options?: RpcOptions,
   ): Promise<ReturnsOf<DB, P>>
   /**
    * Runs up to 1000 operations on any tables in one transaction. Either all of them succeed or none. Returns the result of each
@@ -78,12 +84,15 @@ export function createClient<DB extends AnyDatabase = UntypedDatabase>(options: 
   return {
     transport,
     from: (table) => createCollection<DB, typeof table>(transport, table),
-    rpc: async (procedure, args, writeOptions = {}) =>
+    async rpc(procedure, args, { readOnly = false, ...writeOptions } = {}) {
+      const path = `rpc/${pathSegment(procedure)}`
+      const detail = { ...writeOptions, body: args ?? {} }
+      const result = await (readOnly
+        ? transport.request('POST', path, { ...detail, isRepeatable: true })
+        : transport.write('POST', path, detail))
       // The generated types describe the result of the function.
-      (await transport.write('POST', `rpc/${pathSegment(procedure)}`, {
-        ...writeOptions,
-        body: args ?? {},
-      })) as ReturnsOf<DB, typeof procedure>,
+      return result as ReturnsOf<DB, typeof procedure>
+    },
     async batch<const Batch extends readonly Operation<unknown>[]>(
       make: (each: Operations<DB>) => Batch,
       writeOptions: WriteOptions = {},

@@ -78,3 +78,8 @@ export function isBasaltError(
 ): thrown is BasaltError {
   return thrown instanceof BasaltError && (kinds.length === 0 || kinds.some((kind) => kind === thrown.error))
 }
+
+/** Returns the caught value as an error. Code outside of this package may throw any value. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
+}

@@ -1,5 +1,5 @@
 export type { Operation, Operations } from './batch.ts'
-export { type Client, type ClientOptions, createClient } from './client.ts'
+export { type Client, type ClientOptions, createClient, type RpcOptions } from './client.ts'
 export {
   type AnyQuery,
   type AnyShape,
@@ -15,20 +15,24 @@ export {
 } from './collection.ts'
 export type {
   AnyDatabase,
+  ArgumentsOf,
   ColumnOf,
   ExpandOf,
   InsertOf,
   KeyOf,
   NoExpand,
+  ProcedureName,
   RecordOf,
+  ReturnsOf,
   RowOf,
+  SortColumnOf,
   TableName,
   UntypedDatabase,
   UpdateOf,
 } from './database-types.ts'
 export type { ErrorSlug } from './error-slugs.ts'
 export { BasaltError, type GraphqlError, isBasaltError } from './errors.ts'
-export { parseExact } from './exact-json.ts'
+export { parseExact, stringify as stringifyExact } from './exact-json.ts'
 export {
   and,
   Comparison,

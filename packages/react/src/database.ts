@@ -1,4 +1,12 @@
-import type { AnyDatabase, ColumnOf, TableName, UntypedDatabase } from '@basaltdb/client'
+import type {
+  AnyDatabase,
+  ArgumentsOf,
+  ColumnOf,
+  ProcedureName,
+  ReturnsOf,
+  TableName,
+  UntypedDatabase,
+} from '@basaltdb/client'
 import type { Register } from './index.ts'
 
 /** Database that the application registered, or any tables and columns if it registered none. */
@@ -9,3 +17,7 @@ export type RegisteredDatabase = Register extends { database: infer DB extends A
 export type Table = TableName<RegisteredDatabase>
 
 export type Columns<T extends Table> = readonly ColumnOf<RegisteredDatabase, T>[]
+
+export type Procedure = ProcedureName<RegisteredDatabase>
+export type Arguments<P extends Procedure> = ArgumentsOf<RegisteredDatabase, P>
+export type Returns<P extends Procedure> = ReturnsOf<RegisteredDatabase, P>

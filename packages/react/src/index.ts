@@ -6,7 +6,7 @@
 export interface Register {}
 
 export type { RegisteredDatabase } from './database.ts'
-export { listOptions, liveOptions, recordOptions } from './options.ts'
+export { listOptions, liveOptions, recordOptions, rpcOptions } from './options.ts'
 export { BasaltProvider, type BasaltProviderProps } from './provider.ts'
 export { affectedBy } from './query-keys.ts'
 export { useAuth } from './use-auth.ts'
@@ -15,6 +15,7 @@ export { useList, useSuspenseList } from './use-list.ts'
 export { type LiveView, useLive, useSuspenseLive } from './use-live.ts'
 export { useMutation, type Writes } from './use-mutation.ts'
 export { useRecord, useSuspenseRecord } from './use-record.ts'
+export { type Followed, type RpcInput, useRpc, useSuspenseRpc } from './use-rpc.ts'
 export { type Upload, type UploadInput, useUpload } from './use-upload.ts'
 export { useUser } from './use-user.ts'
 export type { UserState } from './user-store.ts'

@@ -12,12 +12,12 @@ import type {
   Shape,
 } from '@basaltdb/client'
 import { queryOptions } from '@tanstack/react-query'
-import type { Columns, RegisteredDatabase, Table } from './database.ts'
-import { listKey, recordKey } from './query-keys.ts'
+import type { Arguments, Columns, Procedure, RegisteredDatabase, Returns, Table } from './database.ts'
+import { listKey, recordKey, rpcKey } from './query-keys.ts'
 
 /** Related tables of a query. */
 export interface RelatedTables {
-  /** Tables whose changes affect the result, too: those of `expand` and of relations in the filter. */
+  /** Tables whose changes affect the result, too, through `expand`, `filter`, `sort` or the body of a function. */
   readonly also?: readonly Table[] | undefined
 }
 
@@ -65,6 +65,20 @@ export function recordOptions<
   return queryOptions({
     queryKey: recordKey([table, ...also], key, shape as AnyShape),
     queryFn: ({ signal }): Promise<RecordResult<T, F, E>> => client.from(table).one(key, shape, { signal }),
+    retry,
+  })
+}
+
+/** Returns the query options of a call of a database function that reads. */
+export function rpcOptions<P extends Procedure>(
+  client: Client<RegisteredDatabase>,
+  procedure: P,
+  args: Arguments<P>,
+  { also = [] }: RelatedTables = {},
+) {
+  return queryOptions({
+    queryKey: rpcKey(also, procedure, args),
+    queryFn: ({ signal }): Promise<Returns<P>> => client.rpc(procedure, args, { signal, readOnly: true }),
     retry,
   })
 }

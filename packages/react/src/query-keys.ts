@@ -1,4 +1,4 @@
-import { type AnyQuery, type AnyShape, formatListQuery, formatShape } from '@basaltdb/client'
+import { type AnyQuery, type AnyShape, formatListQuery, formatShape, stringifyExact } from '@basaltdb/client'
 import type { Query, QueryFilters, QueryKey } from '@tanstack/react-query'
 import type { Table } from './database.ts'
 
@@ -14,6 +14,11 @@ export function listKey(kind: 'list' | 'live', tables: readonly Table[], query: 
 export function recordKey(tables: readonly Table[], key: unknown, shape: AnyShape): QueryKey {
   // An invalid key fails the request, not the rendering.
   return ['basalt', tables, 'record', { key: [key].flat().map(String) }, formatShape(shape)]
+}
+
+/** Returns the query key of a call of a database function. @param tables tables that the function reads */
+export function rpcKey(tables: readonly Table[], procedure: string, args: object): QueryKey {
+  return ['basalt', tables, 'rpc', procedure, stringifyExact(args)]
 }
 
 /**

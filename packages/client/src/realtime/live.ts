@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts'
 import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
-import { isBasaltError } from '../errors.ts'
+import { isBasaltError, toError } from '../errors.ts'
 import { callEach } from '../listeners.ts'
 import { isRetryable } from '../retry.ts'
 import type { Change } from './event-source.ts'
@@ -20,7 +20,7 @@ export interface LiveState<Item> {
    */
   readonly status: 'loading' | 'live' | 'stale' | 'failed'
   /** Error that made the list fail, become stale or take long to load. */
-  readonly error: unknown
+  readonly error: Error | undefined
 }
 
 /** List that follows the database while it has subscribers. */
@@ -90,7 +90,8 @@ export function live<
   }
 
   /** Marks the list as stale until the stream is open again. */
-  const suspend = (error: unknown) => change({ status: isLoaded ? 'stale' : 'loading', error })
+  const suspend = (error: unknown) =>
+    change({ status: isLoaded ? 'stale' : 'loading', error: toError(error) })
 
   /** Reads the list until no change arrives during a read. */
   async function read(signal: AbortSignal): Promise<void> {
@@ -137,7 +138,7 @@ export function live<
       if (signal.aborted) return
       // The items may be out of date.
       isLoaded = false
-      change({ status: 'failed', error })
+      change({ status: 'failed', error: toError(error) })
     } finally {
       isReading = false
     }
@@ -184,7 +185,7 @@ export function live<
       },
       failed(error) {
         isConnected = false
-        change({ status: 'failed', error })
+        change({ status: 'failed', error: toError(error) })
       },
       reset() {
         isConnected = false

@@ -139,6 +139,7 @@ export interface Database {
   }
   procedures: {
     add: { Args: { a: number | null; b?: number | null }; Returns: number | null }
+    count_tasks: { Args: { prefix: string | null }; Returns: number | null }
     forget: { Args: Record<string, never>; Returns: undefined }
   }
 }

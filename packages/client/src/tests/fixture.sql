@@ -22,3 +22,5 @@ create table pair (a text, b int, v text, primary key (a, b));
 create view album_names as select id, title from album;
 create function add(a int, b int default 1) returns int language sql as 'select a + b';
 create function forget() returns void language sql as '';
+create function count_tasks(prefix text) returns int stable language sql as $$
+  select count(*)::int from task where starts_with(title, prefix) $$;

@@ -21,15 +21,18 @@ import {
   listOptions,
   liveOptions,
   recordOptions,
+  rpcOptions,
   useAuth,
   useClient,
   useList,
   useLive,
   useMutation,
   useRecord,
+  useRpc,
   useSuspenseList,
   useSuspenseLive,
   useSuspenseRecord,
+  useSuspenseRpc,
   useUpload,
   useUser,
 } from '../index.ts'
@@ -274,6 +277,77 @@ describe('useMutation', () => {
     })
     // @ts-expect-error a title is missing
     await expect(writes.create.mutateAsync({ done: true })).rejects.toMatchObject({ status: 400 })
+    shown.unmount()
+  })
+})
+
+describe('useRpc', () => {
+  function Count({ prefix = '' }: { readonly prefix?: string }) {
+    const { data, error, streamError } = useRpc('count_tasks', { prefix }, { also: ['task'] })
+    typed<number | null | undefined>()(data)
+    return error === null
+      ? `${data ?? '…'}${streamError === undefined ? '' : ' not followed'}`
+      : String(error)
+  }
+
+  test('calls the function again after a change by any user, and after a broken stream', async () => {
+    const { network, client, provide } = openBrowser()
+    await app.sql('truncate basalt.idempotency_keys')
+    const shown = await page.mount(h(StrictMode, null, provide(h(Count), ' ', h(Count, { prefix: 'r' }))))
+    await shown.shows('2 1')
+    await app.sql(`insert into task (title, owner) values ('rest', '${alice}')`)
+    await shown.shows('3 2')
+    network.cutStreams()
+    await client.from('task').delete(1)
+    await shown.shows('2 2')
+    shown.unmount()
+    await waitFor('the end of the stream', () => network.streams === 0)
+    // The only write is the delete.
+    expect(await app.sql('select from basalt.idempotency_keys')).toHaveLength(1)
+  })
+
+  test('calls the function again before a mutation of the table ends', async () => {
+    const { client, queryClient, provide } = openBrowser()
+    let add: ReturnType<typeof useMutation<'task', 'create'>>['mutateAsync'] | undefined
+    function Sum() {
+      add = useMutation('task', 'create').mutateAsync
+      const { data } = useRpc('count_tasks', { prefix: '' }, { also: ['task'], staleTime: 60_000 })
+      return `${data ?? '…'}`
+    }
+    const shown = await page.mount(provide(h(Sum)))
+    await shown.shows('2')
+    await add?.({ title: 'rest' })
+    const { queryKey } = rpcOptions(client, 'count_tasks', { prefix: '' }, { also: ['task'] })
+    expect(queryClient.getQueryData(queryKey)).toBe(3)
+    shown.unmount()
+  })
+
+  test('returns the error of the function, and the reason why tables are not followed', async () => {
+    const { provide } = openBrowser()
+    function Broken() {
+      // @ts-expect-error the function has another parameter
+      const { error } = useRpc('count_tasks', { word: '' })
+      return isBasaltError(error) ? error.error : '…'
+    }
+    function Unfollowed() {
+      // @ts-expect-error there is no such table
+      const { data, streamError } = useRpc('add', { a: 1, b: 2 }, { also: ['nothing'] })
+      return isBasaltError(streamError) ? ` ${data} ${streamError.error}` : ' …'
+    }
+    const shown = await page.mount(provide(h(Broken), h(Unfollowed)))
+    await shown.shows('unknown_argument 3 unknown_table')
+    shown.unmount()
+  })
+
+  test('suspends until there is a result, also a prefetched one', async () => {
+    const { network, client, queryClient, provide } = openBrowser()
+    const Sum = ({ a }: { readonly a: number }) => `${useSuspenseRpc('add', { a, b: 1 }).data}`
+    await queryClient.prefetchQuery(rpcOptions(client, 'add', { a: 1, b: 1 }))
+    const shown = await page.mount(
+      provide(h(Suspense, { fallback: 'loading' }, h(Sum, { a: 1 }), ' ', h(Sum, { a: 5 }))),
+    )
+    await shown.shows('2 6')
+    expect(network.requests).toEqual(['POST /api/rpc/add', 'POST /api/rpc/add'])
     shown.unmount()
   })
 })
