@@ -13,8 +13,12 @@ export interface CitusDatabase extends TestDatabase {
   onWorker<Row extends pg.QueryResultRow = pg.QueryResultRow>(worker: string, text: string): Promise<Row[]>
 }
 
-/** Creates a database on the coordinator of BASALT_TEST_CITUS_URL and on its workers, and connects them. */
-export async function createCitusDatabase(): Promise<CitusDatabase> {
+/**
+ * Creates a database on the coordinator of BASALT_TEST_CITUS_URL and on its workers, and connects them.
+ *
+ * @param isAlone true to connect no workers
+ */
+export async function createCitusDatabase({ isAlone = false } = {}): Promise<CitusDatabase> {
   if (citusUrl === undefined) throw new Error('BASALT_TEST_CITUS_URL is not set')
   const name = `test_${randomUUID().replaceAll('-', '')}`
   const at = (database: string, host?: string, port?: number) => {
@@ -38,8 +42,9 @@ export async function createCitusDatabase(): Promise<CitusDatabase> {
   const coordinator = nodes.find(({ isCoordinator }) => isCoordinator)
   if (coordinator === undefined) throw new Error('the coordinator is not in pg_dist_node')
   const url = at(name, coordinator.host, coordinator.port)
-  const added = nodes.filter((node) => node !== coordinator)
-  await run(url, `select citus_set_coordinator_host('${coordinator.host}', ${coordinator.port})`)
+  const added = isAlone ? [] : nodes.filter((node) => node !== coordinator)
+  if (!isAlone)
+    await run(url, `select citus_set_coordinator_host('${coordinator.host}', ${coordinator.port})`)
   for (const { host, port } of added) await run(url, `select citus_add_node('${host}', ${port})`)
   const pool = new pg.Pool({ connectionString: url, max: 3 })
   pool.on('error', () => undefined)

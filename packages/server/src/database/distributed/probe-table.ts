@@ -22,22 +22,29 @@ const storingGroups = sql`
  */
 export async function ensureProbeTable(transaction: Queryable): Promise<void> {
   const { nodes, covers } = await transaction.one<{ nodes: number; covers: boolean }>(sql`
-    select cardinality((${storingGroups})) as nodes,
+    select to_regclass(${probeTableName}) is not null and covers as covers, nodes
+    from (select cardinality((${storingGroups})) as nodes,
       (${storingGroups}) = array(
         select distinct p.groupid from pg_dist_shard s join pg_dist_placement p using (shardid)
-        where s.logicalrelid = to_regclass(${probeTableName}) order by 1) as covers`)
-  if (covers && nodes > 0) return
-  await transaction.count(sql`drop table if exists ${probeTable}`)
-  await transaction.count(sql`create table ${probeTable} (id int primary key)`)
-  if (nodes === 0) return
-  await transaction.one(sql`
-    select create_distributed_table(${probeTableName}, 'id', colocate_with => 'none', shard_count => ${nodes}::int)`)
-  await transaction.count(sql`
-    insert into ${probeTable} select generate_series(1, ${nodes * rowsPerNode}::int)`)
+        where s.logicalrelid = to_regclass(${probeTableName}) order by 1) as covers) found`)
+  if (!covers) await createProbeTable(transaction, nodes)
   const roles = await transaction.many<{ rolname: string }>(sql`
-    select rolname from pg_roles where rolname in (${callerRole}, ${anonymousRole}, ${administratorRole})`)
+    select rolname from pg_roles
+    where rolname in (${callerRole}, ${anonymousRole}, ${administratorRole})
+      and not has_table_privilege(oid, ${probeTableName}, 'select')`)
   for (const { rolname } of roles) {
     await transaction.count(sql`grant select on table ${probeTable} to ${sql.id(rolname)}`)
+  }
+}
+
+async function createProbeTable(transaction: Queryable, nodes: number): Promise<void> {
+  await transaction.count(sql`drop table if exists ${probeTable}`)
+  await transaction.count(sql`create table ${probeTable} (id int primary key)`)
+  if (nodes > 0) {
+    await transaction.one(sql`
+      select create_distributed_table(${probeTableName}, 'id', colocate_with => 'none', shard_count => ${nodes}::int)`)
+    await transaction.count(sql`
+      insert into ${probeTable} select generate_series(1, ${nodes * rowsPerNode}::int)`)
   }
 }
 

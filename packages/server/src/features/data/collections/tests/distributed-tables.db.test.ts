@@ -353,6 +353,24 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     expect((await send('GET', 'note/1', undefined, tokens.bob)).status).toBe(404)
   })
 
+  test('serves tables that are distributed on a coordinator without workers', async () => {
+    await using alone = await createCitusDatabase({ isAlone: true })
+    const first = await createTestApp({ database: alone })
+    await first[Symbol.asyncDispose]()
+    await alone.sql(`
+      create table note (id int primary key, owner_id uuid not null default ${me}, body text);
+      alter table note enable row level security;
+      create policy own on note using (owner_id = ${me});
+      grant select, insert, update, delete on note to basalt_authenticated`)
+    await alone.sql(`select create_distributed_table('note', 'id')`)
+    await using solo = await createTestApp({ database: alone })
+    const write = { token: tokens.alice, body: { id: 1, body: 'x' } }
+    expect((await solo.request('POST', '/api/collections/note', write)).status).toBe(201)
+    const read = async (token: string) =>
+      (await solo.request('GET', '/api/collections/note', { token })).json.totalItems
+    expect([await read(tokens.alice), await read(tokens.bob)]).toEqual([1, 0])
+  })
+
   test('refuses to start while a worker does not admit a role', async () => {
     const [worker = ''] = database.workers
     await database.onWorker(
