@@ -59,6 +59,19 @@ describe('primary › before a change', () => {
     expect(await portOf(open(urlOf([first.port, second.port])))).toBe(first.port)
   })
 
+  test('costs one host no statement, and several hosts one', async () => {
+    const lastStatementOf = async (connection: Connection) => {
+      const [row] = await first.sql<{ query: string }>(
+        'postgres',
+        `select query from pg_stat_activity where pid = ${connection.backendPid}`,
+      )
+      await connection.close()
+      return row?.query
+    }
+    expect(await lastStatementOf(await open(urlOf([first.port])))).toBe('')
+    expect(await lastStatementOf(await open(urlOf([first.port, second.port])))).toContain('pg_is_in_recovery')
+  })
+
   test.each(['primary', 'read-write'])(
     'is required of one host by target_session_attrs=%s',
     async (target) => {
