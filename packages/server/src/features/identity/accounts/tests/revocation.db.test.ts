@@ -98,6 +98,21 @@ describe('accounts › revocation', () => {
     expect(session?.until).toBeGreaterThanOrEqual(Number(claimsOf(replayed.json.token).exp))
   })
 
+  test('is read from an earlier transaction number when a promoted standby has another timeline', async () => {
+    const { token } = await accounts.register('promoted@example.com')
+    const [{ definition } = { definition: '' }] = await sql(
+      `select pg_get_functiondef('basalt.timeline'::regproc) as definition`,
+    )
+    await sql(
+      `insert into basalt.ended_sessions (session_id, ended_by, tokens_expire_at)
+       values ($1, '3', now() + interval '1 day')`,
+      [claimsOf(token).sid],
+    )
+    await sql('create or replace function basalt.timeline() returns int language sql as $$ select 1000 $$')
+    await expectDead(token)
+    await sql(String(definition))
+  })
+
   test('is deleted once no token of the session can be valid', async () => {
     const { token, refreshToken } = await accounts.register()
     const id = claimsOf(token).sid
