@@ -3,6 +3,7 @@ import { stringify } from './exact-json.ts'
 import { randomId } from './random-id.ts'
 import { readError, readJson } from './response.ts'
 import { backoffSeconds, isRetryable, pause, startTimer } from './retry.ts'
+import { createWritePosition } from './write-position.ts'
 
 /** Source of access tokens, such as the object that `createAuth` returns. */
 export interface TokenSource {
@@ -41,6 +42,12 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   /** Time limit of one attempt, in milliseconds; that of the client unless set, 0 for no limit. */
   readonly timeoutMs?: number | undefined
+  /**
+   * Server for a read, if the backend has read replicas. `eventual` admits a replica, which may lag but has the writes of this
+   * client. `strong` requires the primary. Unless set, a replica serves reads after a write of this client, and those of
+   * clients without a user.
+   */
+  readonly consistency?: 'eventual' | 'strong' | undefined
 }
 
 /** Options of one write. */
@@ -100,6 +107,7 @@ export function createTransport(options: TransportOptions): Transport {
   const tokens: TokenSource = typeof auth === 'object' ? auth : { token: () => auth }
   // Header names are lowercased like those of requests. Otherwise a header set in both would be sent with both values.
   const headers = Object.fromEntries(new Headers(options.headers))
+  const position = createWritePosition()
   const send = ((address, init) => {
     // The browser's `fetch` must not be called as a method of another object.
     const { fetch = globalThis.fetch } = options
@@ -111,10 +119,11 @@ export function createTransport(options: TransportOptions): Transport {
     method: string,
     address: string,
     detail: RequestDetail,
-    token: string | undefined,
+    { token, caller }: { readonly token: string | undefined; readonly caller: string | undefined },
     read: (response: Response) => Result | Promise<Result>,
   ): Promise<Result> {
-    const { body, signal } = detail
+    const { body, signal, consistency } = detail
+    const isWrite = !/^(?:GET|HEAD)$/.test(method)
     const content = body === undefined ? detail.content : stringify(body)
     const attemptMs = detail.timeoutMs === undefined ? timeoutMs : readTimeout(detail.timeoutMs)
     signal?.throwIfAborted()
@@ -127,6 +136,8 @@ export function createTransport(options: TransportOptions): Transport {
       const response = await send(address, {
         method,
         headers: {
+          ...position.headers(caller),
+          ...(consistency === undefined ? {} : { 'x-read-consistency': consistency }),
           ...detail.headers,
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -134,6 +145,8 @@ export function createTransport(options: TransportOptions): Transport {
         ...(content === undefined ? {} : { body: content }),
         signal: deadline.signal,
       })
+      // A rejected write has changed nothing.
+      if (isWrite && (response.ok || response.status >= 500)) position.store(caller, response)
       if (!response.ok) throw readError(response, await response.text())
       const result = await read(response)
       // A body that the caller reads later is aborted by the signal, too.
@@ -142,6 +155,8 @@ export function createTransport(options: TransportOptions): Transport {
     } catch (error) {
       release()
       if (error instanceof BasaltError) throw error
+      // The write may have been made.
+      if (isWrite) position.store(caller)
       if (signal?.aborted === true) throw signal.reason
       throw deadline.signal.aborted
         ? new BasaltError('the server timed out', { error: 'timeout', status: 0 })
@@ -162,7 +177,8 @@ export function createTransport(options: TransportOptions): Transport {
     let isRenewed = detail.token !== undefined || tokens.renew === undefined
     for (let number = 0; ; ) {
       try {
-        return await attempt(method, address, detail, token, read)
+        const caller = detail.token === undefined ? (identity ?? token) : (detail.token ?? undefined)
+        return await attempt(method, address, detail, { token, caller }, read)
       } catch (error) {
         if (!(error instanceof BasaltError)) throw error
         if (isRefusedToken(error) && token !== undefined && !isRenewed) {

@@ -106,7 +106,8 @@ export function live<
         if (signal.aborted) return
         isStale = false
         const page = await collection
-          .list({ perPage: 100, ...query } as AnyQuery as typeof query, { signal })
+          // An event arrives before a replica has its change.
+          .list({ perPage: 100, ...query } as AnyQuery as typeof query, { signal, consistency: 'strong' })
           .catch((error: unknown) => {
             if (reader !== identity) return undefined
             if (!isBasaltError(error) || !isRetryable(error)) throw error
