@@ -37,6 +37,7 @@ import { createOrigins } from './http/access/origins.ts'
 import { confineAdministration } from './http/administration.ts'
 import { listen, PublicUrl } from './http/listen.ts'
 import { Metrics } from './http/observation/metrics.ts'
+import { watchReplicas } from './http/observation/replica-metrics.ts'
 import type { Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, drainConnections, handOverConnections, trackConnections } from './http/shutdown.ts'
@@ -148,6 +149,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const { sessions } = database
     sessions.trust(catalog.sessionCode)
     catalog.onChange(() => sessions.trust(catalog.sessionCode))
+    await untilAborted(signal, startReplicas(options, database))
     if (options.rehearsal === undefined) await reportAtFirstStart(options, database, catalog.current)
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
@@ -161,6 +163,17 @@ export async function createApp(options: AppOptions): Promise<App> {
 /** Returns true for the process that reports what is the same for all workers of a machine. */
 function isFirst(machine: Machine | undefined): boolean {
   return machine === undefined || machine.worker === 1
+}
+
+/** Starts to use the read replicas, and reports each that begins or ceases to serve reads. */
+async function startReplicas({ log, machine }: AppOptions, { replicas }: Database): Promise<void> {
+  if (isFirst(machine)) {
+    replicas?.onChange(({ address, refusal }) => {
+      if (refusal === undefined) log.info({ replica: address }, 'read replica in use')
+      else log.warn({ replica: address, reason: refusal }, 'read replica not in use')
+    })
+  }
+  await replicas?.start()
 }
 
 /** Reports once the effects of this version on a database that an earlier version has served. */
@@ -195,6 +208,7 @@ async function wire(
     () => database.user.stats,
     () => database.connections.limit,
   )
+  if (database.replicas !== undefined) watchReplicas(metrics, database.replicas)
   const version = readVersion()
   const observation = await openObservation(
     {

@@ -67,6 +67,9 @@ describe('configuration without any source', () => {
         statement_timeout_ms: 30_000,
         schemas: ['public'],
         embedded_port: 0,
+        replica_urls: [],
+        replica_wait_ms: 20,
+        replica_max_lag_ms: 10_000,
         expose_partitions: false,
         gateway_url: '',
         require_rls: 'auto',
@@ -446,7 +449,8 @@ describe('secret in a file of its own', () => {
   test.each(settings.filter((setting) => setting.secret))('is possible for $key', ({ key, env }) => {
     const value = examples[key] ?? (key.startsWith('database') ? 'postgresql://u@h/d' : secret)
     writeFileSync(join(directory, 'secret'), value)
-    const env2 = { [`${env}_FILE`]: join(directory, 'secret'), BASALT_AUTH_ENABLED: 'false' }
+    const required = key === 'database.replica_urls' ? { BASALT_DATABASE_URL: 'postgresql://u@h/d' } : {}
+    const env2 = { [`${env}_FILE`]: join(directory, 'secret'), BASALT_AUTH_ENABLED: 'false', ...required }
     expect(load({ env: env2 }).sources.get(key)).toBe(`environment ${env}_FILE`)
   })
 
@@ -575,6 +579,13 @@ describe('unusable value', () => {
       '"information_schema" is a system schema and cannot be served',
     ],
     ['database.embedded_port', '8090', '8090 is server.port: choose another one'],
+    [
+      'database.replica_urls',
+      'postgresql://u@h/d',
+      'the embedded PostgreSQL has no replicas: set database.url',
+    ],
+    ['database.replica_urls', 'db2.internal', 'the value is not a list of URLs such as postgresql://'],
+    ['database.replica_max_lag_ms', '999', '"999" is not an integer from 1000 to 3600000'],
     ['server.header_timeout', '31', '31 is more than server.request_timeout, 30'],
   ])('%s = "%s" is rejected with key, source and expectation', (key, value, problem) => {
     const flag = `--${key.replaceAll(/[._]/g, '-')}`

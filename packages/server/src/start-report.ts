@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { App } from './app.ts'
 import type { Config } from './configuration.ts'
 import { type Advisories, advise } from './database/catalog/advisories.ts'
+import type { ReplicaStatus } from './database/replicas/read-replicas.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
 import { httpOrigin } from './lib/addresses.ts'
 
@@ -21,6 +22,8 @@ export interface Facts extends Advisories {
   readonly dashboard?: string
   readonly database: string
   readonly location: string
+  /** Read replicas, each with the reason if it is not in use. */
+  readonly replicas?: readonly string[]
   readonly dataDirectory: string
   readonly tables: number
 }
@@ -43,11 +46,18 @@ function collectFacts(app: App, config: Config): Facts {
     ...(dashboard === undefined ? {} : { dashboard }),
     database: `${app.database.mode}, PostgreSQL ${app.database.engine.version}`,
     location: app.database.location,
+    ...(app.database.replicas === undefined
+      ? {}
+      : { replicas: app.database.replicas.list().map(describeReplica) }),
     dataDirectory: config.server.data_dir,
     tables: current.relations.size,
     // While auth is off everything is open anyway.
     ...(config.auth.enabled ? advise(current) : nothingToAdvise),
   }
+}
+
+function describeReplica({ address, refusal }: Pick<ReplicaStatus, 'address' | 'refusal'>): string {
+  return refusal === undefined ? `${address} in use` : `${address} not in use: ${refusal}`
 }
 
 const nothingToAdvise: Advisories = {

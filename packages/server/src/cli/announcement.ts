@@ -68,6 +68,7 @@ function describe(facts: Facts & { readonly startupMs: number }, config: Config)
     `    Reference   ${facts.url}/api/docs`,
     `    Health      ${facts.url}/health`,
     `    Database    ${facts.database} in ${facts.location}`,
+    ...(facts.replicas ?? []).map((replica) => `    Replica     ${replica}`),
     `    Data        ${facts.dataDirectory}`,
     `    Tables      ${facts.tables === 0 ? 'none yet: create some with `npx basalt sql`' : facts.tables}`,
     ...describeProtection(facts, config),

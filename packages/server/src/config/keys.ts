@@ -72,7 +72,7 @@ export function automatic(description: string) {
 export function list(
   fallback: string[],
   description: string,
-  options: { expects: string; pattern: string; minItems?: number },
+  options: { expects: string; pattern: string; minItems?: number; secret?: boolean },
 ) {
   const { pattern, ...rest } = options
   return Type.Array(Type.String({ pattern }), { default: fallback, description, ...rest })

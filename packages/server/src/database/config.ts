@@ -33,6 +33,27 @@ export const databaseConfig = Type.Object({
       expects: 'a URL such as postgresql://basalt_gateway:password@host:5432/database',
     },
   ),
+  replica_urls: list(
+    [],
+    'URLs of read replicas: hot standbys of the database, one host each, with the login of database.url. They serve reads within the limits of the guide on replicas. The limit database.max_conns applies to each replica by itself, besides one connection per worker that checks it.',
+    {
+      secret: true,
+      pattern: '^postgres(ql)?://[^,]+$',
+      expects: 'a list of URLs such as postgresql://user:password@host:5432/database',
+    },
+  ),
+  replica_wait_ms: integer(
+    20,
+    'Longest time that a read waits for a replica to replay the position of its request, in milliseconds. Then the primary serves it. 0: reads do not wait.',
+    0,
+    1000,
+  ),
+  replica_max_lag_ms: integer(
+    10_000,
+    'Maximum age of the data that a replica may serve, in milliseconds. A replica with older data serves no reads.',
+    1000,
+    3_600_000,
+  ),
   branch: text('', 'Name of a database copy, made by `basalt db branch`, to use instead.', {
     pattern: '^([a-z0-9][a-z0-9_-]{0,31})?$',
     expects: 'a name of up to 32 lower-case letters, digits, _ and -',
@@ -75,6 +96,7 @@ export type DatabaseConfig = Static<typeof databaseConfig>
 /** Rules of `database`. */
 export const databaseRules: readonly ConfigRule<Sections>[] = [
   urlsArePrimaries,
+  replicasHavePrimary,
   requiredPoliciesNeedAuth,
   systemSchemasStayHidden,
   portsDiffer,
@@ -102,6 +124,15 @@ function findUrlFault(url: string): string | undefined {
     if (error instanceof DatabaseUrlFault) return error.message
     throw error
   }
+}
+
+function replicasHavePrimary({ database }: Sections): RuleViolation | undefined {
+  const key = 'database.replica_urls'
+  if (database.replica_urls.length === 0) return undefined
+  if (database.url === '')
+    return { key, problem: 'the embedded PostgreSQL has no replicas: set database.url' }
+  const [problem] = database.replica_urls.flatMap((url) => findUrlFault(url) ?? [])
+  return problem === undefined ? undefined : { key, problem }
 }
 
 /** Rejects required policies without auth: no request would be subject to any. */

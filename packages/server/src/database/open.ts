@@ -28,6 +28,7 @@ import {
   type RequestLogin,
   type RequestLogins,
 } from './logins/request-logins.ts'
+import { openRequestPool } from './logins/request-pool.ts'
 import { readerRole } from './logins/roles.ts'
 import { isOnlyProgram } from './other-programs.ts'
 import { ConnectionBudget, divideConnections } from './pool/connection-budget.ts'
@@ -37,6 +38,8 @@ import { prepareAccess } from './preparation/access.ts'
 import { migrate } from './preparation/migrate.ts'
 import { Primary } from './primary/primary.ts'
 import { PrimaryWatch } from './primary/primary-watch.ts'
+import { openReplicas } from './replicas/open-replicas.ts'
+import type { ReadReplicas } from './replicas/read-replicas.ts'
 import { SessionGuard } from './session/guard.ts'
 import { sql } from './sql.ts'
 import { SqlReader } from './sql-reader.ts'
@@ -84,6 +87,8 @@ export interface Database {
   readonly migrated: readonly string[]
   readonly system: SystemDatabase
   readonly user: UserDatabase
+  /** Read replicas of `database.replica_urls`; undefined without any. */
+  readonly replicas: ReadReplicas | undefined
   /** Limit of the pools' connections. */
   readonly connections: ConnectionBudget
   /** Resets of the pools' sessions. */
@@ -197,12 +202,15 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const openOwner = () => Connection.open(target)
     const loginSecret = options.rehearsal?.loginSecret ?? config.auth.jwt_secret
-    const createLogin = (role: string) =>
-      new Login(role, bare, { password: loginPassword(loginSecret, role), openOwner })
-    const logins = await untilAborted(
-      options.signal,
-      openLogins(config, { bare, engine, dialect, settings, roleSettings, createLogin }, options),
+    const createLogin = remembering(
+      (role: string) => new Login(role, bare, { password: loginPassword(loginSecret, role), openOwner }),
     )
+    const loginOptions = loginOptionsOf(
+      config,
+      { bare, engine, dialect, settings, roleSettings, createLogin },
+      options,
+    )
+    const logins = await untilAborted(options.signal, openLogins(config, loginOptions))
     if (engine.isDistributed) {
       await untilAborted(options.signal, proveContexts(provenLogins(logins, dialect), workers))
     }
@@ -214,6 +222,22 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     const direct = directTarget(config.database, target, engine)
     const reader = new SqlReader(system, createLogin(readerRole), direct && { ...direct, settings })
     const repairGrants = () => system.transaction(grantToAdministrator)
+    const user = new UserDatabase({ ...pools, repairGrants }, options.rehearsal)
+    const replicas =
+      options.rehearsal === undefined
+        ? openReplicas(config.database, {
+            logins: loginOptions,
+            primary: logins,
+            context: { dialect, workerSettings: valueSettings },
+            pool: {
+              ...poolLimits(config.database),
+              size: divideConnections(config.database.max_conns).requests,
+            },
+            coresOf: (url) => knownCores(url, engine, options.processes),
+            system,
+          })
+        : undefined
+    if (replicas !== undefined) user.routeReads(replicas)
     /** Connections whose process ids are known. A pooler invents those of the others. */
     const knownBackends = new WeakSet<Connection>()
     const open = async (login: RequestLogin | undefined) => {
@@ -229,11 +253,13 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
       engine,
       migrated,
       system,
-      user: new UserDatabase({ ...pools, repairGrants }, options.rehearsal),
+      user,
+      replicas,
       connections: pools.budget,
       sessions: {
         trust(code) {
           for (const guard of pools.guards) guard.trust(code)
+          replicas?.trust(code)
         },
       },
       async isOnlyNode() {
@@ -260,12 +286,13 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
         },
       },
       disconnect() {
+        replicas?.disconnect()
         for (const pool of pools.all) pool.disconnect()
       },
       async close(isImmediate = false) {
         // The order matters: statements of callers that have disconnected are cancelled through the other pool.
         const requests = pools.all.filter((pool) => pool !== pools.system).map((pool) => pool.close())
-        const closing = Promise.all(requests).then(() => pools.system.close())
+        const closing = Promise.all([replicas?.close(), ...requests]).then(() => pools.system.close())
         await watch?.stop()
         if (!isImmediate) await closing
         await embedded?.close()
@@ -308,12 +335,17 @@ function directTarget(
   return isPooled ? undefined : target
 }
 
-/**
- * Opens the logins of requests.
- *
- * @throws OperatorError when the database is unavailable, or `database.gateway_url` does not work
- */
-async function openLogins(
+/** Returns a function that creates one value for each key. Replicas have the passwords of the primary. */
+function remembering<Value>(create: (key: string) => Value): (key: string) => Value {
+  const values = new Map<string, Value>()
+  return (key) => {
+    const value = values.get(key) ?? create(key)
+    values.set(key, value)
+    return value
+  }
+}
+
+function loginOptionsOf(
   config: DatabaseSections,
   {
     settings,
@@ -322,9 +354,9 @@ async function openLogins(
     readonly settings: Readonly<Record<string, string>>
   },
   { asServer = true, log }: Pick<OpenOptions, 'asServer' | 'log'>,
-): Promise<RequestLogins> {
+): LoginOptions {
   const { gateway_url, branch } = config.database
-  const options: LoginOptions = {
+  return {
     ...known,
     sessionSettings: settings,
     gatewayUrl: gateway_url === '' ? '' : branchUrl(gateway_url, branch),
@@ -332,6 +364,14 @@ async function openLogins(
       if (asServer) log(message, detail)
     },
   }
+}
+
+/**
+ * Opens the logins of requests.
+ *
+ * @throws OperatorError when the database is unavailable, or `database.gateway_url` does not work
+ */
+async function openLogins(config: DatabaseSections, options: LoginOptions): Promise<RequestLogins> {
   try {
     return await openRequestLogins(options)
   } catch (error) {
@@ -500,6 +540,15 @@ function provenLogins({ callers, administrators }: RequestLogins, dialect: Conte
   return { callers: proven(callers), administrators: proven(administrators) }
 }
 
+/** Returns the limits of waiting and work in every pool. */
+function poolLimits(config: DatabaseConfig) {
+  return {
+    acquireTimeoutMs: config.acquire_timeout_ms,
+    workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
+    waitingLimit: 10_000,
+  }
+}
+
 interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
   readonly system: Pool
   /** Guard of the system pool. */
@@ -527,13 +576,7 @@ function createPools(
   const sessions = new SessionGuard(engine)
   const budget = new ConnectionBudget(config.max_conns)
   const sizes = divideConnections(budget.limit)
-  const common = {
-    cores,
-    observer: budget,
-    acquireTimeoutMs: config.acquire_timeout_ms,
-    workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
-    waitingLimit: 10_000,
-  }
+  const common = { cores, observer: budget, ...poolLimits(config) }
   const openSystem = async () => {
     const settings = isPooled ? {} : { ...target.settings, ...systemSettings }
     return await sessions.admit(await Connection.open({ ...target, settings }), target.primary)
@@ -547,23 +590,17 @@ function createPools(
   })
   const systemDatabase = new SystemDatabase(system)
   const shared = new SharedConnections(sizes.requests)
-  const createPool = (login: RequestLogin) => {
-    const guard = new SessionGuard(login)
-    const open = async () => await guard.admit(await login.open(), target.primary)
-    const pool = new Pool({
+  const createPool = (login: RequestLogin) => ({
+    ...openRequestPool(login, {
       ...common,
-      open,
-      findDead: (silent) => findDead(silent, open, !login.isPooled),
       size: sizes.requests,
       shared,
-      async cancel(connection) {
-        // A pooler invents the process id, which could be that of any client. The statement timeout ends the
-        // work.
-        if (!login.isPooled) await cancelStatement(systemDatabase, connection)
-      },
-    })
-    return { ...login, pool, sessions: guard, dialect, workerSettings: valueSettings }
-  }
+      primary: target.primary,
+      cancel: (connection) => cancelStatement(systemDatabase, connection),
+    }),
+    dialect,
+    workerSettings: valueSettings,
+  })
   const callers = createPool(logins.callers)
   const administrators =
     logins.administrators === logins.callers ? callers : createPool(logins.administrators)

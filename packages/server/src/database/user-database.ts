@@ -18,6 +18,8 @@ import { isWorthAnotherAttempt } from './errors/retry.ts'
 import { PlanCache, type PlannedSteps } from './plans/plan-cache.ts'
 import type { Pool } from './pool/pool.ts'
 import { ReadQueue } from './pool/read-queue.ts'
+import type { ReadConsistency } from './replicas/read-consistency.ts'
+import { type ReceivePosition, readPosition, sendingOn, sendWithPosition } from './replicas/write-position.ts'
 import type { SessionGuard } from './session/guard.ts'
 import { checkConstraints, discardSequences, rollback } from './session/reset.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
@@ -73,6 +75,12 @@ export interface RunOptions {
   readonly isReadOnly?: boolean
   /** Returns true if the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
+  /** Returns the state that a read must see; undefined for a read that only the primary serves. Without replicas it is not called. */
+  readonly consistency?: (() => ReadConsistency) | undefined
+  /** Receives the position of the log after the commit of a write. Without replicas it is not called. */
+  readonly onPosition?: ReceivePosition | undefined
+  /** True if a failure is followed by an attempt on another server. */
+  readonly hasAlternative?: boolean
   /**
    * Returns the last steps, from the results of the others. They follow in a second message of the same
    * transaction, which is undone when this function throws.
@@ -86,6 +94,17 @@ export interface Rehearsal {
   readonly setup: () => readonly Call[]
   /** Secret for the passwords of login roles. Other databases of the cluster have the same roles. */
   readonly loginSecret: string
+}
+
+/** Router of reads to servers other than the primary. */
+export interface ReadRouter {
+  /** Runs the steps of a read on a replica, or else by the function. */
+  run(
+    scope: CallerScope,
+    steps: readonly Step[],
+    options: RunOptions & Required<Pick<RunOptions, 'consistency'>>,
+    runOnPrimary: () => Promise<readonly Answer[]>,
+  ): Promise<readonly Answer[]>
 }
 
 /** Number of attempts with a cached plan before the statements are planned anew. */
@@ -152,6 +171,7 @@ export class UserDatabase {
   readonly #rehearsal: Rehearsal | undefined
   readonly #repairGrants: () => Promise<boolean>
   #observe: StatementObserver | undefined
+  #replicas: ReadRouter | undefined
 
   constructor({ callers, administrators, repairGrants }: UserDatabaseOptions, rehearsal?: Rehearsal) {
     this.#callers = createWay(callers)
@@ -163,6 +183,11 @@ export class UserDatabase {
   /** Sets the observer of every run. */
   observe(observer: StatementObserver): void {
     this.#observe = observer
+  }
+
+  /** Sends reads to replicas from now on, where their consistency allows it, and reports the positions of writes. */
+  routeReads(replicas: ReadRouter): void {
+    this.#replicas = replicas
   }
 
   get stats(): Pool['stats'] {
@@ -183,17 +208,36 @@ export class UserDatabase {
    * @throws ServerStepFailed, ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    const attempt = this.#runPlanned(scope, steps, options, 1)
+    const { consistency } = options
     const running =
-      scope.kind === 'unrestricted' && !this.#administrators.isOwner
-        ? attempt.catch(async (error) => {
-            if (!isDenied(error) || !(await this.#repairGrants())) throw error
-            return await this.#runPlanned(scope, steps, options, 1)
-          })
-        : attempt
+      this.#replicas === undefined || consistency === undefined || !options.isRead
+        ? this.#runHere(scope, steps, options)
+        : this.#replicas.run(scope, steps, { ...options, consistency }, () =>
+            this.#runHere(scope, steps, options),
+          )
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
+  }
+
+  /**
+   * Passes on the position of the log after a write of this caller that was made before, or beside the pools. It does nothing
+   * without replicas, and never rejects.
+   */
+  async reportPosition(scope: CallerScope, onPosition: ReceivePosition | undefined): Promise<void> {
+    if (this.#replicas === undefined || onPosition === undefined) return
+    const { pool } = this.#wayOf(scope)
+    await pool.use({ run: (connection) => readPosition(connection, onPosition) }).catch(() => undefined)
+  }
+
+  #runHere(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
+    const attempt = this.#runPlanned(scope, steps, options, 1)
+    return scope.kind === 'unrestricted' && !this.#administrators.isOwner
+      ? attempt.catch(async (error) => {
+          if (!isDenied(error) || !(await this.#repairGrants())) throw error
+          return await this.#runPlanned(scope, steps, options, 1)
+        })
+      : attempt
   }
 
   /**
@@ -338,22 +382,19 @@ export class UserDatabase {
     )
   }
 
-  #send(
-    scope: CallerScope,
-    message: RunMessage,
-    { isRead, isAbandoned }: RunOptions,
-  ): Promise<readonly Answer[]> {
+  #send(scope: CallerScope, message: RunMessage, options: RunOptions): Promise<readonly Answer[]> {
     const { pool, reads, sessions } = this.#wayOf(scope)
     const { calls, leavesState, isBlock } = message
+    const { isRead, isAbandoned } = options
     if (isRead && !isBlock) return reads.send(message, isAbandoned)
     const run = isBlock
       ? (connection: Connection) =>
           sessions.runBlock(
             connection,
             () => leavesState,
-            () => connection.send(calls),
+            () => this.#sendLast(connection, calls, options),
           )
-      : (connection: Connection) => sessions.send(connection, calls, leavesState)
+      : (connection: Connection) => this.#sendAlone(connection, sessions, message, options)
     return pool.use({ run, subject: subjectOf(calls), isAbandoned })
   }
 
@@ -361,7 +402,7 @@ export class UserDatabase {
     scope: CallerScope,
     { calls, steps, positions, ...message }: RunMessage,
     conclude: NonNullable<RunOptions['conclude']>,
-    { isAbandoned }: RunOptions,
+    options: RunOptions,
   ): Promise<readonly Answer[]> {
     const { pool, sessions } = this.#wayOf(scope)
     let { leavesState } = message
@@ -370,7 +411,8 @@ export class UserDatabase {
       const last = conclude(answersOf({ positions }, answers))
       leavesState ||= sessions.mayLeaveState(last)
       const ending = sessions.ending(leavesState)
-      await connection.send([...buildMessage(scope, last).calls, ...ending]).catch((error) => {
+      const concluding = [...buildMessage(scope, last).calls, ...ending]
+      await this.#sendLast(connection, concluding, options).catch((error) => {
         // The failure belongs to none of the steps, as that of a deferred constraint at the commit.
         throw error instanceof StatementFailed ? new StatementFailed(error.error, calls.length) : error
       })
@@ -384,8 +426,31 @@ export class UserDatabase {
           () => run(connection),
         ),
       subject: subjectOf(steps),
-      isAbandoned,
+      isAbandoned: options.isAbandoned,
     })
+  }
+
+  /** Sends a message that is a transaction by itself. */
+  #sendAlone(
+    connection: Connection,
+    sessions: SessionGuard,
+    message: Pick<RunMessage, 'calls' | 'leavesState'>,
+    { onPosition }: RunOptions,
+  ): Promise<readonly Answer[]> {
+    if (onPosition === undefined || this.#replicas === undefined) {
+      return sessions.send(connection, message.calls, message.leavesState)
+    }
+    return sendWithPosition(message, (messages) => sessions.sendEach(connection, messages), onPosition)
+  }
+
+  /** Sends the message that ends a transaction block. */
+  #sendLast(
+    connection: Connection,
+    calls: readonly Call[],
+    { onPosition }: RunOptions,
+  ): Promise<readonly Answer[]> {
+    if (onPosition === undefined || this.#replicas === undefined) return connection.send(calls)
+    return sendWithPosition({ calls, leavesState: false }, sendingOn(connection), onPosition)
   }
 
   /** Adds the context before the steps, and the statements of the transaction around both. */

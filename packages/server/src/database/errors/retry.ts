@@ -13,20 +13,27 @@ interface Attempt {
   readonly isRead: boolean
   /** Returns true if the client has disconnected. */
   readonly isAbandoned?: () => boolean
+  /** True if a failure is followed by an attempt on another server, which may succeed at once. */
+  readonly hasAlternative?: boolean
 }
 
 /** Returns true if another attempt may succeed. @param attempt number of the failed one, from 1 */
 export function isWorthAnotherAttempt(
   error: unknown,
   attempt: number,
-  { isRead, isAbandoned }: Attempt,
+  { isRead, isAbandoned, hasAlternative = false }: Attempt,
 ): boolean {
   if (isAbandoned?.() === true) return false
+  if (hasAlternative && !isMissingStatement(error)) return false
   if (error instanceof ConnectionLost) return isRead && attempt === 1
   if (!(error instanceof StatementFailed)) return false
   const code = error.error.code ?? ''
   if (conflictCodes.has(code)) return attempt < conflictAttempts
   if (endingCodes.has(code)) return isRead && attempt === 1
   // The calls of a message share a statement. When its Parse fails for the first, it is missing for the others.
-  return code === missingStatement && attempt < conflictAttempts
+  return isMissingStatement(error) && attempt < conflictAttempts
+}
+
+function isMissingStatement(error: unknown): boolean {
+  return error instanceof StatementFailed && error.error.code === missingStatement
 }

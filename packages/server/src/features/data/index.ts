@@ -68,6 +68,7 @@ export function wireData(
     ...deps,
     viewAs: createViewAs(database.system, 'tables.view_as'),
     aside: database.aside,
+    replicas: database.replicas,
     log,
     embedder:
       embedder === undefined
@@ -89,7 +90,11 @@ export function wireData(
     openCollections({
       ...collectionDeps,
       database: rehearsal,
-      writesOnce: createWritesOnce({ user: rehearsal, system: database.system }),
+      replicas: undefined,
+      writesOnce: createWritesOnce({
+        user: { run: (...args) => rehearsal.run(...args), reportPosition: async () => undefined },
+        system: database.system,
+      }),
       changes: silentChangeLog,
     })
   /** Plans the list of an administrator. */

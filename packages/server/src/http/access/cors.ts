@@ -66,7 +66,7 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
 
 /** Response headers that pages may read, including those of files and of tus 1.0. */
 const exposedHeaders = [
-  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms',
+  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms, X-Basalt-Position',
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
   'X-App-RateLimit-Limit, X-App-RateLimit-Remaining, X-App-RateLimit-Reset',
   'Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires',
@@ -77,7 +77,7 @@ const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers': [
     'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action',
-    'Prefer, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key',
+    'Prefer, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, X-Basalt-Position, X-Read-Consistency',
     'Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, X-HTTP-Method-Override',
   ].join(', '),
   'access-control-max-age': '86400',

@@ -56,6 +56,11 @@ export class Metrics {
     })
   }
 
+  /** Registry for the metrics of other parts. */
+  get registry(): Registry {
+    return this.#registry
+  }
+
   /** Renders the metrics in the Prometheus text format. */
   async render(): Promise<{ readonly contentType: string; readonly text: string }> {
     const { contentType } = this.#registry

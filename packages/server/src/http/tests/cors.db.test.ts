@@ -47,11 +47,11 @@ function preflight(on: TestApp, origin: string, method: string) {
 const preflightAnswer = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, X-HTTP-Method-Override',
+    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, X-Basalt-Position, X-Read-Consistency, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, X-HTTP-Method-Override',
   'access-control-max-age': '86400',
 }
 const exposed =
-  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-App-RateLimit-Limit, X-App-RateLimit-Remaining, X-App-RateLimit-Reset, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size'
+  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms, X-Basalt-Position, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-App-RateLimit-Limit, X-App-RateLimit-Remaining, X-App-RateLimit-Reset, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size'
 
 describe('CORS by default', () => {
   test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])(

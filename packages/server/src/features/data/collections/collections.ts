@@ -19,6 +19,8 @@ export interface CollectionDeps {
   readonly writesOnce: WritesOnce
   /** Connections outside the pools, for exports. */
   readonly aside: Database['aside']
+  /** Read replicas, for exports that request one. */
+  readonly replicas?: Database['replicas']
   readonly changes: ChangeLog
   /** Makes vectors for searches by meaning; undefined when no provider is configured. */
   readonly embedder?: QueryEmbedder | undefined

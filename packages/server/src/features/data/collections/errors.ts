@@ -40,6 +40,16 @@ export const collectionErrorTable = {
     message: (problem: string) => problem,
     help: 'A query parameter has the wrong form; the message names it and what was expected.',
   },
+  invalidReadConsistency: {
+    status: 400,
+    message: 'X-Read-Consistency is eventual or strong',
+    help: 'A read names the state that it must see by `X-Read-Consistency: eventual` (any replica) or `strong` (the primary).',
+  },
+  invalidPosition: {
+    status: 400,
+    message: 'X-Basalt-Position is a position that a write has returned, such as 16/B374D848',
+    help: 'A read that must see a write sends the `X-Basalt-Position` of its response unchanged.',
+  },
   unsupportedParameter: {
     status: 400,
     message: (name: string) => `unsupported parameter "${name}"`,

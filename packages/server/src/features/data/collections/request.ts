@@ -5,6 +5,7 @@ import { addressKey } from '../../../http/requests/client-address.ts'
 import { hasDisconnected, untilDisconnected } from '../../../http/responses/disconnection.ts'
 import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './access/caller.ts'
+import { replicaUseOf } from './access/read-consistency.ts'
 
 /** Request to the data API: texts as sent, which the collections parse by themselves. */
 export interface CollectionRequest {
@@ -70,6 +71,7 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
       isAbandoned: () => hasDisconnected(reply),
     }),
     key: idempotencyKeyOf(request, reply, identity),
+    ...replicaUseOf(request, reply, identity),
     signal: () => untilDisconnected(reply),
   }
 }

@@ -54,7 +54,7 @@ class KeyConflict extends Error {}
 const statementTimeout = '57014'
 
 export function createWritesOnce(database: {
-  readonly user: Pick<UserDatabase, 'run'>
+  readonly user: Pick<UserDatabase, 'run' | 'reportPosition'>
   readonly system: SystemDatabase
 }): WritesOnce {
   async function findResult<Result>(key: IdempotencyKey): Promise<{ readonly result: Result } | undefined> {
@@ -107,7 +107,15 @@ export function createWritesOnce(database: {
     async run(write, read) {
       const { key, scope, steps, options } = write
       if (key === undefined) return read(await database.user.run(scope, steps, options))
-      return await repeat(key, () => runReserved(write, key, read))
+      let isMade = false
+      const result = await repeat(key, async () => {
+        const made = await runReserved(write, key, read)
+        isMade = true
+        return made
+      })
+      // The write of a stored response was committed before.
+      if (!isMade) await database.user.reportPosition(scope, options.onPosition)
+      return result
     },
 
     async unlessMade<Result>(key: IdempotencyKey | undefined, work: () => Promise<Result>) {

@@ -101,7 +101,7 @@ async function run(
 ): Promise<string | undefined> {
   const { writesOnce, changes, searches } = procedures
   const { called } = target
-  const { scope, key, isAbandoned } = caller
+  const { scope, key, isAbandoned, onPosition } = caller
   const reader = readerOf(caller)
   const announced = notify && findNotification(catalog, called, { scope, reader }, notify)
   const capture =
@@ -118,7 +118,13 @@ async function run(
   ]
   // Triggers record the writes of a procedure, and read the origin.
   const origin = isReadOnly ? undefined : caller.origin?.()
-  const options = { isRead: isReadOnly, isReadOnly, isAbandoned, origin }
+  const options = {
+    isRead: isReadOnly,
+    isReadOnly,
+    isAbandoned,
+    origin,
+    ...(isReadOnly ? {} : { onPosition }),
+  }
   try {
     const result = await writesOnce.run({ key, scope, steps, options }, ([answer]) =>
       format(called, plan.list, answer),

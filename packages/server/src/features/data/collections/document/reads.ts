@@ -211,6 +211,7 @@ export async function runReads(
       // A function may write, whatever its declaration.
       isReadOnly: reads.some(isCall),
       isAbandoned: caller.isAbandoned,
+      consistency: caller.consistency,
     })
     return reads.map((_, index) => answers.at(-1)?.rows[0]?.[index] ?? 'null')
   } catch (error) {

@@ -101,13 +101,13 @@ export async function runWrites<Result>(
 ): Promise<Result> {
   for (const write of writes) requireTables(caller, relationsOfWrite(write))
   const compiled = writes.flatMap((write, index) => compileSteps(collections, caller, write, index))
-  const { scope, key, isAbandoned, origin } = caller
+  const { scope, key, isAbandoned, origin, onPosition } = caller
   // Triggers record the writes of functions.
   const isRecorded =
     collections.isAudited ||
     compiled.some(({ capture }) => capture !== undefined) ||
     writes.some(({ kind }) => kind === 'call')
-  const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
+  const options = { isRead: false, isAbandoned, onPosition, origin: isRecorded ? origin?.() : undefined }
   const steps = compiled.map(({ step }) => step)
   const read = (answers: readonly Answer[]) => format(readResults(writes, compiled, answers))
   // Without a statement there is nothing to run.

@@ -52,9 +52,14 @@ export async function writeRows(
   const signal = AbortSignal.any([terms.signal, timeout])
   for (let number = 1; ; number += 1) {
     try {
-      return await imports.writesOnce.runLong<ImportResult>(caller.key, (keySteps) =>
+      const result = await imports.writesOnce.runLong<ImportResult>(caller.key, (keySteps) =>
         attempt(imports, rows, { ...terms, signal }, keySteps),
       )
+      // The response to an import in the background was sent before.
+      if (terms.progress === undefined) {
+        await imports.database.user.reportPosition(caller.scope, caller.onPosition)
+      }
+      return result
     } catch (error) {
       if (timeout.aborted) throw importErrors.importTimeout()
       if (!(error instanceof StatementFailed)) throw error

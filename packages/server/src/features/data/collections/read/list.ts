@@ -26,6 +26,8 @@ export const list = operation({
   method: 'GET',
   path: collectionPath,
   summary: 'List records',
+  description:
+    'With read replicas, headers of a read choose the server: `X-Basalt-Position` of the response to a write requires its state; `X-Read-Consistency` is `eventual` (any replica) or `strong` (the primary).',
   params: tableParams,
   query: listQuery,
   success: asText(ok(RecordPage)),

@@ -21,6 +21,7 @@ export async function runRead(
     return await collections.database.run(caller.scope, calls, {
       isRead: true,
       isAbandoned: caller.isAbandoned,
+      consistency: caller.consistency,
     })
   } catch (error) {
     const explained = error instanceof StatementFailed ? explain?.(error) : undefined

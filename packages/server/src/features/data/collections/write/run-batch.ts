@@ -70,9 +70,9 @@ async function attempt(
   const compiled = compileBatch(collections, batch, runs)
   const versions = batch.answersVersions === true ? [collections.statements.call(writtenVersion)] : []
   const steps = [...compiled.map(({ step }) => step), ...versions]
-  const { scope, key, isAbandoned, origin } = caller
+  const { scope, key, isAbandoned, origin, onPosition } = caller
   const isRecorded = collections.isAudited || compiled.some(({ capture }) => capture !== undefined)
-  const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
+  const options = { isRead: false, isAbandoned, onPosition, origin: isRecorded ? origin?.() : undefined }
   try {
     const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) =>
       formatResults(runs, compiled, answers),

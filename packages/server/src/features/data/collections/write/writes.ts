@@ -74,10 +74,10 @@ export async function runWrite<Result>(
   { write, capture, further = [] }: Run,
   read: (answers: readonly (Answer | undefined)[]) => Result,
 ): Promise<Result> {
-  const { scope, key, isAbandoned, origin } = caller
+  const { scope, key, isAbandoned, origin, onPosition } = caller
   const steps = [...withCapture(write, capture), ...further]
   const isRecorded = collections.isAudited || capture !== undefined
-  const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
+  const options = { isRead: false, isAbandoned, onPosition, origin: isRecorded ? origin?.() : undefined }
   try {
     const result = await collections.writesOnce.run({ key, scope, steps, options }, (answers) =>
       read([answers[0], ...answers.slice(steps.length - further.length)]),
