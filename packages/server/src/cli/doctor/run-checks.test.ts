@@ -6,7 +6,7 @@ import { formatReport, summarize } from './report.ts'
 import { runChecks } from './run-checks.ts'
 
 const config = testConfig({
-  'database.url': 'postgresql://app:p%40ss-word@db.internal:5432/shop',
+  'database.url': 'postgresql://app:p%40ss-word@a.internal:5432,b.internal:5432/shop',
   'auth.jwt_secret': 'a-secret-of-at-least-thirty-two-characters',
 })
 const contextFor = (signal: AbortSignal) => ({ signal }) as unknown as CheckContext

@@ -73,9 +73,9 @@ function createRedaction(config: Config): (text: string) => string {
   return (text) => secrets.reduce((result, secret) => result.replaceAll(secret, '[redacted]'), text)
 }
 
-/** Returns the password of a URL as it is, and as the text that it encodes. */
+/** Returns the password of a URL as it is, and as the text that it encodes. A URL may name several hosts. */
 function passwordsIn(value: string): string[] {
-  const password = URL.parse(value)?.password ?? ''
+  const [, password = ''] = /^\w+:\/\/[^/?#]*?:([^/?#]*)@/.exec(value) ?? []
   try {
     return [password, decodeURIComponent(password)]
   } catch {
