@@ -8,6 +8,7 @@ import { disk } from './checks/disk.ts'
 import { engine } from './checks/engine.ts'
 import { eventStreams } from './checks/event-streams.ts'
 import { forwardedHeaders } from './checks/forwarded-headers.ts'
+import { hosts } from './checks/hosts.ts'
 import { keys } from './checks/keys.ts'
 import { listen } from './checks/listen.ts'
 import { mail } from './checks/mail.ts'
@@ -22,6 +23,6 @@ import { websockets } from './checks/websockets.ts'
 
 /** Checks of `basalt doctor`, in the order of its report. A new one is a file of `checks/` and a line here. */
 export const checks: readonly Check[] = [
-  ...[server, database, engine, pooler, listen, roles, policies, migrations, keys, clock, connections],
+  ...[server, database, hosts, engine, pooler, listen, roles, policies, migrations, keys, clock, connections],
   ...[backup, disk, mail, publicUrl, tls, eventStreams, websockets, bodyLimit, forwardedHeaders],
 ]

@@ -1,13 +1,15 @@
 import { setMaxListeners } from 'node:events'
 import type { Config } from '../../configuration.ts'
-import { Connection } from '../../database/connection/connection.ts'
-import { branchUrl } from '../../database/database-url.ts'
+import { Connection, type ConnectionTarget } from '../../database/connection/connection.ts'
+import { branchUrl, describeHost } from '../../database/database-url.ts'
 import { hasCluster } from '../../database/embedded/cluster.ts'
+import { ConnectionLost } from '../../database/errors/failures.ts'
 import { openConnection } from '../../database/open.ts'
 import { sql } from '../../database/sql.ts'
 import { type Queryable, queryableOn } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { CheckSkipped } from './check.ts'
+import { reasonOf } from './exchange.ts'
 
 const purpose = 'basalt doctor'
 const connectTimeoutMs = 3000
@@ -24,6 +26,12 @@ export type DatabaseState =
   | { readonly kind: 'unreachable'; readonly reason: string }
   /** The embedded database is not created before the first start. */
   | { readonly kind: 'absent'; readonly reason: string }
+
+/** Result of work on one host, or the reason why there is none. */
+export type HostOutcome<Result> = { readonly host: string } & (
+  | { readonly result: Result }
+  | { readonly reason: string }
+)
 
 type Opened = Awaited<ReturnType<typeof openConnection>>
 
@@ -43,6 +51,8 @@ export interface DatabaseAccess {
   ): Promise<Result>
   /** Runs the work on a connection to another URL, of the same branch. */
   useUrl<Result>(url: string, work: Work<Result>): Promise<Result>
+  /** Runs the work on each host of `database.url`, also if the database cannot be reached. */
+  useHosts<Result>(work: Work<Result>): Promise<readonly HostOutcome<Result>[]>
   /** Runs the work in a read-only transaction. @throws CheckSkipped if the database is unavailable */
   read<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>
   /** Reads a database that a start has prepared. @throws CheckSkipped for any other */
@@ -51,13 +61,15 @@ export interface DatabaseAccess {
 
 /** Configured database, reached as the server reaches it. */
 export class DoctorDatabase {
+  readonly #url: string
   readonly #branch: string
   readonly #state: DatabaseState
   readonly #opened: Opened | undefined
   readonly #waiting: (() => void)[] = []
   #free = slots
 
-  private constructor(branch: string, state: DatabaseState, opened?: Opened) {
+  private constructor({ url, branch }: Config['database'], state: DatabaseState, opened?: Opened) {
+    this.#url = url
     this.#branch = branch
     this.#state = state
     this.#opened = opened
@@ -68,18 +80,20 @@ export class DoctorDatabase {
    * is not created.
    */
   static async open(config: Config): Promise<DoctorDatabase> {
-    const { branch } = config.database
     const { data_dir } = config.server
     if (config.database.url === '' && !hasCluster(data_dir))
-      return new DoctorDatabase(branch, { kind: 'absent', reason: `${data_dir} has no database yet` })
+      return new DoctorDatabase(config.database, {
+        kind: 'absent',
+        reason: `${data_dir} has no database yet`,
+      })
     const began = performance.now()
     try {
       const opened = await openConnection(config, { purpose, asServer: false, log: () => undefined })
       const connectMs = performance.now() - began
-      return new DoctorDatabase(branch, { kind: 'connected', connectMs }, opened)
+      return new DoctorDatabase(config.database, { kind: 'connected', connectMs }, opened)
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error
-      return new DoctorDatabase(branch, { kind: 'unreachable', reason: error.message })
+      return new DoctorDatabase(config.database, { kind: 'unreachable', reason: error.message })
     }
   }
 
@@ -99,9 +113,24 @@ export class DoctorDatabase {
       state: this.#state,
       use,
       useAs: (login, work) => within((first) => first.openTwin(login), work),
-      useUrl: (url, work) => {
-        const target = { url: branchUrl(url, this.#branch), applicationName: purpose, connectTimeoutMs }
-        return within(() => Connection.open({ ...target, settings: {}, prepare: false }), work)
+      useUrl: (url, work) => within(() => Connection.open(this.#targetOf(url)), work),
+      useHosts: async (work) => {
+        const servers = this.#url === '' ? undefined : Connection.serversOf(this.#targetOf(this.#url))
+        if (servers === undefined) return []
+        const outcomes = servers.hosts.map(
+          async (host): Promise<HostOutcome<Awaited<ReturnType<typeof work>>>> => {
+            try {
+              return {
+                host: describeHost(host),
+                result: await onConnection(await servers.openAt(host), signal, work),
+              }
+            } catch (error) {
+              if (!(error instanceof ConnectionLost)) throw error
+              return { host: describeHost(host), reason: reasonOf(error.cause) }
+            }
+          },
+        )
+        return await Promise.all(outcomes)
       },
       read,
       readPrepared: (work) =>
@@ -128,19 +157,15 @@ export class DoctorDatabase {
     await this.#acquire()
     try {
       signal.throwIfAborted()
-      const connection = await open(this.#opened.connection)
-      const destroy = () => connection.destroy()
-      signal.addEventListener('abort', destroy)
-      try {
-        signal.throwIfAborted()
-        return await work(connection)
-      } finally {
-        signal.removeEventListener('abort', destroy)
-        if (connection.isOpen) await connection.close()
-      }
+      return await onConnection(await open(this.#opened.connection), signal, work)
     } finally {
       this.#release()
     }
+  }
+
+  #targetOf(url: string): ConnectionTarget {
+    const target = { url: branchUrl(url, this.#branch), applicationName: purpose, connectTimeoutMs }
+    return { ...target, settings: {}, prepare: false }
   }
 
   async #acquire(): Promise<void> {
@@ -155,6 +180,23 @@ export class DoctorDatabase {
     const next = this.#waiting.shift()
     if (next === undefined) this.#free += 1
     else next()
+  }
+}
+
+/** Runs the work, and closes the connection. It breaks when the signal aborts. */
+async function onConnection<Result>(
+  connection: Connection,
+  signal: AbortSignal,
+  work: Work<Result>,
+): Promise<Result> {
+  const destroy = () => connection.destroy()
+  signal.addEventListener('abort', destroy)
+  try {
+    signal.throwIfAborted()
+    return await work(connection)
+  } finally {
+    signal.removeEventListener('abort', destroy)
+    if (connection.isOpen) await connection.close()
   }
 }
 
