@@ -166,7 +166,15 @@ describe.each([1, 2])('server in a terminal › %i worker(s)', (count) => {
       const [note] = findServers(data.path)
       return note?.url !== undefined && note
     })
+    const release = cleanUpAfterKill({ pid })
     const workers = workersOf({ pid })
+    await using _ = {
+      async [Symbol.asyncDispose]() {
+        if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+        await waitFor('the end of its processes', () => ![pid, ...workers].some(isRunning))
+        release()
+      },
+    }
     expect(((await health(url)) as typeof healthy).status).toBe('ok')
     await waitFor('its output', () => output.includes(url))
 
