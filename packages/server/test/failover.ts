@@ -37,10 +37,12 @@ export async function startPair(isSynchronous: boolean, cleanUp: AsyncDisposable
 export async function startNodes(
   url: string,
   cleanUp: AsyncDisposable[],
-  count = 2,
+  { count = 2, workers = 1 } = {},
 ): Promise<readonly ServerProcess[]> {
   const nodes = await Promise.all(
-    Array.from({ length: count }, () => startServer({ config: { 'database.url': url } })),
+    Array.from({ length: count }, () =>
+      startServer({ config: { 'database.url': url, 'server.workers': String(workers) } }),
+    ),
   )
   cleanUp.push(...nodes)
   return nodes

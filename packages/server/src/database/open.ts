@@ -304,13 +304,14 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
   }
 }
 
-/** Starts the search for a new primary, in a server with a database of its own. */
+/** Starts the search for a new primary, in a server and in each of its workers. */
 function watchPrimary(
   target: ConnectionTarget,
-  { asServer = true }: Pick<OpenOptions, 'asServer'>,
+  { asServer = true, joinsEmbedded = false }: Pick<OpenOptions, 'asServer' | 'joinsEmbedded'>,
 ): PrimaryWatch | undefined {
   const servers = Connection.serversOf(target)
-  if (servers === undefined || target.primary === undefined || !asServer) return undefined
+  if (servers === undefined || target.primary === undefined) return undefined
+  if (!asServer && !joinsEmbedded) return undefined
   return new PrimaryWatch(target.primary, servers)
 }
 

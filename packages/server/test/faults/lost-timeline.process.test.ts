@@ -16,7 +16,7 @@ afterEach(async () => {
 describe('faults › failover › a lost timeline', () => {
   test('gives streams and their event ids a gap, however many transactions the new one has made', async () => {
     const { first, second, url } = await startPair(false, cleanUp)
-    const [node] = await startNodes(url, cleanUp, 1)
+    const [node] = await startNodes(url, cleanUp, { count: 1 })
     if (node === undefined) throw new Error('no node')
     const create = (key: string) =>
       sendRequest('POST', `${node.url}/api/collections/item`, { token, body: { key } })
