@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findingsOf } from '../../../../test/doctor.ts'
 import { pgbouncer, startPgBouncer } from '../../../../test/pgbouncer.ts'
@@ -73,8 +74,13 @@ describe('basalt doctor › pooler', () => {
   })
 
   test('finds one that reports the process id of a session', async () => {
-    const [{ pid } = { pid: 0 }] = await database.sql<{ pid: number }>('select pg_backend_pid() as pid')
-    await using ours = await startTransactionPooler({ ...target(), sessions: 2, processId: pid })
+    const options = { ...target(), processId: 0 }
+    await using ours = await startTransactionPooler(options)
+    const client = new pg.Client({ connectionString: throughPort(ours.port) })
+    await client.connect()
+    // The next transaction runs in the same session.
+    options.processId = (await client.query('select pg_backend_pid() as pid')).rows[0].pid
+    await client.end()
     expect(await findingsOf(configOf(throughPort(ours.port)), pooler)).toEqual(shared)
   })
 
