@@ -1,5 +1,6 @@
-import type { Check, Finding, Outside } from '../src/cli/doctor/check.ts'
+import type { Check, Finding } from '../src/cli/doctor/check.ts'
 import { examine } from '../src/cli/doctor/examine.ts'
+import type { Outside } from '../src/cli/doctor/outside.ts'
 import type { Config } from '../src/configuration.ts'
 
 /** Runs one check and returns its findings by id. Several findings of an id are the last one. */

@@ -1,7 +1,7 @@
 import type { Config } from '../../configuration.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { NotedServer } from '../server-note.ts'
 import type { DatabaseAccess } from './database-access.ts'
+import type { Outside } from './outside.ts'
 import type { PublicAddress } from './public-address.ts'
 
 export const statuses = ['ok', 'warning', 'failure', 'skipped'] as const
@@ -40,25 +40,6 @@ export interface CheckContext {
   /** Signal that aborts when the time of the check is over. */
   readonly signal: AbortSignal
 }
-
-/** Ports of the checks to the outside world; tests replace them. */
-export interface Outside {
-  readonly clock: Clock
-  /** Returns the space of the file system that holds the path. */
-  readonly measureDisk: (path: string) => Promise<DiskSpace>
-  /** Returns the URL that replaces the one to request. */
-  readonly reach: (url: URL) => URL
-  /** Certificate (PEM) to trust beside the public authorities. */
-  readonly trust?: string
-}
-
-export interface DiskSpace {
-  readonly totalBytes: number
-  readonly freeBytes: number
-}
-
-/** Thrown by a check that does not apply. Its message is the reason. */
-export class CheckSkipped extends Error {}
 
 export const ok = (id: string, message: string): Finding => ({ id, status: 'ok', message, fix: null })
 

@@ -8,7 +8,7 @@ import { openConnection } from '../../database/open.ts'
 import { sql } from '../../database/sql.ts'
 import { type Queryable, queryableOn } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
-import { CheckSkipped } from './check.ts'
+import { CheckSkipped } from './check-skipped.ts'
 import { reasonOf } from './exchange.ts'
 
 const purpose = 'basalt doctor'

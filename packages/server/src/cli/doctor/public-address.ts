@@ -1,8 +1,9 @@
 import type { Config } from '../../configuration.ts'
 import { isOf } from '../../lib/is-of.ts'
 import { Type } from '../../lib/type.ts'
-import { CheckSkipped, type Outside } from './check.ts'
+import { CheckSkipped } from './check-skipped.ts'
 import { exchange, reasonOf } from './exchange.ts'
+import type { Outside } from './outside.ts'
 
 const timeoutMs = 5000
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { testConfig } from '../../../test/test-config.ts'
 import { OperatorError } from '../../lib/errors.ts'
-import { type Check, type CheckContext, CheckSkipped, ok, warning } from './check.ts'
+import { type Check, type CheckContext, ok, warning } from './check.ts'
+import { CheckSkipped } from './check-skipped.ts'
 import { formatReport, summarize } from './report.ts'
 import { runChecks } from './run-checks.ts'
 

@@ -4,7 +4,8 @@ import { type Config, settings } from '../../configuration.ts'
 import { ConnectionLost } from '../../database/errors/failures.ts'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { showControls } from '../table.ts'
-import { type Check, type CheckContext, CheckSkipped, type Finding, failure, skipped } from './check.ts'
+import { type Check, type CheckContext, type Finding, failure, skipped } from './check.ts'
+import { CheckSkipped } from './check-skipped.ts'
 
 const usualTimeoutMs = 10_000
 

@@ -1,7 +1,8 @@
 import { isDevelopment } from '../../../config/development.ts'
 import { readLastBackup } from '../../../database/embedded/last-backup.ts'
 import { sql } from '../../../database/sql.ts'
-import { type Check, type CheckContext, CheckSkipped, type Finding, failure, ok, warning } from '../check.ts'
+import { type Check, type CheckContext, type Finding, failure, ok, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 
 /** Age of the newest backup from which a warning is given. */
 const warningHours = 48

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { locateDatabase } from '../../../database/open.ts'
-import { type Check, CheckSkipped, failure, ok } from '../check.ts'
+import { type Check, failure, ok } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 
 /** Check that the database can be reached. The checks of its contents are skipped if it cannot. */
 export const database: Check = {

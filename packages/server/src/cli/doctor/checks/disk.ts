@@ -2,16 +2,8 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sql } from '../../../database/sql.ts'
 import { formatBytes } from '../../table.ts'
-import {
-  type Check,
-  type CheckContext,
-  type DiskSpace,
-  type Finding,
-  failure,
-  ok,
-  skipped,
-  warning,
-} from '../check.ts'
+import { type Check, type CheckContext, type Finding, failure, ok, skipped, warning } from '../check.ts'
+import type { DiskSpace } from '../outside.ts'
 
 const warningShare = 0.1
 const failureShare = 0.02

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Check, CheckSkipped, failure, ok } from '../check.ts'
+import { type Check, failure, ok } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 import { open } from '../exchange.ts'
 
 const arrivalMs = 5000

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../database/sql.ts'
 import { createAllowlist } from '../../../http/administration.ts'
-import { type Check, type CheckContext, CheckSkipped, failure, ok, warning } from '../check.ts'
+import { type Check, type CheckContext, failure, ok, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 import { exchange } from '../exchange.ts'
 
 /** Address that no client has (RFC 5737), sent as a client would forge it. */

@@ -1,7 +1,8 @@
 import type { Connection } from '../../../database/connection/connection.ts'
 import { StatementFailed } from '../../../database/connection/message.ts'
 import { type ServerState, stateCall, stateOf } from '../../../database/primary/server-state.ts'
-import { type Check, CheckSkipped, type Finding, failure, ok, warning } from '../check.ts'
+import { type Check, type Finding, failure, ok, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 
 /** Check of the hosts in `database.url`: one is the primary, and the others could replace it. */
 export const hosts: Check = {

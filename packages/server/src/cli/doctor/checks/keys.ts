@@ -4,7 +4,8 @@ import { countClientSecretsByKey } from '../../../features/identity/social-login
 import { countPushCredentialsByKey } from '../../../features/messaging/push/index.ts'
 import { OperatorError } from '../../../lib/errors.ts'
 import { requireKeysOf } from '../../../secrets.ts'
-import { type Check, CheckSkipped, failure, ok, warning } from '../check.ts'
+import { type Check, failure, ok, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 
 /** Check of the keys that sign tokens and seal secrets: stored secrets can be opened. */
 export const keys: Check = {

@@ -1,7 +1,8 @@
 import { isDevelopment } from '../../../config/development.ts'
 import { verifySmtp } from '../../../features/messaging/mail/index.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { type Check, CheckSkipped, failure, ok, warning } from '../check.ts'
+import { type Check, failure, ok, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 
 const limits = { connectMs: 5000, messageMs: 8000 }
 

@@ -1,5 +1,6 @@
 import { isLoopback } from '../../../lib/addresses.ts'
-import { type Check, CheckSkipped, failure, ok, warning } from '../check.ts'
+import { type Check, failure, ok, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 
 /** Check that clients reach the server at `server.public_base_url`. */
 export const publicUrl: Check = {

@@ -1,5 +1,6 @@
 import { inspect } from '../../status.ts'
-import { type Check, CheckSkipped, failure, ok, warning } from '../check.ts'
+import { type Check, failure, ok, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 
 /** Check of the servers of this data directory: they respond, and have the version of this command. */
 export const server: Check = {

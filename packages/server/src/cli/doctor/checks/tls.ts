@@ -1,16 +1,8 @@
 import { isIP } from 'node:net'
 import { connect, type PeerCertificate, rootCertificates } from 'node:tls'
 import { isLoopback } from '../../../lib/addresses.ts'
-import {
-  type Check,
-  type CheckContext,
-  CheckSkipped,
-  type Finding,
-  failure,
-  ok,
-  skipped,
-  warning,
-} from '../check.ts'
+import { type Check, type CheckContext, type Finding, failure, ok, skipped, warning } from '../check.ts'
+import { CheckSkipped } from '../check-skipped.ts'
 import { exchange, reasonOf } from '../exchange.ts'
 
 const warningDays = 14
