@@ -38,7 +38,7 @@ beforeAll(async () => {
   accounts = await createAccountsApp({ setup: tables, config })
   app = accounts.app
   const clock = { now: () => new Date(Date.now() + aheadMs) }
-  // Three streams that wait for a lock leave connections for the statements that list them.
+  // The streams of a test hold three connections, and the statements that list them need others.
   const connections = { 'database.max_conns': '20' }
   other = await createTestApp({ database: app.database, config: { ...config, ...connections }, clock })
   admin = await app.adminToken()
