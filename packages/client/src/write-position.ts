@@ -17,7 +17,9 @@ export function createWritePosition(): WritePosition {
   let owner: string | undefined
   let position: string | undefined
   return {
-    headers: (caller) => (position === undefined || caller !== owner ? {} : { [header]: position }),
+    headers(caller): Readonly<Record<string, string>> {
+      return position === undefined || caller !== owner ? {} : { [header]: position }
+    },
     store(caller, response) {
       const next = response?.headers.get(header) ?? undefined
       // Responses to concurrent writes arrive in any order.
