@@ -922,6 +922,11 @@ test('row-level security › administrators read every row where policies apply 
         loop
           execute format('alter table %s owner to ${role}', t.name);
         end loop;
+        for t in
+          select oid::regprocedure as name from pg_proc where pronamespace = 'basalt'::regnamespace
+        loop
+          execute format('alter routine %s owner to ${role}', t.name);
+        end loop;
       end $$;
       set role ${role};
       create table doc (id int primary key, owner_id uuid);
