@@ -366,9 +366,12 @@ describe('GraphQL WebSocket › end', () => {
     client.socket.pause()
     const before = await dropped()
     const name = 'x'.repeat(500_000)
-    for (let id = 1; (await dropped()) === before; id += 1) await insert(id, name)
+    // The server waits two seconds until a client confirms the end, so that it must be noticed at once.
+    const isOpen = async () => (await app.sql('select from basalt.realtime_connections')).length > 0
+    for (let id = 1; await isOpen(); id += 1) await insert(id, name)
     client.socket.resume()
     expect((await client.ended()).code).toBe(1013)
+    await waitFor('the dropped message to be counted', async () => (await dropped()) > before)
   })
 })
 
