@@ -79,7 +79,7 @@ function useChanges(
       onChange: invalidate,
       // The result may be from before the stream was open.
       onConnected: invalidate,
-      onFailed: (error) => setFailure(error instanceof Error ? error : new Error(String(error))),
+      onFailed: setFailure,
     })
     return () => {
       clearTimeout(timer)

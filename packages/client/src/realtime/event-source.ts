@@ -1,4 +1,4 @@
-import { BasaltError } from '../errors.ts'
+import { BasaltError, toError } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
 import { readError } from '../response.ts'
 import type { Transport } from '../transport.ts'
@@ -22,8 +22,8 @@ export type StreamEvent =
   | { readonly type: 'change'; readonly id: string; readonly change: Change }
   /** Changes may be missing, so read the tables again. */
   | { readonly type: 'gap'; readonly id: string }
-  /** The connection broke. The stream reconnects by itself. */
-  | { readonly type: 'disconnected'; readonly error: unknown }
+  /** The connection broke. The stream reconnects by itself. The error is undefined if the server gave no reason. */
+  | { readonly type: 'disconnected'; readonly error: Error | undefined }
 
 export interface StreamOptions {
   /** Tables to follow. */
@@ -56,7 +56,7 @@ export async function followStream(
   let lastId = lastEventId
   let failures = 0
   while (!signal.aborted) {
-    let ending: unknown
+    let ending: Error | undefined
     try {
       for await (const event of readStream(transport, { tables, filter, lastId }, signal)) {
         if (event.name === 'close') {
@@ -70,7 +70,7 @@ export async function followStream(
       }
     } catch (error) {
       if (error instanceof ListenerFailure) throw error.cause
-      ending = error
+      ending = toError(error)
     }
     if (signal.aborted) return
     onEvent({ type: 'disconnected', error: ending })

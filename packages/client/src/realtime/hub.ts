@@ -11,9 +11,9 @@ export interface Subscriber {
   /** Called when the stream covers the tables. `isGap` is true if changes since the last connection may be missing. */
   readonly connected: (isGap: boolean) => void
   readonly change: (change: Change) => void
-  readonly disconnected: (error: unknown) => void
+  readonly disconnected: (error: Error | undefined) => void
   /** Called when the stream has failed permanently. */
-  readonly failed: (error: unknown) => void
+  readonly failed: (error: Error) => void
   /** Called when another user signs in. The data received so far belongs to the previous user. */
   readonly reset: () => void
 }
@@ -49,9 +49,7 @@ export interface Source {
   setTables(tables: readonly string[]): void
 }
 
-export type OnSourceEvent = (
-  event: StreamEvent | { readonly type: 'failed'; readonly error: unknown },
-) => void
+export type OnSourceEvent = (event: StreamEvent | { readonly type: 'failed'; readonly error: Error }) => void
 
 export function createHub(
   createSource: (onEvent: OnSourceEvent) => Source,

@@ -22,10 +22,10 @@ export interface ChangeListener {
   readonly onConnected?: ((isGap: boolean) => void) | undefined
   /** Called for each change. */
   readonly onChange: (change: Change) => void
-  /** Called when the connection breaks. The stream reconnects by itself. */
-  readonly onDisconnected?: ((error: unknown) => void) | undefined
+  /** Called when the connection breaks, with the reason if there is one. The stream reconnects by itself. */
+  readonly onDisconnected?: ((error: Error | undefined) => void) | undefined
   /** Called when the stream has failed permanently. */
-  readonly onFailed?: ((error: unknown) => void) | undefined
+  readonly onFailed?: ((error: Error) => void) | undefined
 }
 
 /**

@@ -90,8 +90,7 @@ export function live<
   }
 
   /** Marks the list as stale until the stream is open again. */
-  const suspend = (error: unknown) =>
-    change({ status: isLoaded ? 'stale' : 'loading', error: toError(error) })
+  const suspend = (error: Error | undefined) => change({ status: isLoaded ? 'stale' : 'loading', error })
 
   /** Reads the list until no change arrives during a read. */
   async function read(signal: AbortSignal): Promise<void> {
@@ -186,7 +185,7 @@ export function live<
       },
       failed(error) {
         isConnected = false
-        change({ status: 'failed', error: toError(error) })
+        change({ status: 'failed', error })
       },
       reset() {
         isConnected = false

@@ -1,3 +1,4 @@
+import { toError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 import { followStream, type StreamEvent } from './event-source.ts'
 import type { OnSourceEvent, Source } from './hub.ts'
@@ -34,7 +35,7 @@ export function createOwnStream(transport: Transport, onEvent: OnSourceEvent, fr
         if (controller.signal.aborted) return
         open = undefined
         isConnected = false
-        onEvent({ type: 'failed', error })
+        onEvent({ type: 'failed', error: toError(error) })
       })
     },
   }

@@ -16,6 +16,15 @@ export function canShare(): boolean {
 
 type SourceEvent = Parameters<OnSourceEvent>[0]
 
+/** Members of an error, which loses its class between tabs. Those beside the message are of a {@link BasaltError}. */
+type ErrorMembers = { readonly message: string } & Partial<ErrorDetail>
+
+/** Event as it is sent to other tabs. */
+type TabEvent =
+  | Extract<SourceEvent, { readonly id: string }>
+  | { readonly type: 'failed'; readonly error: ErrorMembers }
+  | { readonly type: 'disconnected'; readonly error: ErrorMembers | undefined }
+
 /** Message between tabs. */
 type Message =
   /** Request of a new leader for the tables of all tabs. */
@@ -25,7 +34,7 @@ type Message =
   /** Marker that a tab sends to itself: all earlier messages have arrived. */
   | { readonly type: 'arrived'; readonly tab: string }
   /** Event that the leader passes on. @property tables tables that the stream covers */
-  | { readonly type: 'event'; readonly event: SourceEvent; readonly tables: readonly string[] }
+  | { readonly type: 'event'; readonly event: TabEvent; readonly tables: readonly string[] }
 
 /** Creates the stream of a tab. @param name channel name, which differs for each user */
 export function createSharedStream(transport: Transport, name: string, onEvent: OnSourceEvent): Source {
@@ -46,11 +55,11 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     if (event.type === 'connected' || event.type === 'change' || event.type === 'gap') lastEventId = event.id
     // The stream was reopened for another tab and does not cover the tables of this tab yet.
     if (event.type === 'connected' && !wanted.every((table) => tables.includes(table))) return
-    onEvent(event.type === 'failed' ? { ...event, error: reviveError(event.error) } : event)
+    onEvent(event)
   }
 
   function receiveMessage(message: Message): void {
-    if (message.type === 'event') receive(message.event, message.tables)
+    if (message.type === 'event') receive(reviveEvent(message.event), message.tables)
     else if (message.type === 'leads') announce()
     else if (message.type === 'wants') setTabTables(message.tab, message.tables)
     else if (message.tab === tab) onArrival?.()
@@ -92,11 +101,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
       (event) => {
         if (event.type === 'failed') forgetTable(refusedTable(event.error))
         const tables = union()
-        const sent =
-          event.type === 'failed' || event.type === 'disconnected'
-            ? { ...event, error: describeError(event.error) }
-            : event
-        channel.postMessage({ type: 'event', event: sent, tables } satisfies Message)
+        channel.postMessage({ type: 'event', event: describeEvent(event), tables } satisfies Message)
         receive(event, tables)
       },
       lastEventId,
@@ -181,14 +186,23 @@ function ignoreAbort(error: unknown): void {
   if (!(error instanceof DOMException && error.name === 'AbortError')) throw error
 }
 
-/** Describes an error as a plain object. Errors lose their class between tabs. */
-function describeError(error: unknown): unknown {
-  if (!(error instanceof BasaltError)) return error instanceof Error ? error.message : undefined
+function describeEvent(event: SourceEvent): TabEvent {
+  if (event.type === 'failed') return { ...event, error: membersOf(event.error) }
+  if (event.type === 'disconnected') return { ...event, error: event.error && membersOf(event.error) }
+  return event
+}
+
+function reviveEvent(event: TabEvent): SourceEvent {
+  if (event.type === 'failed') return { ...event, error: reviveError(event.error) }
+  if (event.type === 'disconnected') return { ...event, error: event.error && reviveError(event.error) }
+  return event
+}
+
+function membersOf(error: Error): ErrorMembers {
+  if (!(error instanceof BasaltError)) return { message: error.message }
   return { message: error.message, error: error.error, status: error.status, data: error.data }
 }
 
-function reviveError(value: unknown): unknown {
-  if (value instanceof BasaltError || typeof value !== 'object' || value === null) return value
-  const { message, ...detail } = value as ErrorDetail & { message: string }
-  return new BasaltError(message, detail)
+function reviveError({ message, error, status = 0, data }: ErrorMembers): Error {
+  return error === undefined ? new Error(message) : new BasaltError(message, { error, status, data })
 }

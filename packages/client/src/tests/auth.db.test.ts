@@ -690,6 +690,29 @@ describe('shared stream of several tabs', () => {
     for (const stop of stops) stop()
   })
 
+  test('reports the same error to every tab when the connection breaks', async () => {
+    const tabs = await openTabs(2)
+    const errors: (Error | undefined)[] = []
+    const connected: Tab[] = []
+    const stops: (() => void)[] = []
+    for (const tab of tabs) {
+      const stop = subscribe(tab.client, ['task'], {
+        onConnected: () => connected.push(tab),
+        onChange: () => undefined,
+        onDisconnected: (error) => errors.push(error),
+      })
+      stops.push(stop)
+      await waitFor('the tab to be connected', () => connected.includes(tab))
+    }
+    for (const { network } of tabs) network.cutStreams()
+    await waitFor('both to be disconnected', () => errors.length >= 2)
+    const [first, other] = errors
+    expect(first).toBeInstanceOf(Error)
+    expect(other).toBeInstanceOf(Error)
+    expect(other?.message).toBe(first?.message)
+    for (const stop of stops) stop()
+  })
+
   test('continues for the other tabs when a table is refused', async () => {
     const [first, other] = await openTabs(2)
     const seen: unknown[] = []
