@@ -17,8 +17,8 @@ import type { ReadOptions } from './use-list.ts'
 /** Options of {@link useRpc}: the tables that the function reads, and the options of TanStack Query. */
 export type RpcInput<P extends Procedure> = RelatedTables & ReadOptions<Returns<P>>
 
-/** Member of the result of {@link useRpc}. */
-export interface Followed {
+/** Status of the stream, in the result of {@link useRpc}. */
+export interface StreamStatus {
   /** Error because of which changes of the tables in `also` are not followed. */
   readonly streamError: Error | undefined
 }
@@ -31,7 +31,7 @@ export function useRpc<P extends Procedure>(
   procedure: P,
   args: Arguments<P>,
   { also, ...options }: RpcInput<P> = {},
-): UseQueryResult<Returns<P>> & Followed {
+): UseQueryResult<Returns<P>> & StreamStatus {
   const query = rpcOptions(useClient(), procedure, args, { also })
   const result = useQuery<Returns<P>>({ ...query, ...options })
   return { ...result, streamError: useChanges(also, query.queryKey, options.enabled !== false) }
@@ -45,7 +45,7 @@ export function useSuspenseRpc<P extends Procedure>(
   procedure: P,
   args: Arguments<P>,
   { also }: RelatedTables = {},
-): UseSuspenseQueryResult<Returns<P>> & Followed {
+): UseSuspenseQueryResult<Returns<P>> & StreamStatus {
   const query = rpcOptions(useClient(), procedure, args, { also })
   const result = useSuspenseQuery<Returns<P>>(query)
   return { ...result, streamError: useChanges(also, query.queryKey, true) }

@@ -212,7 +212,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     )
     const logins = await untilAborted(options.signal, openLogins(config, loginOptions))
     if (engine.isDistributed) {
-      await untilAborted(options.signal, proveContexts(provenLogins(logins, dialect), workers))
+      await untilAborted(options.signal, proveContexts(loginContexts(logins, dialect), workers))
     }
     const cores = knownCores(config.database.url, engine, options.processes)
     const pools = createPools(logins, target, config.database, { engine, dialect, cores })
@@ -533,12 +533,12 @@ function knownCores(url: string, { isPooled }: EngineProbe, processes = 1): numb
 }
 
 /** Returns the logins with the contexts that their pools use. */
-function provenLogins({ callers, administrators }: RequestLogins, dialect: ContextDialect) {
-  const proven = ({ open, transactionSettings }: RequestLogin) => ({
+function loginContexts({ callers, administrators }: RequestLogins, dialect: ContextDialect) {
+  const contextOf = ({ open, transactionSettings }: RequestLogin) => ({
     open,
     contexts: new CallerContexts({ dialect, transactionSettings, workerSettings: valueSettings }),
   })
-  return { callers: proven(callers), administrators: proven(administrators) }
+  return { callers: contextOf(callers), administrators: contextOf(administrators) }
 }
 
 /** Returns the limits of waiting and work in every pool. */

@@ -8,7 +8,7 @@ import { render } from '../sql.ts'
 import { probeTable } from './probe-table.ts'
 
 /** Login of requests, with the context of its transactions. */
-export interface ProvenLogin {
+export interface LoginContext {
   readonly open: () => Promise<Connection>
   readonly contexts: CallerContexts
 }
@@ -35,7 +35,7 @@ const whatRowsSee: Call = {
  * @throws OperatorError with the reason where it is not
  */
 export async function proveContexts(
-  { callers, administrators }: { readonly callers: ProvenLogin; readonly administrators: ProvenLogin },
+  { callers, administrators }: { readonly callers: LoginContext; readonly administrators: LoginContext },
   workers: number,
 ): Promise<void> {
   const nonce = randomUUID()
@@ -55,7 +55,8 @@ export async function proveContexts(
   await prove(administrators, { kind: 'unrestricted' }, unrestricted, workers)
 }
 
-interface Expected {
+/** Context of the caller that a worker must have. */
+interface WorkerContext {
   /** Undefined for the login role. */
   readonly role: string | undefined
   readonly userId: string
@@ -63,9 +64,9 @@ interface Expected {
 }
 
 async function prove(
-  { open, contexts }: ProvenLogin,
+  { open, contexts }: LoginContext,
   scope: CallerScope,
-  expected: Expected,
+  expected: WorkerContext,
   workers: number,
 ): Promise<void> {
   const connection = await open()

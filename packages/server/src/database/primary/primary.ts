@@ -45,7 +45,8 @@ interface Search {
   failure?: ConnectionLost
 }
 
-interface Tracked {
+/** Server of a session. */
+interface SessionServer {
   readonly host: string
   readonly search: string
   readonly timeline: number | undefined
@@ -63,7 +64,7 @@ const longestRetryMs = 1000
 export class Primary {
   readonly #log: Log
   readonly #searches = new Map<string, Search>()
-  readonly #sessions = new Map<ServerSession, Tracked>()
+  readonly #sessions = new Map<ServerSession, SessionServer>()
   #newest: History | undefined
   /** False where the login may not read the timeline, or the server has none. */
   #readsHistory = true
@@ -273,7 +274,7 @@ export class Primary {
   /** Admits a session, or closes it. @throws ConnectionLost if it is on a former primary, or in another cluster */
   #admit(
     session: ServerSession,
-    { host, search }: Pick<Tracked, 'host' | 'search'>,
+    { host, search }: Pick<SessionServer, 'host' | 'search'>,
     state: ServerState,
     isOneOfSeveral: boolean,
   ): void {
@@ -320,11 +321,11 @@ export class Primary {
     this.#drop((tracked) => tracked.search === key && tracked.host !== host)
   }
 
-  #drop(isOutdated: (tracked: Tracked) => boolean): void {
+  #drop(isOutdated: (tracked: SessionServer) => boolean): void {
     for (const [session, tracked] of [...this.#sessions]) if (isOutdated(tracked)) session.destroy()
   }
 
-  #track(session: ServerSession, tracked: Tracked): void {
+  #track(session: ServerSession, tracked: SessionServer): void {
     if (!this.#sessions.has(session)) session.onClose(() => this.#sessions.delete(session))
     this.#sessions.set(session, tracked)
   }

@@ -28,7 +28,8 @@ export const hosts: Check = {
   },
 }
 
-interface Reached extends ServerState {
+/** State of a host that responded. */
+interface HostState extends ServerState {
   readonly host: string
 }
 
@@ -42,7 +43,7 @@ async function readState(connection: Connection): Promise<ServerState> {
   }
 }
 
-function describePrimary(reached: readonly Reached[]): Finding[] {
+function describePrimary(reached: readonly HostState[]): Finding[] {
   const id = 'hosts'
   const primaries = reached.filter(({ isStandby }) => !isStandby)
   const [primary, ...others] = primaries
@@ -72,7 +73,7 @@ function describePrimary(reached: readonly Reached[]): Finding[] {
   return [ok(id, `${primary.host} is the primary; ${rest}`)]
 }
 
-function describeClusters(reached: readonly Reached[]): Finding[] {
+function describeClusters(reached: readonly HostState[]): Finding[] {
   const systems = Map.groupBy(
     reached.filter(({ system }) => system !== undefined),
     ({ system }) => system,
