@@ -21,6 +21,7 @@ import { isServed, listeningOf, releaseStaleLockFile } from './lock-file.ts'
 import { canReach, findUnprivilegedUser, giveTo, type OsUser } from './os-user.ts'
 import { finishRestore } from './restore-journal.ts'
 import { runAs } from './run-as.ts'
+import { startFailure } from './start-failure.ts'
 import { loopbackAddresses } from './tcp-access.ts'
 
 export const embeddedDatabase = 'basalt'
@@ -130,9 +131,8 @@ export async function startCluster(cluster: Cluster, signal?: AbortSignal): Prom
     throw new OperatorError(describePortFailure(`${address}:${cluster.tcpPort}`, reason))
   }
   if (code === 0) return
-  const [failure = ''] = /(?:FATAL|PANIC): .*(?:\n.* DETAIL: .*)?/.exec(log) ?? /\S.*/.exec(output) ?? []
-  const line = failure.replace(/\n.* DETAIL: +/, ': ').trimEnd()
-  throw new OperatorError(`the embedded PostgreSQL did not start (its log is ${cluster.logFile}): ${line}`)
+  const failure = startFailure(log, output)
+  throw new OperatorError(`the embedded PostgreSQL did not start (its log is ${cluster.logFile}): ${failure}`)
 }
 
 function describePortFailure(where: string, reason: string): string {
