@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './packages/server/test/longest-first.ts'
 import { filesOnWorkers } from './packages/server/test/on-workers.ts'
+import { RepeatedTests } from './packages/server/test/repeated-tests.ts'
 import { SlowestFiles } from './packages/server/test/slowest-files.ts'
 import { filesWithLiterals } from './packages/server/test/with-literals.ts'
 
@@ -40,7 +41,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // Packages import each other by name, which resolves to their sources without a build.
     execArgv: ['--conditions=@basaltdb/source'],
-    reporters: [new SlowestFiles(), 'default'],
+    reporters: [new SlowestFiles(), new RepeatedTests(), 'default'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {
