@@ -8,6 +8,7 @@ import { runChecks } from './run-checks.ts'
 
 const config = testConfig({
   'database.url': 'postgresql://app:p%40ss-word@a.internal:5432,b.internal:5432/shop',
+  'database.replica_urls': 'postgresql://app:of%20replica@c.internal/shop',
   'auth.jwt_secret': 'a-secret-of-at-least-thirty-two-characters',
 })
 const contextFor = (signal: AbortSignal) => ({ signal }) as unknown as CheckContext
@@ -61,11 +62,13 @@ describe('basalt doctor › checks', () => {
       run: async () => [
         warning('leak', `cannot use ${config.database.url}`, `set ${config.auth.jwt_secret}`),
         warning('leak', 'password p%40ss-word', 'password p@ss-word \x1b[31m'),
+        warning('leak', `cannot use ${config.database.replica_urls}`, 'password of replica'),
       ],
     }
     expect(await run(leaking)).toEqual([
       { id: 'leak', status: 'warning', message: 'cannot use [redacted]', fix: 'set [redacted]' },
       { id: 'leak', status: 'warning', message: 'password [redacted]', fix: 'password [redacted] \\x1b[31m' },
+      { id: 'leak', status: 'warning', message: 'cannot use [redacted]', fix: 'password [redacted]' },
     ])
   })
 })

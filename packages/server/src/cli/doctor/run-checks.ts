@@ -66,7 +66,7 @@ const shortestSecret = 4
 function createRedaction(config: Config): (text: string) => string {
   const values = settings
     .filter(({ secret }) => secret)
-    .map(({ key }) => settingOf(config, key))
+    .flatMap(({ key }) => settingOf(config, key))
     .filter((value) => typeof value === 'string')
   const secrets = [...values, ...values.flatMap(passwordsIn)]
     .filter((value) => value.length >= shortestSecret)
