@@ -169,3 +169,21 @@ export function withDatabaseName(url: string, name: string): string {
   const [, start = ''] = /^(\w+:\/\/[^/]*)/.exec(address) ?? []
   return `${start}/${encodeURIComponent(name)}${query === undefined ? '' : `?${query}`}`
 }
+
+/** Login of a URL. */
+export interface UrlLogin {
+  readonly user: string
+  readonly password: string
+}
+
+/** Returns the login of a URL. */
+export function loginOf(url: string): UrlLogin {
+  const { user, config } = parseDatabaseUrl(url)
+  return { user, password: typeof config.password === 'string' ? config.password : '' }
+}
+
+/** Returns the URL with another login. */
+export function withLogin(url: string, { user, password }: UrlLogin): string {
+  const login = [user, password].map(encodeURIComponent).join(':')
+  return url.replace(/^(\w+:\/\/)(?:[^/?#]*@)?/, (_, scheme: string) => `${scheme}${login}@`)
+}

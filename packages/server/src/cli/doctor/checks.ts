@@ -16,6 +16,7 @@ import { migrations } from './checks/migrations.ts'
 import { policies } from './checks/policies.ts'
 import { pooler } from './checks/pooler.ts'
 import { publicUrl } from './checks/public-url.ts'
+import { replicas } from './checks/replicas.ts'
 import { roles } from './checks/roles.ts'
 import { server } from './checks/server.ts'
 import { tls } from './checks/tls.ts'
@@ -23,6 +24,18 @@ import { websockets } from './checks/websockets.ts'
 
 /** Checks of `basalt doctor`, in the order of its report. A new one is a file of `checks/` and a line here. */
 export const checks: readonly Check[] = [
-  ...[server, database, hosts, engine, pooler, listen, roles, policies, migrations, keys, clock, connections],
-  ...[backup, disk, mail, publicUrl, tls, eventStreams, websockets, bodyLimit, forwardedHeaders],
+  ...[server, database, hosts, replicas, engine, pooler, listen, roles, policies, migrations, keys],
+  ...[
+    clock,
+    connections,
+    backup,
+    disk,
+    mail,
+    publicUrl,
+    tls,
+    eventStreams,
+    websockets,
+    bodyLimit,
+    forwardedHeaders,
+  ],
 ]

@@ -3,7 +3,7 @@ import type { ContextOptions } from '../caller/caller-context.ts'
 import type { DatabaseConfig } from '../config.ts'
 import { Connection, type ConnectionTarget } from '../connection/connection.ts'
 import { requireTransactions } from '../connection/probe.ts'
-import { branchUrl, describeUrl, parseDatabaseUrl } from '../database-url.ts'
+import { branchUrl, describeUrl, loginOf, withLogin } from '../database-url.ts'
 import {
   type LoginOptions,
   openRequestLogins,
@@ -83,7 +83,7 @@ async function openAccess(
     ...common,
     bare,
     engine: { ...common.engine, ...(await probeSessions(bare)) },
-    gatewayUrl: common.gatewayUrl === '' ? '' : withLoginOf(bare.url ?? '', common.gatewayUrl),
+    gatewayUrl: common.gatewayUrl === '' ? '' : withLogin(bare.url ?? '', loginOf(common.gatewayUrl)),
     warn: (message, detail) => {
       refusals.push('reason' in detail ? String(detail.reason) : message)
     },
@@ -128,15 +128,6 @@ async function probeSessions(bare: ConnectionTarget) {
   } finally {
     await connection.close()
   }
-}
-
-/** Returns the URL with user and password of another one. */
-function withLoginOf(url: string, other: string): string {
-  const { user, password } = parseDatabaseUrl(other).config
-  const login = [user, password]
-    .map((part) => encodeURIComponent(typeof part === 'string' ? part : ''))
-    .join(':')
-  return url.replace(/^(\w+:\/\/)(?:[^@/]*@)?/, `$1${login}@`)
 }
 
 /** Cancels the statement as the session's own role, on the server of the session. Never rejects. */

@@ -47,6 +47,7 @@ export interface PrimaryRow extends Identity {
   readonly inserted: string
 }
 
+/** Parses the row of {@link primaryState}. */
 export function readPrimaryState({ flushed, inserted, ...known }: PrimaryRow): PrimaryState {
   const positionOf = (text: string) => endOfRecords(parseLogPosition(text) ?? 0n)
   return { ...known, flushed: positionOf(flushed), inserted: positionOf(inserted) }
@@ -58,6 +59,7 @@ const replicaState = sql`
     pg_last_wal_replay_lsn()::text as replayed,
     (select received_tli from pg_stat_wal_receiver) as timeline`
 
+/** Reads the state of a replica. */
 export async function findReplicaState(connection: Connection): Promise<ReplicaState> {
   const { rows } = await connection.query<Omit<ReplicaState, 'replayed'> & { replayed: string | null }>(
     replicaState,
@@ -67,18 +69,33 @@ export async function findReplicaState(connection: Connection): Promise<ReplicaS
   return { ...found, replayed: parseLogPosition(found.replayed ?? '') }
 }
 
-/** Returns the reason for which a server is no replica of the primary; undefined if it is one. */
-export function explainMismatch(replica: ReplicaState, primary: PrimaryState): string | undefined {
-  if (replica.system !== primary.system) return 'it is a copy of another cluster (system identifier)'
+/** Aspect in which a server is no replica of the primary. */
+export type MismatchKind = 'system' | 'database' | 'standby' | 'timeline' | 'collation'
+
+/** Difference that makes a server unfit to be a replica of the primary. */
+export interface Mismatch {
+  readonly kind: MismatchKind
+  readonly reason: string
+}
+
+/** Returns the first difference for which a server is no replica of the primary; undefined if it is one. */
+export function findMismatch(replica: ReplicaState, primary: PrimaryState): Mismatch | undefined {
+  if (replica.system !== primary.system)
+    return { kind: 'system', reason: 'it is a copy of another cluster (system identifier)' }
   if (replica.database !== primary.database) {
-    return `its database is ${replica.database}, that of the primary ${primary.database}`
+    const reason = `its database is ${replica.database}, that of the primary ${primary.database}`
+    return { kind: 'database', reason }
   }
-  if (!replica.isStandby) return 'it is not a standby: it was promoted, or is the primary itself'
+  if (!replica.isStandby) {
+    return { kind: 'standby', reason: 'it is not a standby: it was promoted, or is the primary itself' }
+  }
   if (replica.timeline !== null && replica.timeline !== primary.timeline) {
-    return `it follows timeline ${replica.timeline}, the primary is on ${primary.timeline}`
+    const reason = `it follows timeline ${replica.timeline}, the primary is on ${primary.timeline}`
+    return { kind: 'timeline', reason }
   }
   if (replica.collation !== primary.collation) {
-    return `its collation version is ${replica.collation}, that of the primary ${primary.collation}: texts sort differently`
+    const reason = `its collation version is ${replica.collation}, that of the primary ${primary.collation}: texts sort differently`
+    return { kind: 'collation', reason }
   }
   return undefined
 }

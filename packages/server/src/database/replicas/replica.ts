@@ -6,7 +6,7 @@ import { type Answer, StatementFailed, statement } from '../connection/message.t
 import { ConnectionLost } from '../errors/failures.ts'
 import type { UserDatabase } from '../user-database.ts'
 import { type LogPosition, laterOf, parseLogPosition } from './log-position.ts'
-import { explainMismatch, findReplicaState, type PrimaryState } from './replica-probe.ts'
+import { findMismatch, findReplicaState, type PrimaryState } from './replica-probe.ts'
 
 /** Access to the data of a replica. */
 export interface ReplicaAccess {
@@ -210,8 +210,8 @@ export class Replica {
   ): Promise<string | undefined> {
     if (this.#checks?.isOpen !== true) this.#checks = await this.#options.openChecks()
     const state = await findReplicaState(this.#checks)
-    const mismatch = explainMismatch(state, primary)
-    if (mismatch !== undefined) return mismatch
+    const mismatch = findMismatch(state, primary)
+    if (mismatch !== undefined) return mismatch.reason
     const replayed = state.replayed ?? 0n
     this.#replayed = replayed
     const staleness = judge(replayed)

@@ -19,13 +19,18 @@ export const hosts: Check = {
         warning(
           'hosts.unreachable',
           `${host} of database.url cannot be reached (${reason}), so it could not take over`,
-          `pg_isready -h ${host.replace(/:(\d+)$/, ' -p $1')}   # then its log and its pg_hba.conf`,
+          isReadyCommand(host),
         ),
       ),
       ...describePrimary(reached),
       ...describeClusters(reached),
     ]
   },
+}
+
+/** Returns the command that tries a host. @param host as `host:port` */
+export function isReadyCommand(host: string): string {
+  return `pg_isready -h ${host.replace(/:(\d+)$/, ' -p $1')}   # then its log and its pg_hba.conf`
 }
 
 /** State of a host that responded. */
