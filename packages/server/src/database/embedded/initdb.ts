@@ -37,16 +37,8 @@ export async function initializeCluster(
     binaries.initdb,
     [
       ...['--pgdata', unfinished, '--username', embeddedUser, '--auth', 'trust', '--encoding', 'UTF8'],
-      // The built-in provider sorts by code point, the same on every system and release.
-      ...[
-        '--locale-provider',
-        'builtin',
-        '--builtin-locale',
-        'C.UTF-8',
-        '--locale',
-        'C',
-        '--no-instructions',
-      ],
+      // Texts sort as in a dictionary: ICU's root collation, without the rules of one language.
+      ...['--locale-provider', 'icu', '--icu-locale', 'und', '--locale', 'C', '--no-instructions'],
     ],
     signal,
   )

@@ -54,6 +54,24 @@ describe('GET /collections/:table', () => {
     expect(response.json).toEqual({ page: 1, perPage: 20, totalItems: 0, totalPages: 0, items: [] })
   })
 
+  test('sorts texts as a dictionary does, also page by page', async () => {
+    await app.sql(`
+      create table fruit (id int primary key, name text);
+      insert into fruit select ordinality, name from
+        unnest(array['Zoe', 'banana', 'éclair', 'Banana', 'apple', 'Äpfel', 'adam']) with ordinality f (name, ordinality)`)
+    const sorted = ['adam', 'Äpfel', 'apple', 'banana', 'Banana', 'éclair', 'Zoe']
+    expect(await column('fruit?sort=name', 'name')).toEqual(sorted)
+    expect(await column('fruit?sort=-name', 'name')).toEqual(sorted.toReversed())
+    const paged: string[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const { json } = await list(`fruit?sort=name&perPage=2&cursor=${cursor}`)
+      paged.push(...json.items.map(({ name }: { name: string }) => name))
+      cursor = json.nextCursor
+    }
+    expect(paged).toEqual(sorted)
+    await app.sql('drop table fruit')
+  })
+
   test('accepts a trailing slash', async () => {
     expect((await list('author/')).json.totalItems).toBe(3)
   })
