@@ -35,6 +35,7 @@ import { ConnectionBudget, divideConnections } from './pool/connection-budget.ts
 import { Pool } from './pool/pool.ts'
 import { SharedConnections } from './pool/shared-connections.ts'
 import { prepareAccess } from './preparation/access.ts'
+import { reportCollations } from './preparation/collations.ts'
 import { migrate } from './preparation/migrate.ts'
 import { Primary } from './primary/primary.ts'
 import { PrimaryWatch } from './primary/primary-watch.ts'
@@ -390,7 +391,7 @@ async function openLogins(config: DatabaseSections, options: LoginOptions): Prom
 async function prepare(
   connection: Connection,
   config: DatabaseSections,
-  { asServer = true }: OpenOptions,
+  { asServer = true, log }: OpenOptions,
 ): Promise<{
   engine: EngineProbe
   migrated: readonly string[]
@@ -404,6 +405,7 @@ async function prepare(
     const migrated = await migrate(connection)
     await prepareAccess(connection, config.database.schemas, engine)
     const missing = asServer ? await findMissingGrants(connection, config.database.schemas) : undefined
+    if (asServer && config.database.url !== '') await reportCollations(connection, log)
     const workers = engine.isDistributed ? await countWorkers(connection) : 0
     return { engine, migrated, missing, roleSettings: await readRoleSettings(connection), workers }
   } catch (error) {

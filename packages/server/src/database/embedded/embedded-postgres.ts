@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { untilAborted } from '../../lib/abort.ts'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { Connection, type ConnectionTarget } from '../connection/connection.ts'
 import { ConnectionLost } from '../errors/failures.ts'
@@ -13,6 +14,7 @@ import {
   stopCluster,
 } from './cluster.ts'
 import type { ClusterSettings } from './cluster-settings.ts'
+import { refreshCollations } from './collation-versions.ts'
 import { embeddedUser } from './initdb.ts'
 import { isProcessAlive, listeningOf } from './lock-file.ts'
 import { describeTcpAccess, scramVerifier, type TcpAccess } from './tcp-access.ts'
@@ -37,6 +39,8 @@ export interface EmbeddedOptions {
 const lockSpace = 0x6261_736c // "basl"
 const serverLock = 1
 const userLock = 2
+/** Lock of the process that rebuilds indexes after a change of collations. */
+const collationLock = 3
 
 /**
  * Database in which processes hold their locks. A session in the data's own database would prevent copies of it
@@ -83,6 +87,7 @@ export class EmbeddedPostgres {
     const cluster = await prepareCluster(options.dataDirectory, { settings, tcpPort: tcp.port, signal })
     const embedded = new EmbeddedPostgres(cluster, options, await join(cluster, options))
     try {
+      await untilAborted(signal, embedded.#refreshCollations())
       await ensureDatabase(embedded.#keeper)
       if (tcp.port !== 0 && tcp.password !== undefined)
         await setPassword(embedded.#keeper, tcp.password.read())
@@ -90,6 +95,23 @@ export class EmbeddedPostgres {
     } catch (error) {
       await embedded.close()
       throw error
+    }
+  }
+
+  /** Rebuilds indexes whose order a new version of ICU has changed. One process does it, and others wait for it. */
+  async #refreshCollations(): Promise<void> {
+    const { database = embeddedDatabase, log, signal } = this.#options
+    while (!(await lock(this.#keeper, 'pg_try_advisory_lock', collationLock))) {
+      await delay(100, undefined, signal === undefined ? {} : { signal })
+    }
+    try {
+      await refreshCollations(this.#keeper, {
+        connect: (name) => connect(this.#cluster, this.#options, name),
+        database,
+        log,
+      })
+    } finally {
+      if (this.#keeper.isOpen) await lock(this.#keeper, 'pg_advisory_unlock', collationLock)
     }
   }
 
@@ -308,7 +330,11 @@ async function lock(connection: Connection, operation: LockOperation, key: numbe
   return rows[0]?.done === true
 }
 
-type LockOperation = 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared' | 'pg_advisory_unlock_shared'
+type LockOperation =
+  | 'pg_try_advisory_lock'
+  | 'pg_try_advisory_lock_shared'
+  | 'pg_advisory_unlock'
+  | 'pg_advisory_unlock_shared'
 
 async function holdersOf(connection: Connection, key: number): Promise<string[]> {
   const { rows } = await connection.query<{ application_name: string }>(sql`
