@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './packages/server/test/longest-first.ts'
+import { filesOnReplica } from './packages/server/test/on-replica.ts'
 import { filesOnWorkers } from './packages/server/test/on-workers.ts'
 import { RepeatedTests } from './packages/server/test/repeated-tests.ts'
 import { SlowestFiles } from './packages/server/test/slowest-files.ts'
@@ -98,6 +99,18 @@ export default defineConfig({
           ...database,
           ...sideBySide,
           ...sharedModules,
+        },
+      },
+      {
+        test: {
+          name: 'replica',
+          include: filesOnReplica.map((file) => `${server}/src/${file}.db.test.ts`),
+          setupFiles: [`${server}/test/on-replica.setup.ts`],
+          env: { BASALT_TEST_REPLICA: '300' },
+          ...limits,
+          ...sideBySide,
+          ...sharedModules,
+          globalSetup: [...database.globalSetup, `${server}/test/on-replica.global-setup.ts`],
         },
       },
       {

@@ -8,7 +8,7 @@ import { createClusterTemplate } from './cluster-template.ts'
 import { installPackage } from './installed-package.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
 import { testConfig } from './test-config.ts'
-import { startThrowAwayCluster } from './throw-away-cluster.ts'
+import { startThrowAwayCluster, type ThrowAwayCluster } from './throw-away-cluster.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -28,6 +28,8 @@ interface Provided {
   readonly clusterUrl: string
   readonly clusterTemplate: string
   readonly pgliteTemplate: string
+  /** Test cluster; undefined for an external server. */
+  readonly cluster: ThrowAwayCluster | undefined
   close(): Promise<void>
 }
 
@@ -71,6 +73,7 @@ async function open(): Promise<Provided> {
   return {
     clusterUrl,
     clusterTemplate: template.directory,
+    cluster,
     pgliteTemplate: join(compiled.directory, 'pglite.tar'),
     async close() {
       await cluster?.[Symbol.asyncDispose]()

@@ -12,7 +12,9 @@ import type { Resolve } from '../src/http/outbound.ts'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { templateDatabase } from './global-setup.ts'
 import { sendOverHttp } from './http-client.ts'
+import { countReplicaReads, haveReplica, LastWrite, replicaConfig, replicaLagMs } from './replica-reads.ts'
 import { testAdminPassword, testConfig, testSecret } from './test-config.ts'
+import { waitFor } from './wait-for.ts'
 import { nodesAreWorkers, openWorkerNode } from './worker-nodes.ts'
 
 /** Database of a test, copied from the migrated template. */
@@ -23,6 +25,8 @@ export interface TestDatabase extends AsyncDisposable {
     text: string,
     values?: readonly unknown[],
   ): Promise<Row[]>
+  /** Last write by a test; only in the project `replica`. */
+  readonly lastWrite?: LastWrite
 }
 
 export interface TestAppOptions {
@@ -86,8 +90,9 @@ export interface TestNode extends Pick<TestApp, 'app' | 'url' | 'log'> {
 /** Starts a whole server within this process. */
 async function openNode(database: TestDatabase, options: TestAppOptions): Promise<TestNode> {
   const log: string[] = []
+  const replica = haveReplica() ? replicaConfig(database.url) : {}
   const app = await createApp({
-    config: testConfig({ 'database.url': database.url, ...options.config }),
+    config: testConfig({ 'database.url': database.url, ...replica, ...options.config }),
     log: capturingLogger(log),
     ...(options.hashesAtFullCost === true ? {} : { passwords: cheapHasher }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
@@ -99,7 +104,19 @@ async function openNode(database: TestDatabase, options: TestAppOptions): Promis
     ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
   })
   await app.listen()
-  return { app, url: app.http.listeningOrigin, log, close: () => app.close() }
+  const { replicas } = app.database
+  if (haveReplica()) {
+    await waitFor('the replica', () => replicas?.list().every(({ refusal }) => refusal === undefined) ?? true)
+  }
+  return {
+    app,
+    url: app.http.listeningOrigin,
+    log,
+    async close() {
+      for (const { reads } of replicas?.list() ?? []) countReplicaReads(reads)
+      await app.close()
+    },
+  }
 }
 
 /** Starts a whole server on a free port with a database of its own. */
@@ -109,8 +126,14 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const node = await (nodesAreWorkers ? openWorkerNode : openNode)(database, options)
   const { url } = node
   let admin: string | undefined
-  const request = (method: string, path: string, requestOptions: RequestOptions = {}) =>
-    send(url, method, path, requestOptions)
+  const { lastWrite } = database
+  const request = async (method: string, path: string, requestOptions: RequestOptions = {}) => {
+    if (lastWrite === undefined) return await send(url, method, path, requestOptions)
+    const headers = { ...lastWrite.headers, ...requestOptions.headers }
+    const response = await send(url, method, path, { ...requestOptions, headers })
+    lastWrite.store(response.headers.get('x-basalt-position'))
+    return response
+  }
   return {
     get app() {
       return node.app
@@ -146,10 +169,16 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const pool = new pg.Pool({ connectionString: url, max: 3 })
   // A test that restarts Postgres cuts idle connections.
   pool.on('error', () => undefined)
+  const lastWrite = replicaLagMs === undefined ? undefined : new LastWrite()
   return {
     url,
+    ...(lastWrite === undefined ? {} : { lastWrite }),
     sql: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
       const result = await pool.query<Row>(text, [...values])
+      if (lastWrite !== undefined) {
+        const { rows } = await pool.query('select pg_current_wal_insert_lsn()::text as position')
+        lastWrite.store(rows[0]?.position)
+      }
       return result.rows ?? []
     },
     async [Symbol.asyncDispose]() {
