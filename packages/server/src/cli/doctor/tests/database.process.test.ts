@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findingsOf } from '../../../../test/doctor.ts'
+import { createDirectory } from '../../../../test/server-process.ts'
 import { testConfig } from '../../../../test/test-config.ts'
 import {
   findFreePort,
@@ -8,6 +11,8 @@ import {
 } from '../../../../test/throw-away-cluster.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
 import type { Config } from '../../../configuration.ts'
+import { applyMigrations } from '../../../project/migrations/apply.ts'
+import { readMigrationFiles } from '../../../project/migrations/files.ts'
 import { withDatabase } from '../../with-database.ts'
 import { backup } from '../checks/backup.ts'
 import { clock } from '../checks/clock.ts'
@@ -226,7 +231,65 @@ describe('basalt doctor › backup', () => {
   })
 })
 
+describe('basalt doctor › migrations.project', () => {
+  test('warns about pending ones, fails where one is in the way, and applies none', async () => {
+    await using directory = createDirectory()
+    await cluster.sql('postgres', 'create database project')
+    const project = configOf('project', { 'project.migrations': directory.path })
+    await withDatabase(project, 'test', async () => undefined)
+    const at = async () => (await findingsOf(project, migrations))['migrations.project']
+    expect(await at()).toBeUndefined()
+
+    const file = join(directory.path, '20261122093000_add_todo.sql')
+    writeFileSync(file, 'create table todo (id int primary key);')
+    expect(await at()).toEqual({
+      id: 'migrations.project',
+      status: 'warning',
+      message: 'migrations of the project are pending: 20261122093000_add_todo.sql',
+      fix: 'basalt migrate up',
+    })
+    expect(await cluster.sql('project', `select to_regclass('todo') as todo`)).toEqual([{ todo: null }])
+
+    const files = readMigrationFiles(directory.path)
+    await withDatabase(project, 'test', (opened) =>
+      applyMigrations(opened, { files, settings: project.project }),
+    )
+    expect(await at()).toEqual({
+      id: 'migrations.project',
+      status: 'ok',
+      message: 'all 1 migrations of the project are applied',
+      fix: null,
+    })
+
+    writeFileSync(file, 'create table todo (id bigint primary key);')
+    expect(await at()).toEqual({
+      id: 'migrations.project',
+      status: 'failure',
+      message: expect.stringMatching(
+        /^the migrations of the project cannot be applied: .*20261122093000_add_todo\.sql/,
+      ),
+      fix: 'basalt migrate status',
+    })
+  })
+})
+
 describe('basalt doctor › keys', () => {
+  test('warns about a key of secrets that is derived from that of tokens', async () => {
+    const external = { 'auth.jwt_secret': 'a-secret-of-at-least-thirty-two-characters' }
+    expect(await findingsOf(configOf('shop', external), keys)).toEqual(
+      found(
+        'keys',
+        'warning',
+        'auth.encryption_key is derived from auth.jwt_secret, so replacing the latter makes stored secrets useless',
+        'BASALT_AUTH_ENCRYPTION_KEY_FILE=/run/secrets/encryption   # before the first secret is stored; afterwards keep auth.jwt_secret',
+      ),
+    )
+    const mended = configOf('shop', { ...external, 'auth.encryption_key': '0'.repeat(64) })
+    expect(await findingsOf(mended, keys)).toEqual(
+      found('keys', 'ok', 'the configured keys open all stored secrets'),
+    )
+  })
+
   test('fails if no configured key opens the stored secrets', async () => {
     await cluster.sql(
       'shop',

@@ -108,6 +108,15 @@ describe('basalt doctor › roles', () => {
       fix: 'alter role basalt_administrator bypassrls;',
     },
     {
+      what: 'a reader that may write as another role',
+      id: 'roles.reader',
+      breaking:
+        'create role basalt_reader login noinherit bypassrls createrole; grant other to basalt_reader',
+      status: 'failure',
+      message: 'basalt_reader may do more than read-only SQL needs',
+      fix: 'alter role basalt_reader nosuperuser nocreaterole nocreatedb noreplication noinherit; revoke other from basalt_reader;',
+    },
+    {
       what: 'a schema of another owner',
       id: 'roles.owner',
       breaking: 'alter schema basalt owner to other; grant usage on schema basalt to app',
