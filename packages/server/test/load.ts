@@ -1,4 +1,5 @@
 import { Agent } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { codeOf } from '../src/lib/errors.ts'
 import { type Reply, sendRequest } from './send-request.ts'
 
@@ -23,6 +24,14 @@ export interface LoadOptions {
   readonly prefix?: string
   /** True if each request has a connection of its own. */
   readonly reconnects?: boolean
+  /** Pause of a client after each response, in milliseconds; none by default. */
+  readonly pauseMs?: number
+  /** Receives each response. */
+  readonly onReply?: (reply: {
+    readonly url: string
+    readonly method: string
+    readonly status: number
+  }) => void
 }
 
 /** Outcome of a create. Unknown: it may have happened or not. */
@@ -50,7 +59,15 @@ export interface History {
 }
 
 /** Sends lists, reads, creates and updates until it is stopped, and records each outcome. */
-export function startLoad({ urls, token, clients, prefix = 'key', reconnects = false }: LoadOptions): Load {
+export function startLoad({
+  urls,
+  token,
+  clients,
+  prefix = 'key',
+  reconnects = false,
+  pauseMs = 0,
+  onReply,
+}: LoadOptions): Load {
   const statuses = new Map<number, number>()
   const failures = new Map<string, number>()
   const malformed: string[] = []
@@ -67,12 +84,10 @@ export function startLoad({ urls, token, clients, prefix = 'key', reconnects = f
       const [method, path, body] = requests[(turn + client) % requests.length]?.(key) ?? ['GET', '/health']
       for (;;) {
         try {
-          const answer = await sendRequest(method, `${urls[target % urls.length]}${path}`, {
-            agent,
-            token,
-            body,
-          })
+          const url = urls[target % urls.length] ?? ''
+          const answer = await sendRequest(method, `${url}${path}`, { agent, token, body })
           answered += 1
+          onReply?.({ url, method, status: answer.status })
           statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
           if (answer.status >= 500 && !isAsDocumented(answer)) malformed.push(describe(method, path, answer))
           if (method === 'POST') creates.set(key, fateOf(answer.status))
@@ -85,7 +100,7 @@ export function startLoad({ urls, token, clients, prefix = 'key', reconnects = f
             refused += 1
             target += 1
             if (isStopped) break
-            await new Promise((resolve) => setTimeout(resolve, 5))
+            await delay(5)
             continue
           }
           failures.set(code, (failures.get(code) ?? 0) + 1)
@@ -93,6 +108,7 @@ export function startLoad({ urls, token, clients, prefix = 'key', reconnects = f
           break
         }
       }
+      if (pauseMs > 0) await delay(pauseMs)
     }
     agent.destroy()
   }
