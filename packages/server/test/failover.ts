@@ -37,11 +37,11 @@ export async function startPair(isSynchronous: boolean, cleanUp: AsyncDisposable
 export async function startNodes(
   url: string,
   cleanUp: AsyncDisposable[],
-  { count = 2, workers = 1 } = {},
+  { count = 2, workers = 1, config = {} as Readonly<Record<string, string>> } = {},
 ): Promise<readonly ServerProcess[]> {
   const nodes = await Promise.all(
     Array.from({ length: count }, () =>
-      startServer({ config: { 'database.url': url, 'server.workers': String(workers) } }),
+      startServer({ config: { 'database.url': url, 'server.workers': String(workers), ...config } }),
     ),
   )
   cleanUp.push(...nodes)

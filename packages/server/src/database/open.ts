@@ -615,10 +615,13 @@ function createPools(
 
 /**
  * Cancels the statement by PostgreSQL. A login role that may not cancel statements of others does so as the
- * session's own role. Never rejects.
+ * session's own role. A commit that waits for its synchronous standby continues: canceled, it would be visible to
+ * others, and a failover could lose it. Never rejects.
  */
 async function cancelStatement(database: SystemDatabase, connection: Connection): Promise<void> {
-  const cancel = sql`select pg_cancel_backend(${connection.backendPid}::int)`
+  const cancel = sql`
+    select pg_cancel_backend(pid) from pg_stat_activity
+    where pid = ${connection.backendPid}::int and wait_event is distinct from 'SyncRep'`
   try {
     await database.count(cancel).catch(async (error) => {
       if (codeOf(error) !== '42501') throw error

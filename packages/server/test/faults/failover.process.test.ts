@@ -3,9 +3,12 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { countKeys, startNodes, startPair } from '../failover.ts'
 import { alice } from '../fixtures.ts'
 import { contradictions, type History, type Load, startLoad } from '../load.ts'
+import { startReceiver } from '../receiver.ts'
 import { sendRequest } from '../send-request.ts'
 import type { ServerProcess } from '../server-process.ts'
+import { createTcpProxy } from '../tcp-proxy.ts'
 import { userToken } from '../test-app.ts'
+import { testAdminPassword } from '../test-config.ts'
 import { waitFor } from '../wait-for.ts'
 
 const token = userToken({ sub: alice })
@@ -73,13 +76,33 @@ async function startBalancer(
   }
 }
 
+/** Adds a webhook for creates, and a schedule that is not due. @returns the id of the schedule */
+async function addWebhookAndSchedule(node: string, receiver: string): Promise<string> {
+  const login = await sendRequest('POST', `${node}/api/admin/auth`, { body: { password: testAdminPassword } })
+  const create = async (path: string, body: object) => {
+    const { status, json } = await sendRequest('POST', `${node}/api/${path}`, {
+      token: login.json.token,
+      body,
+    })
+    expect(status).toBe(201)
+    return json
+  }
+  await create('webhooks', { url: receiver, tables: ['item'], events: ['create'] })
+  const schedule = { name: 'probe', jobType: 'realtime_cleanup', cronExpr: '0 0 1 1 *' }
+  return (await create('admin/schedules', schedule)).id
+}
+
 describe('faults › failover', () => {
-  test('loses no acknowledged write when a primary with synchronous replication is killed', async () => {
+  test('loses no acknowledged write, event or run of a schedule when a synchronous primary is killed', async () => {
     const { first, second, url } = await startPair(true, cleanUp)
     const nodes = await startNodes(url, cleanUp)
+    const receiver = await startReceiver()
+    cleanUp.push(receiver)
+    const schedule = await addWebhookAndSchedule(nodes[0]?.url ?? '', receiver.url)
     const load = loadOf(nodes, 'killed')
     await moreWrites(load)
 
+    await first.sql('shop', `update basalt.schedules set next_run_at = now() where id = '${schedule}'`)
     await first.stop('immediate')
     await waitFor('writes to be refused', () => load.count(503) > 5)
     await second.promote()
@@ -87,6 +110,15 @@ describe('faults › failover', () => {
     const history = await load.stop()
     expectNoFaults(history, nodes)
     expect(contradictions(history, await countKeys(second))).toEqual([])
+    const runs = () =>
+      second.sql('shop', `select state from basalt.jobs where schedule_id = '${schedule}' order by state`)
+    await waitFor('the run of the schedule', async () =>
+      (await runs()).some(({ state }) => state === 'completed'),
+    )
+    expect(await runs()).toEqual([{ state: 'completed' }])
+    const created = [...history.creates].filter(([, fate]) => fate === 'acknowledged').map(([key]) => key)
+    const isDelivered = (key: string) => receiver.received.some(({ json }) => json.record.key === key)
+    await waitFor('the deliveries', () => created.every(isDelivered))
     for (const node of nodes) {
       expect((await sendRequest('GET', `${node.url}/health`)).json).toEqual({ status: 'ok', database: 'ok' })
     }
@@ -144,5 +176,82 @@ describe('faults › failover', () => {
     expectNoFaults(history, nodes)
     expect(nodes.map((node) => hasLeft(node))).toEqual([true, true])
     expect(contradictions(history, await countKeys(second))).toEqual([])
+  })
+
+  test('leaves a primary whose packets get lost, with several hosts in every URL', async () => {
+    const { first, second } = await startPair(true, cleanUp)
+    const proxy = await createTcpProxy(first.port)
+    cleanUp.push(proxy)
+    const urlOf = (user: string, ports: readonly number[]) =>
+      `postgresql://${user}@${ports.map((port) => `127.0.0.1:${port}`).join()}/shop?target_session_attrs=read-write`
+    const nodes = await startNodes(urlOf('postgres', [proxy.port, second.port]), cleanUp, {
+      config: {
+        'database.gateway_url': urlOf('basalt_gateway', [second.port, proxy.port]),
+        'database.listen_url': urlOf('postgres', [second.port, proxy.port]),
+      },
+    })
+    const load = loadOf(nodes, 'vanished')
+    await moreWrites(load)
+    proxy.freeze()
+    await second.promote()
+    await moreWrites(load)
+    const history = await load.stop()
+    expectNoFaults(history, nodes)
+    expect(contradictions(history, await countKeys(second))).toEqual([])
+    for (const node of nodes) {
+      await waitFor('notifications by the new primary', () =>
+        node.log().some(({ msg }) => msg === 'receiving notifications of the database again'),
+      )
+    }
+  })
+
+  test('acknowledges no write whose wait for a synchronous standby was canceled', async () => {
+    const { first, second, url } = await startPair(true, cleanUp)
+    const [node] = await startNodes(url, cleanUp, { count: 1 })
+    if (node === undefined) throw new Error('no node')
+    const create = (key: string, signal?: AbortSignal) =>
+      sendRequest('POST', `${node.url}/api/collections/item`, {
+        token,
+        body: { key },
+        ...(signal === undefined ? {} : { signal }),
+      })
+    // Writes of the node itself wait, too, on other connections.
+    const waiting = `select pid from pg_stat_activity where wait_event = 'SyncRep' and usename = 'basalt_gateway'`
+    const waitsForStandby = async () => (await first.sql('shop', waiting)).length === 1
+    await second.stop('fast')
+
+    const canceled = create('canceled')
+    await waitFor('the wait for the standby', waitsForStandby)
+    await first.sql('shop', `select pg_cancel_backend(pid) from (${waiting}) as backend`)
+    const { status, headers, json } = await canceled
+    expect({ status, retry: headers['retry-after'], json }).toEqual({
+      status: 503,
+      retry: '1',
+      json: {
+        code: 503,
+        message: 'the database is unavailable',
+        error: 'database_unavailable',
+        doc_url: expect.stringMatching(/#database_unavailable$/),
+      },
+    })
+
+    // A client that disconnects ends no wait. Otherwise the row would be visible, and a failover could lose it.
+    const client = new AbortController()
+    const abandoned = create('abandoned', client.signal).catch(() => 'disconnected')
+    await waitFor('the wait for the standby', waitsForStandby)
+    client.abort()
+    expect(await abandoned).toBe('disconnected')
+    await waitFor('the cancellation', async () => {
+      const query = `select from pg_stat_activity where query like '%pg_cancel_backend%' and application_name = 'basalt start' and pid <> pg_backend_pid()`
+      return (await first.sql('shop', query)).length > 0
+    })
+    expect(await waitsForStandby()).toBe(true)
+    expect((await countKeys(first)).has('abandoned')).toBe(false)
+
+    await second.start()
+    expect((await create('confirmed')).status).toBe(201)
+    await waitFor('the standby', () => second.hasCaughtUp())
+    const present = await countKeys(second)
+    expect(['canceled', 'abandoned', 'confirmed'].map((key) => present.get(key))).toEqual([1, 1, 1])
   })
 })

@@ -61,6 +61,8 @@ interface ClientInternals {
     readonly stream: Socket
     on(event: 'parameterStatus', listener: (status: ParameterStatus) => void): void
     on(event: 'errorMessage', listener: (error: { readonly code?: string }) => void): void
+    on(event: 'notice', listener: (notice: { readonly routine?: string }) => void): void
+    emit(event: 'error', error: Error): void
   }
 }
 
@@ -74,6 +76,8 @@ interface ParameterStatus {
 const readOnlyParameters = new Set(['in_hot_standby', 'default_transaction_read_only'])
 /** SQLSTATE of a write in a read-only transaction. */
 const readOnlyTransaction = '25006'
+/** Function of PostgreSQL that warns when a commit no longer waits for its standby. The text depends on the language. */
+const standbyWait = 'SyncRepWaitForLSN'
 
 /** Events that end the work in flight: ReadyForQuery with an empty queue, or the end of the connection. */
 const settlingEvents = ['drain', 'error', 'end'] as const
@@ -112,6 +116,12 @@ export class Connection {
     })
     connection.on('errorMessage', ({ code }) => {
       if (code === readOnlyTransaction) target.primary?.reportReadOnly()
+    })
+    connection.on('notice', ({ routine }) => {
+      if (routine !== standbyWait) return
+      // The commit is only local, so its outcome is unknown. ReadyForQuery may be in the same packet, before any later event.
+      connection.emit('error', new Error('a synchronous standby has not confirmed the commit'))
+      this.destroy()
     })
   }
 
