@@ -656,6 +656,8 @@ export type BatchOperation = {
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
   readonly body?: TableRecord | undefined
+  /** Entity tags of the record, or `*`, as in the header `If-Match`. The whole batch is a 412 `precondition_failed` when the record has another version. */
+  readonly ifMatch?: string | undefined
   /** Columns of a unique key, for a create. A record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined
@@ -668,6 +670,8 @@ export type BatchOperationAcross = {
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
   readonly body?: TableRecord | undefined
+  /** Entity tags of the record, or `*`, as in the header `If-Match`. The whole batch is a 412 `precondition_failed` when the record has another version. */
+  readonly ifMatch?: string | undefined
   /** Columns of a unique key, for a create. A record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined

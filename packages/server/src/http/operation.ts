@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
 import type { Identity } from './access/identity.ts'
 import { originOf, type RequestOrigin } from './requests/request-origin.ts'
+import { isKnown, sendNotModified } from './responses/entity-tag.ts'
 import type { AdmitsAnonymous, Guard, Permission, ProgramAccess } from './route-config.ts'
 import {
   type Answered,
@@ -115,6 +116,8 @@ export type Operation<
   readonly bodyLimit?: number | ((deps: Deps) => number)
   /** True if it also accepts WebSocket handshakes, which the handler authenticates. */
   readonly upgrade?: true
+  /** True if a response with an entity tag is a 304 for a client that has this representation (RFC 9110 §13.1.2). */
+  readonly isConditional?: true
   readonly success: Success<Result>
   /** Bodies of other documented responses, by the status that the handler sets. */
   readonly otherResponses?: Readonly<Record<number, Other>>
@@ -162,7 +165,7 @@ export function addOperations<Deps>(
 }
 
 function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<Deps>): void {
-  const { method, path: url, success, bodyLimit, handle } = description
+  const { method, path: url, success, bodyLimit, isConditional, handle } = description
   app.route({
     method,
     url,
@@ -174,7 +177,8 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
     async handler(request, reply) {
       void reply.code(success.status)
       if (success.type !== undefined) void reply.type(success.type)
-      return await handle.call(description, deps, new ValidatedRequest(request), reply)
+      const body = await handle.call(description, deps, new ValidatedRequest(request), reply)
+      return isConditional === true && isKnown(request, reply) ? sendNotModified(reply) : body
     },
   })
 }

@@ -29,6 +29,23 @@ export function writing(...privileges: readonly Privilege[]) {
   return { ...writingAnywhere, ...openFor(...privileges) }
 }
 
+/** Returns the options of an operation that writes one record, whose version a precondition can require. */
+export function writingOne(...privileges: readonly Privilege[]) {
+  return {
+    ...writing(...privileges),
+    headers: Type.Object({ ...idempotencyHeaders, ...preconditionHeaders }),
+  }
+}
+
+const preconditionHeaders = {
+  'if-match': Type.Optional(
+    Type.String({
+      description:
+        'Entity tags of the record, or `*` for any. The write is a 412 `precondition_failed` when the record has another version.',
+    }),
+  ),
+}
+
 /** Options of an operation that writes several collections. */
 export const writingAnywhere = {
   guard: 'data',

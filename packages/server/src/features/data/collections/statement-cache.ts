@@ -35,7 +35,12 @@ export class StatementCache {
   readonly #requests = new WeakMap<Catalog, Lru<string, unknown>>()
 
   call(fragment: Sql): Call {
-    return fill(this.template(fragment), {})
+    return this.fill(fragment, {})
+  }
+
+  /** Returns the call of a fragment with these values in its slots. */
+  fill(fragment: Sql, slots: SlotValues): Call {
+    return fill(this.template(fragment), slots)
   }
 
   template(fragment: Sql): Template {

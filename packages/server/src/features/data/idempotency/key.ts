@@ -31,10 +31,11 @@ export function idempotencyKeyOf(
   // The response of a level with more access must not be replayed to a level with less.
   const level = identity.kind === 'user' ? identity.aal : ''
   const effects = [headers['x-notify-table'], headers['x-notify-action']].map(String)
+  const condition = headers['if-match'] === undefined ? [] : [headers['if-match']]
   return {
     owner: ownerOf(identity, addressKey(request)),
     value,
-    fingerprint: hash([method, url, level, ...effects, body]),
+    fingerprint: hash([method, url, level, ...effects, ...condition, body]),
     replaying: () => void reply.header('idempotency-replayed', 'true'),
   }
 }

@@ -5,8 +5,10 @@ describe('GET /collections/:table?expand › SQL', () => {
   test('reads a many-to-one relation as an object', async () => {
     expect(await compiled('GET /collections/task/7?expand=project')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."id", "t"."title", "t"."done", "t"."due", "t"."project_id")::text, 0))
+        from "public"."task" "t", lateral (
           select
             "t"."id",
             "t"."title",
@@ -32,9 +34,8 @@ describe('GET /collections/:table?expand › SQL', () => {
                 )
               ) e (name, related)
             ) as "expand"
-          from "public"."task" "t"
-          where "t"."id" = $1
-        ) r`,
+        ) r
+        where "t"."id" = $1`,
       parameters: ['7'],
     })
   })
@@ -42,8 +43,10 @@ describe('GET /collections/:table?expand › SQL', () => {
   test('reads a one-to-many relation as an array of at most 1,000', async () => {
     expect(await compiled('GET /collections/project/1?expand=task')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."id", "t"."name", "t"."owner_id")::text, 0))
+        from "public"."project" "t", lateral (
           select
             "t"."id",
             "t"."name",
@@ -68,9 +71,8 @@ describe('GET /collections/:table?expand › SQL', () => {
                 )
               ) e (name, related)
             ) as "expand"
-          from "public"."project" "t"
-          where "t"."id" = $1
-        ) r`,
+        ) r
+        where "t"."id" = $1`,
       parameters: ['1'],
     })
   })
@@ -78,8 +80,10 @@ describe('GET /collections/:table?expand › SQL', () => {
   test('nests relations', async () => {
     expect(await compiled('GET /collections/task/7?expand=project.owner')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."id", "t"."title", "t"."done", "t"."due", "t"."project_id")::text, 0))
+        from "public"."task" "t", lateral (
           select
             "t"."id",
             "t"."title",
@@ -128,9 +132,8 @@ describe('GET /collections/:table?expand › SQL', () => {
                 )
               ) e (name, related)
             ) as "expand"
-          from "public"."task" "t"
-          where "t"."id" = $1
-        ) r`,
+        ) r
+        where "t"."id" = $1`,
       parameters: ['7'],
     })
   })
@@ -138,8 +141,10 @@ describe('GET /collections/:table?expand › SQL', () => {
   test('merges paths that begin alike', async () => {
     expect(await compiled('GET /collections/project/1?expand=task.vote,task.project,owner')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."id", "t"."name", "t"."owner_id")::text, 0))
+        from "public"."project" "t", lateral (
           select
             "t"."id",
             "t"."name",
@@ -218,9 +223,8 @@ describe('GET /collections/:table?expand › SQL', () => {
                 )
               ) e (name, related)
             ) as "expand"
-          from "public"."project" "t"
-          where "t"."id" = $1
-        ) r`,
+        ) r
+        where "t"."id" = $1`,
       parameters: ['1'],
     })
   })

@@ -5,12 +5,11 @@ describe('GET /collections/:table?fields › SQL', () => {
   test('reads every column without fields', async () => {
     expect(await compiled('GET /collections/task/7')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (
-          select "t"."id", "t"."title", "t"."done", "t"."due", "t"."project_id"
-          from "public"."task" "t"
-          where "t"."id" = $1
-        ) r`,
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."id", "t"."title", "t"."done", "t"."due", "t"."project_id")::text, 0))
+        from "public"."task" "t", lateral (select "t"."id", "t"."title", "t"."done", "t"."due", "t"."project_id") r
+        where "t"."id" = $1`,
       parameters: ['7'],
     })
   })
@@ -18,8 +17,11 @@ describe('GET /collections/:table?fields › SQL', () => {
   test('reads the named columns', async () => {
     expect(await compiled('GET /collections/task/7?fields=title,done')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (select "t"."title", "t"."done" from "public"."task" "t" where "t"."id" = $1) r`,
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."id", "t"."title", "t"."done", "t"."due", "t"."project_id")::text, 0))
+        from "public"."task" "t", lateral (select "t"."title", "t"."done") r
+        where "t"."id" = $1`,
       parameters: ['7'],
     })
   })
@@ -27,8 +29,11 @@ describe('GET /collections/:table?fields › SQL', () => {
   test('reads a column that is named twice only once', async () => {
     expect(await compiled('GET /collections/task/7?fields=title,done,title')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (select "t"."title", "t"."done" from "public"."task" "t" where "t"."id" = $1) r`,
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."id", "t"."title", "t"."done", "t"."due", "t"."project_id")::text, 0))
+        from "public"."task" "t", lateral (select "t"."title", "t"."done") r
+        where "t"."id" = $1`,
       parameters: ['7'],
     })
   })
@@ -50,10 +55,11 @@ describe('GET /collections/:table?fields › SQL', () => {
   test('finds a record by each value of a composite key', async () => {
     expect(await compiled('GET /collections/vote/7,3?fields=points')).toEqual({
       sql: sql`
-        select row_to_json(r.*)
-        from (
-          select "t"."points" from "public"."vote" "t" where "t"."task_id" = $1 and "t"."person_id" = $2
-        ) r`,
+        select
+          row_to_json(r.*),
+          to_hex(hashtextextended(row("t"."task_id", "t"."person_id", "t"."points", "t"."cast_at")::text, 0))
+        from "public"."vote" "t", lateral (select "t"."points") r
+        where "t"."task_id" = $1 and "t"."person_id" = $2`,
       parameters: ['7', '3'],
     })
   })

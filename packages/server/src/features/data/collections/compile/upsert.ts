@@ -8,6 +8,7 @@ import { compileComparison } from './comparison.ts'
 import { compileSelectList } from './record.ts'
 import { relationName } from './relation.ts'
 import { failWithout } from './required-row.ts'
+import { compileVersionMatch, type PreconditionForm } from './version.ts'
 import { body, compileBoth, compileInsert, compileRowSource } from './write.ts'
 
 /** Alias of the collection's rows. */
@@ -27,6 +28,11 @@ export interface UpsertOptions {
    */
   readonly requiresRow: boolean
   readonly answer?: RecordPlan | undefined
+  /**
+   * Condition on the record with the key. With `exists` and `version` the statement fails instead of creating a record. It
+   * requires a row then.
+   */
+  readonly condition?: PreconditionForm
 }
 
 /**
@@ -42,7 +48,7 @@ export function compileUpsert(
   record: RecordPlan,
   columns: readonly Column[],
   plan: UpsertPlan,
-  { isCaptured, requiresRow, answer }: UpsertOptions,
+  { isCaptured, requiresRow, answer, condition = 'none' }: UpsertOptions,
 ): Sql {
   const keys = sql.join(plan.key.map(({ name }) => sql.id(name)))
   const source = sql`${compileRowSource(body, columns)} where ${note(sql`''`)}`
@@ -54,13 +60,15 @@ export function compileUpsert(
     plan.action === 'ignore'
       ? sql`do nothing`
       : sql`do update set ${sql.join(plan.updated.map(({ name }) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`))}
-        where ${note(found)}`
+        where ${note(found)} ${condition === 'version' ? sql`and ${compileVersionMatch(record, row)}` : sql.empty}`
   const write = sql`${compileInsert(record.relation, columns, source)}
     on conflict (${keys}) ${action}
     returning ${list}`
   const returned = answer === undefined ? sql`w.record` : sql`w.answer`
   const required = (record: Sql) => {
     if (!requiresRow) return sql.empty
+    if (condition !== 'none')
+      return sql`, ${failWithout(sql`case when ${conflicting} is not null then ${record} end`)}`
     if (plan.action === 'update') return sql`, ${failWithout(record)}`
     return sql`, case when ${record} is not null then ${note(sql`'created'`)} end`
   }

@@ -13,6 +13,7 @@ import { compileIdentity, compileSameRow, identitySlots, keyOf } from './identit
 import { compileSelectList } from './record.ts'
 import { relationName } from './relation.ts'
 import { compileDiscarded, failWithout } from './required-row.ts'
+import { compileVersion, compileVersionMatch } from './version.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
@@ -24,15 +25,28 @@ export function writeSlots(json: string, id: readonly string[]): SlotValues {
 
 const jsonSlot = new Slot('json')
 
-/** Compiles a read of one record: at most one row with one column, the record as JSON. */
+/**
+ * Compiles a read of one record: at most one row, the record as JSON and its version. A table that Citus distributes
+ * has no versions.
+ */
 export function compileGet(record: RecordPlan): Sql {
+  const { relation } = record
+  if (!relation.isOnWorkers) return compileTagged(record, compileIdentity(relation, row))
   return sql`
-    select row_to_json(r.*)
+    select row_to_json(r.*), null
     from (
       select ${compileSelectList(record, row)}
-      from ${relationName(record.relation)} ${sql.id(row)}
-      where ${compileIdentity(record.relation, row)}
+      from ${relationName(relation)} ${sql.id(row)}
+      where ${compileIdentity(relation, row)}
     ) r`
+}
+
+/** Compiles a read of the record that meets the condition, with its version. */
+export function compileTagged(record: RecordPlan, condition: Sql): Sql {
+  return sql`
+    select row_to_json(r.*), ${compileVersion(record, row)}
+    from ${relationName(record.relation)} ${sql.id(row)}, lateral (select ${compileSelectList(record, row)}) r
+    where ${condition}`
 }
 
 export interface WriteOptions {
@@ -40,6 +54,14 @@ export interface WriteOptions {
   readonly isCaptured: boolean
   /** Form of the record that a create or update returns; undefined for the whole record. */
   readonly answer?: RecordPlan | undefined
+  /** True if an update or delete affects only a row with one of the versions in the slot. */
+  readonly comparesVersion?: boolean
+}
+
+/** Compiles the condition that the row of the alias is the one to write. */
+function compileTarget(record: RecordPlan, alias: string, { comparesVersion }: WriteOptions): Sql {
+  const identity = compileIdentity(record.relation, alias)
+  return comparesVersion === true ? sql`${identity} and ${compileVersionMatch(record, alias)}` : identity
 }
 
 /**
@@ -101,7 +123,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       update ${name} as ${sql.id(row)}
       set ${assignments}
       from ${source}
-      where ${compileIdentity(record.relation, row)}
+      where ${compileTarget(record, row, options)}
       returning ${compileSelectList(answer ?? record, row)}`
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
@@ -114,7 +136,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       select ${sql.join(key.map(({ name: each }) => sql.id('o', each)))},
         ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
       from ${name} o
-      where ${compileIdentity(record.relation, 'o')}
+      where ${compileTarget(record, 'o', options)}
       for update
     ) o
     where ${compileSameRow(key, row, 'o')}
@@ -135,7 +157,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
 function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   const remove = sql`
     delete from ${relationName(record.relation)} as ${sql.id(row)}
-    where ${compileIdentity(record.relation, row)}`
+    where ${compileTarget(record, row, options)}`
   const written = { of: record.relation, action: 'delete' } as const
   if (options.isCaptured) {
     const write = sql`${remove} returning ${compileSelectList(record, row)}`

@@ -5,6 +5,7 @@ import { AppError } from '../../../../lib/errors.ts'
 import { isObject } from '../../../../lib/json.ts'
 import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
+import { type Precondition, parsePrecondition } from '../access/precondition.ts'
 import { collectionErrors } from '../errors.ts'
 import { quoteName } from './names.ts'
 import { type RecordBody, readRecord } from './record-body.ts'
@@ -17,6 +18,8 @@ export type BatchOperation = {
   readonly relation: Relation
   /** Version of the record as the client has read it. Another version is not written. Undefined: any version. */
   readonly version?: string | undefined
+  /** Condition on the record as it is when the operation runs. */
+  readonly precondition?: Precondition | undefined
 } & (
   | {
       readonly method: 'create'
@@ -30,13 +33,22 @@ export type BatchOperation = {
 
 const operationLimit = 1000
 
-const operationMembers = ['method', 'id', 'body', 'table', 'onConflict', 'on_conflict', 'onConflictAction']
+const operationMembers = [
+  'method',
+  'id',
+  'body',
+  'table',
+  'ifMatch',
+  'onConflict',
+  'on_conflict',
+  'onConflictAction',
+]
 
 /** Function that finds the collection of an operation: by the path, or by the operation's own `table`. */
 export type FindRelation = (table: unknown) => Relation
 
 /**
- * Parses `{operations: [{method, id?, body?, table?, onConflict?, onConflictAction?}]}`.
+ * Parses `{operations: [{method, id?, body?, table?, ifMatch?, onConflict?, onConflictAction?}]}`.
  *
  * @param options whether updates and deletes may carry the `version` they apply to
  * @throws AppError with `operation` where an operation is to blame
@@ -104,13 +116,17 @@ function parseOperation(
   const relation = findRelation(table)
   const texts = sliceObject(text)
   const conflict = readConflict(operation)
+  const precondition = readPrecondition(operation)
   if (method === 'create') {
-    return { index, relation, method, body: readBody(relation, method, body, texts), conflict }
+    if (precondition !== undefined && conflict?.action !== 'update') {
+      throw collectionErrors.invalidBatch('ifMatch: expected with update, delete, or onConflict')
+    }
+    return { index, relation, method, body: readBody(relation, method, body, texts), conflict, precondition }
   }
   if (conflict !== undefined) throw collectionErrors.invalidBatch('onConflict: expected only with create')
   const values = parseBodyId(relation, readId(method, id, texts))
-  if (method === 'delete') return { index, relation, method, id: values }
-  return { index, relation, method, id: values, body: readBody(relation, method, body, texts) }
+  if (method === 'delete') return { index, relation, method, id: values, precondition }
+  return { index, relation, method, id: values, body: readBody(relation, method, body, texts), precondition }
 }
 
 /**
@@ -129,6 +145,11 @@ function readVersion(operation: unknown): string | undefined {
   if (method === 'create') throw collectionErrors.invalidBatch('version: expected only with update or delete')
   if (typeof version === 'string') return version
   throw collectionErrors.invalidBatch('version: expected the version of the row, as text')
+}
+
+function readPrecondition({ ifMatch }: Readonly<Record<string, unknown>>): Precondition | undefined {
+  if (ifMatch === undefined) return undefined
+  return parsePrecondition(typeof ifMatch === 'string' ? ifMatch : '', 'ifMatch')
 }
 
 function readBody(

@@ -2,6 +2,8 @@ import { requireTable } from '../../../../http/access/grants.ts'
 import { asText, ok, operation } from '../../../../http/operation.ts'
 import { Type } from '../../../../lib/type.ts'
 import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import { meetsPrecondition, preconditionFailed, preconditionOf } from '../access/precondition.ts'
+import { tagOf, tagRecord, type VersionedRecord } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
 import { compileGet, writeSlots } from '../compile/write.ts'
 import { reading, recordParams, recordPath } from '../operation.ts'
@@ -23,13 +25,20 @@ export const get = operation({
   params: recordParams,
   query: Type.Object(recordQuery),
   success: asText(ok(TableRecord)),
-  handle: (collections: Collections, { http }, reply) => getRecord(collections, requestOf(http, reply)),
+  isConditional: true,
+  async handle(collections: Collections, { http, identity }, reply) {
+    const found = await getRecord(collections, requestOf(http, reply))
+    const precondition = preconditionOf(http)
+    if (!meetsPrecondition(precondition, found.version)) throw preconditionFailed(tagOf(found))
+    tagRecord(reply, identity, found)
+    return found.record
+  },
 })
 
 export function getRecord(
   collections: Collections,
   { caller, table, id = '', query = '' }: CollectionRequest,
-): Promise<string> {
+): Promise<VersionedRecord> {
   return withCatalog(collections.catalog, async (catalog) => {
     requireTable(caller.scope, table)
     const reader = readerOf(caller)
@@ -43,6 +52,6 @@ export function getRecord(
     requireTables(caller, relations)
     const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
     const [answer] = await runRead(collections, caller, { relations }, [call])
-    return requireRecord(answer)
+    return { record: requireRecord(answer), version: answer?.rows[0]?.[1] ?? undefined }
   })
 }

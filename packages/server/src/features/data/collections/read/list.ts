@@ -3,6 +3,7 @@ import type { Relation } from '../../../../database/catalog/model.ts'
 import { requireTable } from '../../../../http/access/grants.ts'
 import { asText, ok, operation } from '../../../../http/operation.ts'
 import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import { tagList } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
 import { collectionPath, reading, tableParams } from '../operation.ts'
 import { parseListBody } from '../parse/list-body.ts'
@@ -31,8 +32,12 @@ export const list = operation({
   params: tableParams,
   query: listQuery,
   success: asText(ok(RecordPage)),
-  handle: (collections: Collections, { http }, reply) =>
-    answerList(collections, requestOf(http, reply), reply),
+  isConditional: true,
+  async handle(collections: Collections, { http, identity }, reply) {
+    const body = await answerList(collections, requestOf(http, reply), reply)
+    tagList(reply, identity, body)
+    return body
+  },
 })
 
 export const query = operation({

@@ -45,7 +45,7 @@ export function noteSearch({ searches }: Collections, rows: RowsPlan): void {
   if (searchOf(rows) !== undefined) searches.noteSearch?.(rows.relation)
 }
 
-export function readerOf({ scope }: Caller): Reader {
+export function readerOf({ scope }: Pick<Caller, 'scope'>): Reader {
   return scope.kind
 }
 

@@ -35,7 +35,7 @@ describe('GET /collections/:table', () => {
     const response = await list('author')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('cache-control')).toBe('private, no-cache')
     expect(response.json).toEqual({
       page: 1,
       perPage: 20,

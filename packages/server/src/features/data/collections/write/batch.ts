@@ -2,6 +2,7 @@ import { asText, ok, operation } from '../../../../http/operation.ts'
 import { choice, component } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { withCatalog } from '../access/catalog-access.ts'
+import { refusePrecondition } from '../access/precondition.ts'
 import { admitWhere, isAnyWritable } from '../access/public-access.ts'
 import type { Collections } from '../collections.ts'
 import { collectionPath, tableParams, writing, writingAnywhere } from '../operation.ts'
@@ -18,6 +19,12 @@ const BatchOperation = component(
     method: choice(['create', 'update', 'delete']),
     id: Type.Optional(Type.Unknown({ description: 'String or number; for update and delete.' })),
     body: Type.Optional(TableRecord),
+    ifMatch: Type.Optional(
+      Type.String({
+        description:
+          'Entity tags of the record, or `*`, as in the header `If-Match`. The whole batch is a 412 `precondition_failed` when the record has another version.',
+      }),
+    ),
     onConflict: Type.Optional(
       Type.Union([Type.String(), Type.Array(Type.String())], {
         description: 'Columns of a unique key, for a create. A record that has the same key is updated.',
@@ -55,7 +62,10 @@ export const batch = operation({
   params: tableParams,
   body: Type.Object({ operations: Type.Array(BatchOperation, { minItems: 1, maxItems: 1000 }) }),
   success: asText(ok(Type.Array(BatchResult))),
-  handle: (collections: Collections, { http }, reply) => batchRecords(collections, requestOf(http, reply)),
+  handle(collections: Collections, { http }, reply) {
+    refusePrecondition(http)
+    return batchRecords(collections, requestOf(http, reply))
+  },
 })
 
 export function batchRecords(
@@ -79,6 +89,7 @@ export const batchAcross = operation({
   body: Type.Object({ operations: Type.Array(BatchOperationAcross, { minItems: 1, maxItems: 1000 }) }),
   success: asText(ok(Type.Array(BatchResult))),
   handle(collections: Collections, { http }, reply) {
+    refusePrecondition(http)
     const { caller, body, query } = requestOf(http, reply)
     return withCatalog(collections.catalog, async (catalog) => {
       readParameters(query, [])

@@ -4,6 +4,7 @@ import { asText, ok, operation } from '../../../../http/operation.ts'
 import { component } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { withCatalog } from '../access/catalog-access.ts'
+import { refusePrecondition } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
 import { bulkSlots, readUnexpectedCount } from '../compile/bulk.ts'
 import { compileBulkStatement } from '../compile/write-statement.ts'
@@ -42,8 +43,10 @@ export const updateAll = operation({
   query: bulkQuery,
   body: TableRecord,
   success: asText(ok(RecordsUpdateResult)),
-  handle: (collections: Collections, { http }, reply) =>
-    writeAll(collections, 'update', requestOf(http, reply)).catch(explainingRefusal),
+  handle(collections: Collections, { http }, reply) {
+    refusePrecondition(http)
+    return writeAll(collections, 'update', requestOf(http, reply)).catch(explainingRefusal)
+  },
 })
 
 export const deleteAll = operation({
@@ -55,8 +58,10 @@ export const deleteAll = operation({
   params: tableParams,
   query: bulkQuery,
   success: asText(ok(RecordsDeleteResult)),
-  handle: (collections: Collections, { http }, reply) =>
-    writeAll(collections, 'delete', requestOf(http, reply)),
+  handle(collections: Collections, { http }, reply) {
+    refusePrecondition(http)
+    return writeAll(collections, 'delete', requestOf(http, reply))
+  },
 })
 
 /** Writes every record that matches a filter. Responds with their number, and with the records if requested. */

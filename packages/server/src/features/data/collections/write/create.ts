@@ -1,8 +1,10 @@
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { asText, created, operation } from '../../../../http/operation.ts'
 import { withCatalog } from '../access/catalog-access.ts'
+import { type Precondition, preconditionFailed, preconditionOf } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
-import { collectionPath, tableParams, writing } from '../operation.ts'
+import { collectionErrors } from '../errors.ts'
+import { collectionPath, tableParams, writingOne } from '../operation.ts'
 import { parseRecordBody } from '../parse/record-body.ts'
 import { parseCreateQuery } from '../parse/write-query.ts'
 import { planAnswer, relationsOf } from '../plan/record.ts'
@@ -11,8 +13,9 @@ import { createQuery } from '../query-schemas.ts'
 import { readerOf, requireRecord, requireTables } from '../read/reading.ts'
 import { type CollectionRequest, requestOf } from '../request.ts'
 import { TableRecord } from '../schemas.ts'
+import { runChecked } from './precondition.ts'
 import { explainingRefusal } from './refusal.ts'
-import { mayFindKeyNow, readUpsert, type UpsertResult, upsertSteps } from './upsert-steps.ts'
+import { checkedUpsert, mayFindKeyNow, readUpsert, type UpsertResult, upsertSteps } from './upsert-steps.ts'
 import {
   type RecordWrite,
   requireWritableBy,
@@ -23,7 +26,7 @@ import {
 } from './writes.ts'
 
 export const create = operation({
-  ...writing('insert'),
+  ...writingOne('insert'),
   id: 'collections.create',
   method: 'POST',
   path: collectionPath,
@@ -34,7 +37,11 @@ export const create = operation({
   success: asText(created(TableRecord)),
   otherResponses: { 200: TableRecord },
   async handle(collections: Collections, { http }, reply) {
-    const { isCreated, record } = await createRecord(collections, requestOf(http, reply))
+    const { isCreated, record } = await createRecord(
+      collections,
+      requestOf(http, reply),
+      preconditionOf(http),
+    )
     if (!isCreated) void reply.code(200)
     return record
   },
@@ -43,6 +50,7 @@ export const create = operation({
 export function createRecord(
   collections: Collections,
   { caller, table, body = '', query = '' }: CollectionRequest,
+  precondition?: Precondition,
 ): Promise<UpsertResult> {
   return withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
@@ -54,8 +62,13 @@ export function createRecord(
     const context = { catalog, caller, reader, shape: query }
     if (parsed.conflict !== undefined) {
       const plan = planUpsert(relation, parsed.conflict, record.columns)
-      return await upsert(collections, context, { relation, body: record, answer, plan })
+      if (precondition !== undefined && plan.action === 'ignore') {
+        throw collectionErrors.preconditionNotSupported('expected only with onConflictAction=update')
+      }
+      return await upsert(collections, context, { relation, body: record, answer, plan, precondition })
     }
+    // The record does not exist before.
+    if (precondition !== undefined) throw preconditionFailed(undefined)
     const write = { action: 'create', relation, body: record, id: [], answer } as const
     return await writeRecord(collections, context, write, (written) => ({
       isCreated: true,
@@ -69,14 +82,22 @@ async function upsert(
   context: WriteContext,
   write: Omit<RecordWrite, 'action' | 'id'> & { readonly plan: UpsertPlan },
 ): Promise<UpsertResult> {
-  const { relation, body, answer, plan } = write
-  const steps = upsertSteps(collections, { ...context, ...write, requiresRow: false })
+  const { relation, body, answer, plan, precondition } = write
+  const steps = upsertSteps(collections, { ...context, ...write, requiresRow: precondition !== undefined })
   const work = writeOf(answer === undefined ? [relation] : relationsOf(answer), body)
   const run = { write: steps.write, capture: steps.capture, further: steps.read }
   const attempt = () =>
     runWrite(collections, context, work, run, ([wrote, found]) => readUpsert(plan, wrote, found))
-  return await attempt().catch((error) => {
-    if (error instanceof StatementFailed && mayFindKeyNow(error.error)) return attempt()
-    throw error
-  })
+  const checked = checkedUpsert(collections, context, write)
+  return await runChecked(
+    collections,
+    context.caller,
+    checked,
+    () =>
+      attempt().catch((error) => {
+        if (error instanceof StatementFailed && mayFindKeyNow(error.error)) return attempt()
+        throw error
+      }),
+    (_failure, exists) => (exists ? collectionErrors.rowDiscarded() : preconditionFailed(undefined)),
+  )
 }

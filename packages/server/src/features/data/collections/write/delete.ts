@@ -1,7 +1,8 @@
 import { noContent, operation } from '../../../../http/operation.ts'
 import { withCatalog } from '../access/catalog-access.ts'
+import { type Precondition, preconditionOf } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
-import { recordParams, recordPath, writing } from '../operation.ts'
+import { recordParams, recordPath, writingOne } from '../operation.ts'
 import { readParameters } from '../parse/parameters.ts'
 import { parsePathId } from '../parse/record-id.ts'
 import { readerOf } from '../read/reading.ts'
@@ -9,19 +10,21 @@ import { type CollectionRequest, requestOf } from '../request.ts'
 import { nothingWritten, requireWritableBy, writeRecord } from './writes.ts'
 
 export const remove = operation({
-  ...writing('delete'),
+  ...writingOne('delete'),
   id: 'collections.delete',
   method: 'DELETE',
   path: recordPath,
   summary: 'Delete a record',
   params: recordParams,
   success: noContent,
-  handle: (collections: Collections, { http }, reply) => deleteRecord(collections, requestOf(http, reply)),
+  handle: (collections: Collections, { http }, reply) =>
+    deleteRecord(collections, requestOf(http, reply), preconditionOf(http)),
 })
 
 export function deleteRecord(
   collections: Collections,
   { caller, table, id = '', query = '' }: CollectionRequest,
+  precondition?: Precondition,
 ): Promise<void> {
   return withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
@@ -30,7 +33,7 @@ export function deleteRecord(
     await writeRecord(
       collections,
       { catalog, caller, reader: readerOf(caller), shape: '' },
-      { action: 'delete', relation, body: nothingWritten, id: key },
+      { action: 'delete', relation, body: nothingWritten, id: key, precondition },
       () => undefined,
     )
   })

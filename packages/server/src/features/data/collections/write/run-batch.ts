@@ -5,11 +5,13 @@ import { type Answer, type Call, StatementFailed } from '../../../../database/co
 import { originOf } from '../../../../database/errors/definition-faults.ts'
 import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
 import { sql } from '../../../../database/sql.ts'
-import type { AppError } from '../../../../lib/errors.ts'
+import { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
+import { type Precondition, preconditionFailed } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
 import { compileCreates, createsSlots, isMergeRefused, mergeCheck, relationSlots } from '../compile/batch.ts'
 import { isRowMissing } from '../compile/required-row.ts'
+import { formOf, preconditionSlots } from '../compile/version.ts'
 import { changeForm, compileVersionCheck, versionSlots, writeSlots } from '../compile/write.ts'
 import { compileWriteStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
@@ -23,8 +25,9 @@ import { readerOf } from '../read/reading.ts'
 import { fill, type SlotValues } from '../statement-cache.ts'
 import { findCapture } from './capture.ts'
 import { missingRow } from './missing-row.ts'
+import { checkedWriteOf, isMetNow, requireVersions } from './precondition.ts'
 import { explainRefusal } from './refusal.ts'
-import { mayFindKeyNow, readUpsert, type UpsertWrite, upsertSteps } from './upsert-steps.ts'
+import { checkedUpsert, mayFindKeyNow, readUpsert, type UpsertWrite, upsertSteps } from './upsert-steps.ts'
 
 /** Batch of a caller, resolved. */
 export interface Batch {
@@ -62,6 +65,7 @@ async function attempt(
 ): Promise<string> {
   const { caller, operations } = batch
   const { unmergeable, writesOnce } = collections
+  for (const { precondition, relation } of operations) requireVersions(precondition, relation)
   const runs = planBatch(
     operations,
     // Workers return the rows of one statement in any order.
@@ -101,7 +105,7 @@ async function attempt(
     }
     if (!isMerged(run)) {
       const fault = isRowMissing(error)
-        ? undefined
+        ? await findFailedPrecondition(collections, batch, run)
         : await explainFailure(collections, caller, error, workOf(operation))
       throw blameOperation(fault ?? operationError(error, operation), operation)
     }
@@ -110,6 +114,42 @@ async function attempt(
     else if (!isFaultOfRequest(error) && !mayBeOfDefinition(error)) throw error
     // Nothing was written yet. The operations are retried one by one, also to learn which one of the run is to blame.
     return await attempt(collections, batch, { mayMerge: isRefused, mayRetry })
+  }
+}
+
+/**
+ * Returns the error of an operation that affected no row, if its precondition is to blame. An earlier operation of the batch
+ * on the same record changes its version, too.
+ */
+async function findFailedPrecondition(
+  collections: Collections,
+  { caller, operations }: Batch,
+  run: BatchRun,
+): Promise<AppError | undefined> {
+  const [operation] = run.operations
+  if (operation?.precondition === undefined) return undefined
+  const { relation } = operation
+  try {
+    if (operation.method === 'create') {
+      if (run.upsert === undefined) return undefined
+      const { body, precondition } = operation
+      const write = { relation, body, plan: run.upsert, precondition }
+      const isMet = await isMetNow(
+        collections,
+        caller,
+        checkedUpsert(collections, { reader: readerOf(caller) }, write),
+      )
+      return isMet ? undefined : preconditionFailed(undefined)
+    }
+    const isMet = await isMetNow(collections, caller, checkedWriteOf(collections, caller, operation))
+    const id = operation.id.join()
+    const isWrittenBefore = operations
+      .slice(0, operation.index)
+      .some((each) => each.method !== 'create' && each.relation === relation && each.id.join() === id)
+    return isMet && isWrittenBefore ? preconditionFailed(undefined) : undefined
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
   }
 }
 
@@ -142,13 +182,14 @@ function compileRun(
   const capture = findCapture(changes, { relation, action: method, form, reader })
   const isCaptured = capture?.takesChanges === true
   const positions = columns.map(({ position }) => position).join()
-  const key = `batch ${isMerged(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
+  const comparesVersion = formOf(preconditionOfRun(run)) === 'version'
+  const key = `batch ${isMerged(run)} ${method} ${reader} ${isCaptured} ${comparesVersion} ${positions} ${relation.collection}`
   const template = statements.remember(catalog, key, () => {
     const record = planWholeRecord(relation, reader)
     return statements.template(
       isMerged(run)
         ? compileCreates(record, columns, isCaptured)
-        : compileWriteStatement(method, record, columns, { isCaptured }),
+        : compileWriteStatement(method, record, columns, { isCaptured, comparesVersion }),
     )
   })
   return follow(run, fill(template, slotsOf(run)), capture)
@@ -163,7 +204,11 @@ function compileUpsertRun(
 ): RunStep[] {
   const { relation, columns } = run
   const body = { json: slotsOf(run).json ?? '', columns }
-  const steps = upsertSteps(collections, { ...context, relation, body, plan, requiresRow: true })
+  const steps = upsertSteps(collections, {
+    ...{ ...context, relation, body, plan },
+    requiresRow: true,
+    precondition: preconditionOfRun(run),
+  })
   const reads = steps.read.map((step): RunStep => ({ step, run, isWork: true }))
   return [...follow(run, steps.write, steps.capture), ...reads]
 }
@@ -225,11 +270,19 @@ function isMerged({ operations }: BatchRun): boolean {
   return operations.length > 1
 }
 
+/** Returns the precondition of an operation. Only creates without one are merged. */
+function preconditionOfRun({ operations }: BatchRun): Precondition | undefined {
+  return operations[0]?.precondition
+}
+
 function slotsOf(run: BatchRun): SlotValues {
   const [first] = run.operations
   const bodies = run.operations.map((operation) => (operation.method === 'delete' ? '' : operation.body.json))
   if (first === undefined || isMerged(run)) return createsSlots(bodies, first?.index ?? 0)
-  return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
+  return {
+    ...writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id),
+    ...preconditionSlots(first.precondition),
+  }
 }
 
 /**

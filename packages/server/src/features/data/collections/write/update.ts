@@ -1,8 +1,9 @@
 import { asText, ok, operation } from '../../../../http/operation.ts'
 import { Type } from '../../../../lib/type.ts'
 import { withCatalog } from '../access/catalog-access.ts'
+import { type Precondition, preconditionOf } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
-import { recordParams, recordPath, writing } from '../operation.ts'
+import { recordParams, recordPath, writingOne } from '../operation.ts'
 import { parseRecordQuery } from '../parse/list-query.ts'
 import { parseRecordBody } from '../parse/record-body.ts'
 import { parsePathId } from '../parse/record-id.ts'
@@ -15,7 +16,7 @@ import { explainingRefusal } from './refusal.ts'
 import { requireWritableBy, writeRecord } from './writes.ts'
 
 export const update = operation({
-  ...writing('update'),
+  ...writingOne('update'),
   id: 'collections.update',
   method: 'PATCH',
   path: recordPath,
@@ -24,12 +25,14 @@ export const update = operation({
   query: Type.Object(recordQuery),
   body: TableRecord,
   success: asText(ok(TableRecord)),
-  handle: (collections: Collections, { http }, reply) => updateRecord(collections, requestOf(http, reply)),
+  handle: (collections: Collections, { http }, reply) =>
+    updateRecord(collections, requestOf(http, reply), preconditionOf(http)),
 })
 
 export function updateRecord(
   collections: Collections,
   { caller, table, id = '', body = '', query = '' }: CollectionRequest,
+  precondition?: Precondition,
 ): Promise<string> {
   return withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
@@ -41,7 +44,7 @@ export function updateRecord(
     return await writeRecord(
       collections,
       { catalog, caller, reader, shape: query },
-      { action: 'update', relation, body: record, id: key, answer },
+      { action: 'update', relation, body: record, id: key, answer, precondition },
       requireRecord,
     )
   }).catch(explainingRefusal)

@@ -1,9 +1,11 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Capture } from '../../../../database/change-log.ts'
 import type { Answer, Call } from '../../../../database/connection/message.ts'
+import type { Precondition } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
-import { compileGetConflicting } from '../compile/upsert.ts'
-import { writeSlots } from '../compile/write.ts'
+import { compileGetConflicting, compileSameKey } from '../compile/upsert.ts'
+import { formOf, preconditionSlots } from '../compile/version.ts'
+import { compileTagged, writeSlots } from '../compile/write.ts'
 import { compileUpsertStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import type { RecordBody } from '../parse/record-body.ts'
@@ -12,6 +14,7 @@ import { planWholeRecord, type RecordPlan } from '../plan/record.ts'
 import type { UpsertPlan } from '../plan/upsert.ts'
 import { fill } from '../statement-cache.ts'
 import { findCapture } from './capture.ts'
+import type { CheckedWrite } from './precondition.ts'
 
 export interface UpsertWrite {
   readonly catalog: Catalog
@@ -25,6 +28,8 @@ export interface UpsertWrite {
   readonly requiresRow: boolean
   /** Part of the request that the text of the statements depends on. */
   readonly shape: string
+  /** Condition on the record that has the key. A record is then never created. */
+  readonly precondition?: Precondition | undefined
 }
 
 export interface UpsertSteps {
@@ -37,6 +42,27 @@ export interface UpsertSteps {
   readonly read: readonly Call[]
 }
 
+/** Returns the write of a record that is found by its key in the body, for its precondition. */
+export function checkedUpsert(
+  { statements }: Collections,
+  { reader }: Pick<UpsertWrite, 'reader'>,
+  {
+    relation,
+    body,
+    plan,
+    answer,
+    precondition,
+  }: Omit<UpsertWrite, 'catalog' | 'reader' | 'requiresRow' | 'shape'>,
+): CheckedWrite {
+  const record = answer ?? planWholeRecord(relation, reader)
+  return {
+    precondition,
+    record,
+    find: () =>
+      statements.fill(compileTagged(record, compileSameKey(plan.key, 't')), writeSlots(body.json, [])),
+  }
+}
+
 export interface UpsertResult {
   /** False when a record with the same key was found. */
   readonly isCreated: boolean
@@ -46,20 +72,21 @@ export interface UpsertResult {
 /** Returns the statements of an upsert, compiled once for their shape. */
 export function upsertSteps(
   { statements, changes }: Collections,
-  { catalog, reader, relation, body, plan, answer, requiresRow, shape }: UpsertWrite,
+  { catalog, reader, relation, body, plan, answer, requiresRow, shape, precondition }: UpsertWrite,
 ): UpsertSteps {
-  const slots = writeSlots(body.json, [])
+  const slots = { ...writeSlots(body.json, []), ...preconditionSlots(precondition) }
+  const condition = formOf(precondition)
   const names = plan.key.map(({ name }) => `${name.length} ${name}`).join()
   const capture = findCapture(changes, { relation, action: 'upsert', form: 'upsert', reader })
   const isCaptured = capture?.takesChanges === true
   const positions = body.columns.map(({ position }) => position).join()
   const { collection } = relation
-  const key = `upsert ${isCaptured} ${requiresRow} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`
+  const key = `upsert ${isCaptured} ${requiresRow} ${condition} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`
   const templates = statements.remember(catalog, key, () => {
     const whole = planWholeRecord(relation, reader)
     return {
       write: statements.template(
-        compileUpsertStatement(whole, body.columns, plan, { isCaptured, requiresRow, answer }),
+        compileUpsertStatement(whole, body.columns, plan, { isCaptured, requiresRow, answer, condition }),
       ),
       read: statements.template(compileGetConflicting(answer ?? whole, plan.key, { requiresRow })),
     }

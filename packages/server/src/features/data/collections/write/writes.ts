@@ -9,9 +9,11 @@ import { type Answer, type Call, StatementFailed } from '../../../../database/co
 import { requireTable } from '../../../../http/access/grants.ts'
 import type { Caller } from '../access/caller.ts'
 import { requireWritable } from '../access/catalog-access.ts'
+import type { Precondition } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
 import { readUnexpectedCount } from '../compile/bulk.ts'
 import { isRowMissing } from '../compile/required-row.ts'
+import { formOf, preconditionSlots } from '../compile/version.ts'
 import { changeForm, writeSlots } from '../compile/write.ts'
 import { compileWriteStatement } from '../compile/write-statement.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
@@ -22,6 +24,7 @@ import { readerOf } from '../read/reading.ts'
 import { fill } from '../statement-cache.ts'
 import { findCapture } from './capture.ts'
 import { missingRow } from './missing-row.ts'
+import { checkedWriteOf, runChecked } from './precondition.ts'
 
 /** Caller of a write, and the context that its statements depend on. */
 export interface WriteContext {
@@ -40,6 +43,8 @@ export interface RecordWrite {
   readonly id: readonly string[]
   /** Form of the returned record; undefined for the whole record. */
   readonly answer?: RecordPlan | undefined
+  /** Condition on the record as it is. */
+  readonly precondition?: Precondition | undefined
 }
 
 /** Write with its capture and the calls that follow. */
@@ -94,32 +99,52 @@ export async function runWrite<Result>(
   }
 }
 
-/** @throws AppError row_discarded, change_discarded, record_not_found when it affected no row */
+/**
+ * Runs the write of a record.
+ *
+ * @throws AppError row_discarded, change_discarded, record_not_found when it affected no row; precondition_failed
+ */
 export async function writeRecord<Result>(
   collections: Collections,
   context: WriteContext,
-  { action, relation, body, id, answer }: RecordWrite,
+  write: RecordWrite,
+  read: (answer: Answer | undefined) => Result,
+): Promise<Result> {
+  return await runChecked(
+    collections,
+    context.caller,
+    checkedWriteOf(collections, context.caller, write),
+    () => writeOnce(collections, context, write, read),
+    (failure) => missingRow(failure, write.action),
+  )
+}
+
+/** @throws StatementFailed when it affected no row */
+async function writeOnce<Result>(
+  collections: Collections,
+  context: WriteContext,
+  { action, relation, body, id, answer, precondition }: RecordWrite,
   read: (answer: Answer | undefined) => Result,
 ): Promise<Result> {
   const { statements, changes } = collections
   const { catalog, reader } = context
   const capture = findCapture(changes, { relation, action, form: changeForm(action), reader })
   const isCaptured = capture?.takesChanges === true
-  const key = writeKey(`${action} ${isCaptured}`, context, relation, body)
+  const comparesVersion = formOf(precondition) === 'version'
+  const key = writeKey(`${action} ${isCaptured} ${comparesVersion}`, context, relation, body)
   const template = statements.remember(catalog, key, () =>
     statements.template(
-      compileWriteStatement(action, planWholeRecord(relation, reader), body.columns, { isCaptured, answer }),
+      compileWriteStatement(action, planWholeRecord(relation, reader), body.columns, {
+        isCaptured,
+        answer,
+        comparesVersion,
+      }),
     ),
   )
   const relations = answer === undefined ? [relation] : relationsOf(answer)
   const work = writeOf(relations, action === 'delete' ? undefined : body)
-  const write = fill(template, writeSlots(body.json, id))
-  try {
-    return await runWrite(collections, context, work, { write, capture }, ([written]) => read(written))
-  } catch (error) {
-    if (!(error instanceof StatementFailed && isRowMissing(error))) throw error
-    throw missingRow(error, action)
-  }
+  const write = fill(template, { ...writeSlots(body.json, id), ...preconditionSlots(precondition) })
+  return await runWrite(collections, context, work, { write, capture }, ([written]) => read(written))
 }
 
 /** Returns the cache key of a write statement, which is compiled once per set of columns and request shape. */

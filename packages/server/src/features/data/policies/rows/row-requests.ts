@@ -30,7 +30,7 @@ export function makeRequests(
         makesRow: false,
         send: async (collections, caller) =>
           ids?.length === 1 && only !== undefined
-            ? await getRecord(collections, { caller, table, id: pathOf(only, primaryKey.length) })
+            ? (await getRecord(collections, { caller, table, id: pathOf(only, primaryKey.length) })).record
             : (await listRecords(collections, { caller, table, query: page })).body,
       },
     ]

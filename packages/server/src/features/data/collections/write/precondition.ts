@@ -1,0 +1,99 @@
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { type Call, StatementFailed } from '../../../../database/connection/message.ts'
+import { databaseErrors } from '../../../../database/errors/errors.ts'
+import type { AppError } from '../../../../lib/errors.ts'
+import type { Caller } from '../access/caller.ts'
+import { meetsPrecondition, type Precondition, preconditionFailed } from '../access/precondition.ts'
+import { tagOf } from '../access/representation.ts'
+import type { Collections } from '../collections.ts'
+import { isRowMissing } from '../compile/required-row.ts'
+import { compileGet, writeSlots } from '../compile/write.ts'
+import { planWholeRecord, type RecordPlan, relationsOf } from '../plan/record.ts'
+import { readerOf, runRead } from '../read/reading.ts'
+
+/** Record that a write is about, and the condition on it. */
+export interface CheckedWrite {
+  readonly precondition: Precondition | undefined
+  /** Form of the record in responses. */
+  readonly record: RecordPlan
+  /** Statement that reads the record and its version. */
+  readonly find: () => Call
+}
+
+/** Returns the checked write of the record with a primary key. */
+export function checkedWriteOf(
+  { statements }: Collections,
+  { scope }: Pick<Caller, 'scope'>,
+  write: {
+    readonly relation: Relation
+    readonly id: readonly string[]
+    readonly answer?: RecordPlan | undefined
+    readonly precondition?: Precondition | undefined
+  },
+): CheckedWrite {
+  const record = write.answer ?? planWholeRecord(write.relation, readerOf({ scope }))
+  return {
+    precondition: write.precondition,
+    record,
+    find: () => statements.fill(compileGet(record), writeSlots('', write.id)),
+  }
+}
+
+/**
+ * Runs a write whose statement compares the version of the record. If it affected no row, the record as it is now decides
+ * the error. If the record has the required version again, the write is tried once more.
+ *
+ * @param missing returns the error of a write that affected no row
+ * @throws AppError precondition_failed, with the current tag
+ */
+export async function runChecked<Result>(
+  collections: Collections,
+  caller: Caller,
+  checked: CheckedWrite,
+  write: () => Promise<Result>,
+  missing: (failure: StatementFailed, exists: boolean) => AppError,
+): Promise<Result> {
+  requireVersions(checked.precondition, checked.record.relation)
+  try {
+    return await write()
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    if (!(await isMetNow(collections, caller, checked))) throw missing(error, false)
+  }
+  try {
+    return await write()
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    throw missing(error, await isMetNow(collections, caller, checked))
+  }
+}
+
+/** @throws AppError unsupported_on_distributed_table if there is a precondition and records have no versions */
+export function requireVersions(precondition: Precondition | undefined, { isOnWorkers }: Relation): void {
+  if (precondition === undefined || !isOnWorkers) return
+  throw databaseErrors.unsupportedOnDistributedTable('its records have no version for If-Match')
+}
+
+function isMissing(error: unknown): error is StatementFailed {
+  return error instanceof StatementFailed && isRowMissing(error)
+}
+
+/**
+ * Returns whether the record exists and meets the precondition. Returns false without a precondition.
+ *
+ * @throws AppError precondition_failed if it exists in another version
+ */
+export async function isMetNow(
+  collections: Collections,
+  caller: Caller,
+  { precondition, record, find }: CheckedWrite,
+): Promise<boolean> {
+  if (precondition === undefined) return false
+  // A replica may not have the version that failed.
+  const { consistency: _, ...primary } = caller
+  const [answer] = await runRead(collections, primary, { relations: relationsOf(record) }, [find()])
+  const [json, version] = answer?.rows[0] ?? []
+  if (json == null) return false
+  if (meetsPrecondition(precondition, version ?? undefined)) return true
+  throw preconditionFailed(tagOf({ record: json, version: version ?? undefined }))
+}
