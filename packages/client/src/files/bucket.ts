@@ -1,5 +1,5 @@
 import { invalidResponse, readList } from '../response.ts'
-import { pathSegment, type RequestOptions, type Transport } from '../transport.ts'
+import { formatQuery, pathSegment, type RequestOptions, type Transport } from '../transport.ts'
 import { type ImageOptions, pathOf, queryOf, type UrlOptions, urlOf } from './address.ts'
 import type { Content, ObjectPage, StoredObject, UploadedObject } from './object.ts'
 import { type ResumableOptions, uploadInParts } from './resumable.ts'
@@ -33,11 +33,14 @@ export interface ListOptions extends RequestOptions {
   readonly skipTotal?: boolean | undefined
 }
 
-/** Options of a signed URL. */
-export interface SignOptions extends RequestOptions {
+/** Options of a signed URL for an upload. */
+export interface SignUploadOptions extends RequestOptions {
   /** Lifetime in seconds, at most a week; 3600 unless set. */
   readonly expiresIn?: number | undefined
 }
+
+/** Options of a signed URL: its lifetime, and the size and format of an image. */
+export interface SignOptions extends SignUploadOptions, UrlOptions {}
 
 /** Options of a deletion. */
 export interface DeleteOptions extends RequestOptions {
@@ -71,10 +74,13 @@ export interface Bucket {
   download(name: string, options?: DownloadOptions): Promise<Response>
   /** Returns the public URL of an object in a public bucket. Sends no request. */
   url(name: string, options?: UrlOptions): string
-  /** Returns a signed URL that opens the object without a token until it expires. */
+  /**
+   * Returns a signed URL that opens the object without a token until it expires, and an image in the given size and format. The
+   * signature is for the object: who has the URL can also ask for another size.
+   */
   sign(name: string, options?: SignOptions): Promise<string>
   /** Returns a signed URL for `uploadTo`, which uploads on behalf of this user. */
-  signUpload(name: string, options?: SignOptions): Promise<string>
+  signUpload(name: string, options?: SignUploadOptions): Promise<string>
   /** Revokes the signed URLs that this user created for the object. An administrator revokes those of all users. */
   revoke(name: string, options?: RequestOptions): Promise<void>
   /** Lists objects in the order of their names. */
@@ -93,15 +99,16 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
   async function sign(
     name: string,
     verb: 'sign' | 'sign-upload',
-    { expiresIn, ...options }: SignOptions,
+    { expiresIn, signal, timeoutMs, consistency, ...image }: SignOptions,
   ): Promise<string> {
     // A signed URL whose response was lost stays unused and expires.
-    const detail = { ...options, body: { expiresIn }, isRepeatable: true }
+    const detail = { signal, timeoutMs, consistency, body: { expiresIn }, isRepeatable: true }
     const response = (await transport.request('POST', `${at(name)}/${verb}`, detail)) as {
       url?: unknown
     } | null
     if (typeof response?.url !== 'string') throw invalidResponse('url')
-    return `${transport.url}${response.url}`
+    // The URL has a query, which holds the signature.
+    return `${transport.url}${response.url}${formatQuery(queryOf(image)).replace('?', '&')}`
   }
 
   async function relocate(

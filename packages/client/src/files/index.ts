@@ -13,6 +13,7 @@ export type {
   ListOptions,
   MoveOptions,
   SignOptions,
+  SignUploadOptions,
 } from './bucket.ts'
 export type { Content, ObjectPage, StoredObject, UploadedObject } from './object.ts'
 export type { ResumableOptions, UploadProgress, UploadStore } from './resumable.ts'

@@ -1,4 +1,5 @@
 import { runInNewContext } from 'node:vm'
+import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   applyTemplate,
@@ -250,6 +251,19 @@ describe('files › reading', () => {
     expect(mine.bucket('avatars').url('ada/1.png', options)).toBe(
       `${apps.app.url}/api/storage/avatars/ada/1.png?w=64&h=32&fit=cover&crop=smart&q=70&format=webp&download=a+b`,
     )
+  })
+
+  test('signs a URL of a smaller image', async () => {
+    const create = { width: 60, height: 30, channels: 3, background: 'red' } as const
+    await own.upload('photo', await sharp({ create }).png().toBuffer())
+    const url = await own.sign('photo', { w: 20, format: 'webp', download: 'a b', expiresIn: 60 })
+    expect(url).toMatch(/\?exp=\d+&sig=[\w-]+&w=20&format=webp&download=a\+b$/)
+    const response = await fetch(url)
+    const { format, width, height } = await sharp(await response.arrayBuffer()).metadata()
+    expect([response.status, format, width, height]).toEqual([200, 'webp', 20, 10])
+    expect(response.headers.get('content-disposition')).toContain('a b')
+    const whole = await fetch(await own.sign('photo'))
+    expect((await sharp(await whole.arrayBuffer()).metadata()).width).toBe(60)
   })
 
   test('lists pages and folders', async () => {
