@@ -1,3 +1,11 @@
+import {
+  type AggregateOf,
+  type AggregateQuery,
+  type Aggregates,
+  type AggregateTerm,
+  type AnyAggregateQuery,
+  formatAggregateQuery,
+} from './aggregate.ts'
 import { keyValues, sendBatch } from './batch.ts'
 import type {
   AnyDatabase,
@@ -8,111 +16,110 @@ import type {
   NoExpand,
   RecordOf,
   RowOf,
-  SortColumnOf,
   TableName,
   UpdateOf,
 } from './database-types.ts'
-import { compileFilter, type Filter, quoteName } from './filter.ts'
+import { type Filter, quoteName } from './filter.ts'
+import {
+  type AnyQuery,
+  type AnyShape,
+  type CursorPage,
+  type CursorQuery,
+  type FacetsOf,
+  formatFilter,
+  formatListQuery,
+  formatShape,
+  type ListQuery,
+  type ListRecordOf,
+  type NearestTo,
+  type Page,
+  type PageQuery,
+  type Parameters,
+  type RowsQuery,
+  type SemanticSearch,
+  type Shape,
+} from './list-query.ts'
 import { checkList } from './options.ts'
 import { invalidResponse, readList } from './response.ts'
-import { pathSegment, type RequestOptions, type Transport, type WriteOptions } from './transport.ts'
-
-/** Columns and related records to include in each returned record. */
-export interface Shape<Fields, Expand> {
-  /** Columns to return; all columns unless set. */
-  readonly fields?: Fields | undefined
-  /** Related records to return with each record, such as `{ album: { artist: true } }`; none unless set. */
-  readonly expand?: Expand | undefined
-}
-
-/** Query of a list: filter, order, search and page size. */
-export interface ListQuery<DB extends AnyDatabase, T extends TableName<DB>, Fields, Expand>
-  extends Shape<Fields, Expand> {
-  /** Condition on the records: an object such as `{ done: false }`, or a condition made by `where`. */
-  readonly filter?: Filter<RowOf<DB, T>> | undefined
-  /**
-   * Columns to sort by, with `-` for descending order: of the table, or of related records such as
-   * `album.artist.name`. The primary key is always appended.
-   */
-  readonly sort?: readonly (SortColumnOf<DB, T> | `-${SortColumnOf<DB, T>}`)[] | undefined
-  /** Full-text search query. */
-  readonly search?: string | undefined
-  /** Records on each page: at most 500; 20 unless set. */
-  readonly perPage?: number | undefined
-}
-
-/** Paging by page number. */
-export interface PageQuery {
-  /** Page number, starting at 1; 1 unless set. */
-  readonly page?: number | undefined
-  /** Count of the matching records; `exact` unless set. With `none`, the totals are -1. */
-  readonly total?: 'exact' | 'estimated' | 'none' | undefined
-  readonly cursor?: undefined
-}
-
-/** Paging by cursor (keyset pagination): each page costs the same. */
-export interface CursorQuery {
-  /** Empty string for the first page, then the `nextCursor` of the previous page. */
-  readonly cursor: string
-}
-
-/** Page of a list, by page number. */
-export interface Page<Item> {
-  readonly items: Item[]
-  readonly page: number
-  readonly perPage: number
-  /** Number of matching records on all pages; -1 if they were not counted. */
-  readonly totalItems: number
-  /** Number of pages; -1 if the records were not counted. */
-  readonly totalPages: number
-  /** False if a search has more matches than the server ranks. `totalItems` then counts the ranked matches only. */
-  readonly searchExhaustive?: false
-}
-
-/** Page of a list, by cursor. */
-export interface CursorPage<Item> {
-  readonly items: Item[]
-  readonly perPage: number
-  /** Cursor of the next page; absent on the last page. */
-  readonly nextCursor?: string
-  /** False if a search has more matches than the server ranks. The pages then end after the ranked matches. */
-  readonly searchExhaustive?: false
-}
+import {
+  formatQuery,
+  pathSegment,
+  type RequestOptions,
+  type Transport,
+  type WriteOptions,
+} from './transport.ts'
 
 type Columns<DB extends AnyDatabase, T extends TableName<DB>> = readonly ColumnOf<DB, T>[]
+
+/** Length of the parameters above which a read has a body. Servers and proxies limit URLs, some of them to 8 KiB. */
+const maxQueryLength = 4096
 
 /** Records of one table or view. */
 export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
   /** Name of the table or view. */
   readonly name: T
   /** Returns one page of the records, by cursor. */
-  list<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
-    query: ListQuery<DB, T, F, E> & CursorQuery,
+  list<
+    const F extends Columns<DB, T> | undefined = undefined,
+    const E extends ExpandOf<DB, T> = NoExpand,
+    const C extends Columns<DB, T> | undefined = undefined,
+    const H extends boolean | undefined = undefined,
+    const N extends NearestTo<ColumnOf<DB, T>> | undefined = undefined,
+    const S extends SemanticSearch<ColumnOf<DB, T>> | undefined = undefined,
+  >(
+    query: ListQuery<DB, T, F, E, C, H, N, S> & CursorQuery,
     options?: RequestOptions,
-  ): Promise<CursorPage<RecordOf<DB, T, F, E>>>
+  ): Promise<CursorPage<ListRecordOf<DB, T, F, E, H, N, S>> & FacetsOf<DB, T, C>>
   /** Returns one page of the records, by page number. */
-  list<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
-    query?: ListQuery<DB, T, F, E> & PageQuery,
+  list<
+    const F extends Columns<DB, T> | undefined = undefined,
+    const E extends ExpandOf<DB, T> = NoExpand,
+    const C extends Columns<DB, T> | undefined = undefined,
+    const H extends boolean | undefined = undefined,
+    const N extends NearestTo<ColumnOf<DB, T>> | undefined = undefined,
+    const S extends SemanticSearch<ColumnOf<DB, T>> | undefined = undefined,
+  >(
+    query?: ListQuery<DB, T, F, E, C, H, N, S> & PageQuery,
     options?: RequestOptions,
-  ): Promise<Page<RecordOf<DB, T, F, E>>>
+  ): Promise<Page<ListRecordOf<DB, T, F, E, H, N, S>> & FacetsOf<DB, T, C>>
   /** Returns the first record of the list, or undefined if no record matches. */
-  first<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
-    query?: Omit<ListQuery<DB, T, F, E>, 'perPage'>,
+  first<
+    const F extends Columns<DB, T> | undefined = undefined,
+    const E extends ExpandOf<DB, T> = NoExpand,
+    const H extends boolean | undefined = undefined,
+    const N extends NearestTo<ColumnOf<DB, T>> | undefined = undefined,
+    const S extends SemanticSearch<ColumnOf<DB, T>> | undefined = undefined,
+  >(
+    query?: Omit<ListQuery<DB, T, F, E, undefined, H, N, S>, 'perPage'>,
     options?: RequestOptions,
-  ): Promise<RecordOf<DB, T, F, E> | undefined>
+  ): Promise<ListRecordOf<DB, T, F, E, H, N, S> | undefined>
   /** Returns the number of records that match. */
-  count(
-    query?: Pick<ListQuery<DB, T, undefined, NoExpand>, 'filter' | 'search'>,
+  count(query?: RowsQuery<DB, T>, options?: RequestOptions): Promise<number>
+  /**
+   * Returns figures over the records that match: `(await collection.aggregate({ aggregate: ['count', 'avg(price)'], group:
+   * ['mood'] })).results`.
+   */
+  aggregate<
+    const A extends readonly AggregateTerm<ColumnOf<DB, T>>[],
+    const G extends Columns<DB, T> = readonly [],
+  >(
+    query: AggregateQuery<DB, T, A, G>,
     options?: RequestOptions,
-  ): Promise<number>
+  ): Promise<Aggregates<AggregateOf<DB, T, A, G>>>
   /**
    * Iterates over all matching records, page by page (500 records unless set): `for await (const record of
    * collection.each(…))`.
    */
-  each<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
-    query?: ListQuery<DB, T, F, E>,
+  each<
+    const F extends Columns<DB, T> | undefined = undefined,
+    const E extends ExpandOf<DB, T> = NoExpand,
+    const H extends boolean | undefined = undefined,
+    const N extends NearestTo<ColumnOf<DB, T>> | undefined = undefined,
+    const S extends SemanticSearch<ColumnOf<DB, T>> | undefined = undefined,
+  >(
+    query?: ListQuery<DB, T, F, E, undefined, H, N, S>,
     options?: RequestOptions,
-  ): AsyncGenerator<RecordOf<DB, T, F, E>, void>
+  ): AsyncGenerator<ListRecordOf<DB, T, F, E, H, N, S>, void>
   /** Returns the record with this primary key. @throws BasaltError `record_not_found` */
   one<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     key: KeyOf<DB, T>,
@@ -173,9 +180,13 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
 ): Collection<DB, T> {
   const path = `collections/${pathSegment(name)}`
   const recordPath = (key: unknown) => `${path}/${formatKey(key)}`
+  /** Sends the parameters of a list in a URL, or in a body if they are too long for a URL. */
+  const read = async (query: Parameters, options: RequestOptions) =>
+    formatQuery(query).length < maxQueryLength
+      ? transport.request('GET', path, { ...options, query, isRepeatable: true })
+      : transport.request('POST', `${path}/query`, { ...options, body: query, isRepeatable: true })
   const list = async (query: AnyQuery = {}, options: RequestOptions = {}) => {
-    const detail = { ...options, query: formatListQuery(query), isRepeatable: true }
-    const page = (await transport.request('GET', path, detail)) as { items?: unknown } | null
+    const page = (await read(formatListQuery(query), options)) as { items?: unknown } | null
     readList(page?.items)
     return page
   }
@@ -204,8 +215,13 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
     each,
     first: async (query: AnyQuery = {}, options: RequestOptions = {}) =>
       ((await list({ ...query, perPage: 1, total: 'none' }, options)) as Page<unknown>).items[0],
-    count: async ({ filter, search }: AnyQuery = {}, options: RequestOptions = {}) =>
-      ((await list({ filter, search, perPage: 1 }, options)) as Page<unknown>).totalItems,
+    count: async (query: AnyQuery = {}, options: RequestOptions = {}) =>
+      ((await list({ ...query, perPage: 1 }, options)) as Page<unknown>).totalItems,
+    aggregate: async (query: AnyAggregateQuery, options: RequestOptions = {}) => {
+      const response = (await read(formatAggregateQuery(query), options)) as { results?: unknown } | null
+      readList(response?.results)
+      return response
+    },
     one: async (key: unknown, shape?: AnyShape, options: RequestOptions = {}) =>
       transport.request('GET', recordPath(key), {
         ...options,
@@ -241,68 +257,9 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
   return collection as unknown as Collection<DB, T>
 }
 
-/** Columns and related records to return, for any table. */
-export type AnyShape = Shape<readonly string[] | undefined, object>
 interface AnyConflict extends AnyShape {
   readonly on?: readonly string[]
   readonly action?: string
-}
-/** Query of a list on any table. */
-export interface AnyQuery extends AnyShape {
-  readonly filter?: unknown
-  readonly sort?: readonly string[] | undefined
-  readonly search?: string | undefined
-  readonly perPage?: number | undefined
-  readonly page?: number | undefined
-  readonly total?: string | undefined
-  readonly cursor?: string | undefined
-}
-
-/** Formats a list query as URL parameters. Caches use them as keys, because a filter contains functions. */
-export function formatListQuery(query: AnyQuery): Record<string, string | undefined> {
-  const { filter, sort, search, perPage, page, total, cursor, ...shape } = query
-  if (sort !== undefined) checkList('sort', sort)
-  return {
-    ...formatShape(shape),
-    filter: filter === undefined ? undefined : formatFilter(filter) || undefined,
-    sort: sort?.map(formatSort).join() || undefined,
-    search,
-    perPage: perPage?.toString(),
-    page: page?.toString(),
-    cursor,
-    total: total === 'estimated' ? total : undefined,
-    skipTotal: total === 'none' ? 'true' : undefined,
-  }
-}
-
-function formatFilter(filter: unknown): string {
-  return compileFilter(filter as Filter<Record<string, unknown>>)
-}
-
-function formatSort(term: string): string {
-  const [sign, name] = term.startsWith('-') ? ['-', term.slice(1)] : ['', term]
-  // The server knows whether a name with dots is a column or a path. Other names are columns, whatever they contain.
-  return sign + (/^[^\s",.]+(\.[^\s",.]+)+$/.test(name) ? name : quoteName(name))
-}
-
-/** Formats the columns and relations of a record as URL parameters. */
-export function formatShape({ fields, expand }: AnyShape = {}): Record<string, string | undefined> {
-  if (fields !== undefined) checkList('fields', fields)
-  if (expand !== undefined && (typeof expand !== 'object' || expand === null || Array.isArray(expand)))
-    throw new TypeError('expand is an object, as in { expand: { a: true } }')
-  return {
-    fields: fields === undefined ? undefined : fields.map(quoteName).join(),
-    expand: expand === undefined ? undefined : listPaths(expand).join() || undefined,
-  }
-}
-
-/** Lists the relation paths of `expand`: `{ album: { artist: true } }` becomes `album.artist`, which includes the album. */
-function listPaths(expand: object): string[] {
-  return Object.entries(expand).flatMap(([name, nested]: [string, unknown]) => {
-    if (nested === undefined || nested === false) return []
-    const deeper = typeof nested === 'object' && nested !== null ? listPaths(nested) : []
-    return deeper.length === 0 ? [quoteName(name)] : deeper.map((path) => `${quoteName(name)}.${path}`)
-  })
 }
 
 /** Formats a primary key for a URL path. @throws TypeError if a URL cannot contain the key */

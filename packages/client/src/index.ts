@@ -1,18 +1,7 @@
+export type { AggregateOf, AggregateQuery, Aggregates, AggregateTerm } from './aggregate.ts'
 export type { Operation, Operations } from './batch.ts'
 export { type Client, type ClientOptions, createClient, type RpcOptions } from './client.ts'
-export {
-  type AnyQuery,
-  type AnyShape,
-  type Collection,
-  type CursorPage,
-  type CursorQuery,
-  formatListQuery,
-  formatShape,
-  type ListQuery,
-  type Page,
-  type PageQuery,
-  type Shape,
-} from './collection.ts'
+export type { Collection } from './collection.ts'
 export type {
   AnyDatabase,
   ArgumentsOf,
@@ -60,5 +49,26 @@ export type {
   GraphqlOptions,
   TypedGraphqlDocument,
 } from './graphql.ts'
+export {
+  type AnyQuery,
+  type AnyShape,
+  type CursorPage,
+  type CursorQuery,
+  type FacetCount,
+  type FacetsOf,
+  type FacetsPage,
+  formatListQuery,
+  formatShape,
+  type GeoJson,
+  type ListQuery,
+  type ListRecordOf,
+  type NearestTo,
+  type Page,
+  type PageQuery,
+  type Point,
+  type RowsQuery,
+  type SemanticSearch,
+  type Shape,
+} from './list-query.ts'
 export { randomId } from './random-id.ts'
 export type { RequestOptions, TokenSource, WriteOptions } from './transport.ts'

@@ -2,13 +2,18 @@ import type {
   AnyQuery,
   AnyShape,
   Client,
+  ColumnOf,
   ExpandOf,
+  FacetsOf,
   KeyOf,
   ListQuery,
+  ListRecordOf,
+  NearestTo,
   NoExpand,
   Page,
   PageQuery,
   RecordOf,
+  SemanticSearch,
   Shape,
 } from '@basaltdb/client'
 import { queryOptions } from '@tanstack/react-query'
@@ -21,9 +26,27 @@ export interface RelatedTables {
   readonly also?: readonly Table[] | undefined
 }
 
-export type ListInput<T extends Table, F, E> = ListQuery<RegisteredDatabase, T, F, E> &
-  PageQuery &
-  RelatedTables
+export type ListInput<
+  T extends Table,
+  F,
+  E,
+  C = undefined,
+  H = undefined,
+  N = undefined,
+  S = undefined,
+> = ListQuery<RegisteredDatabase, T, F, E, C, H, N, S> & PageQuery & RelatedTables
+
+/** Page of a list, with what its query adds to the page and to the records. */
+export type ListResult<T extends Table, F, E, C, H, N, S> = Page<
+  ListRecordOf<RegisteredDatabase, T, F, E, H, N, S>
+> &
+  FacetsOf<RegisteredDatabase, T, C>
+
+/** Point or vector to which the nearest records of a table come first. */
+export type Nearest<T extends Table> = NearestTo<ColumnOf<RegisteredDatabase, T>> | undefined
+/** Semantic search in a table. */
+export type Semantic<T extends Table> = SemanticSearch<ColumnOf<RegisteredDatabase, T>> | undefined
+
 export type RecordInput<F, E> = Shape<F, E> & RelatedTables
 export type RecordResult<T extends Table, F, E> = RecordOf<RegisteredDatabase, T, F, E>
 
@@ -41,12 +64,20 @@ export function listOptions<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
   const E extends ExpandOf<RegisteredDatabase, T> = NoExpand,
->(client: Client<RegisteredDatabase>, table: T, { also = [], ...query }: ListInput<T, F, E> = {}) {
+  const C extends Columns<T> | undefined = undefined,
+  const H extends boolean | undefined = undefined,
+  const N extends Nearest<T> = undefined,
+  const S extends Semantic<T> = undefined,
+>(
+  client: Client<RegisteredDatabase>,
+  table: T,
+  { also = [], ...query }: ListInput<T, F, E, C, H, N, S> = {},
+) {
   return queryOptions({
     queryKey: listKey('list', [table, ...also], query as AnyQuery),
-    queryFn: ({ signal }): Promise<Page<RecordResult<T, F, E>>> =>
+    queryFn: ({ signal }): Promise<ListResult<T, F, E, C, H, N, S>> =>
       // Without `also` it is a query of the client.
-      client.from(table).list(query as ListInput<T, F, E>, { signal }),
+      client.from(table).list(query as ListInput<T, F, E, C, H, N, S>, { signal }),
     retry,
   })
 }

@@ -1,5 +1,5 @@
 'use client'
-import type { ExpandOf, NoExpand, Page } from '@basaltdb/client'
+import type { ExpandOf, NoExpand } from '@basaltdb/client'
 import {
   type UseQueryOptions,
   type UseQueryResult,
@@ -8,7 +8,7 @@ import {
   useSuspenseQuery,
 } from '@tanstack/react-query'
 import type { Columns, RegisteredDatabase, Table } from './database.ts'
-import { type ListInput, listOptions, type RecordResult } from './options.ts'
+import { type ListInput, type ListResult, listOptions, type Nearest, type Semantic } from './options.ts'
 import { useClient } from './use-client.ts'
 
 /** Options of TanStack Query, such as `enabled`, `staleTime` and `placeholderData`. */
@@ -19,11 +19,15 @@ export function useList<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
   const E extends ExpandOf<RegisteredDatabase, T> = NoExpand,
+  const C extends Columns<T> | undefined = undefined,
+  const H extends boolean | undefined = undefined,
+  const N extends Nearest<T> = undefined,
+  const S extends Semantic<T> = undefined,
 >(
   table: T,
-  query?: ListInput<T, F, E>,
-  options?: ReadOptions<Page<RecordResult<T, F, E>>>,
-): UseQueryResult<Page<RecordResult<T, F, E>>> {
+  query?: ListInput<T, F, E, C, H, N, S>,
+  options?: ReadOptions<ListResult<T, F, E, C, H, N, S>>,
+): UseQueryResult<ListResult<T, F, E, C, H, N, S>> {
   return useQuery({ ...listOptions(useClient(), table, query), ...options })
 }
 
@@ -32,6 +36,10 @@ export function useSuspenseList<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
   const E extends ExpandOf<RegisteredDatabase, T> = NoExpand,
->(table: T, query?: ListInput<T, F, E>): UseSuspenseQueryResult<Page<RecordResult<T, F, E>>> {
+  const C extends Columns<T> | undefined = undefined,
+  const H extends boolean | undefined = undefined,
+  const N extends Nearest<T> = undefined,
+  const S extends Semantic<T> = undefined,
+>(table: T, query?: ListInput<T, F, E, C, H, N, S>): UseSuspenseQueryResult<ListResult<T, F, E, C, H, N, S>> {
   return useSuspenseQuery(listOptions(useClient(), table, query))
 }

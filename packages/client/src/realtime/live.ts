@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts'
-import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
 import { isBasaltError, toError } from '../errors.ts'
+import type { AnyQuery, ListQuery, PageQuery } from '../list-query.ts'
 import { callEach } from '../listeners.ts'
 import { isRetryable } from '../retry.ts'
 import type { Change } from './event-source.ts'

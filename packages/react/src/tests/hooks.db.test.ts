@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient, gt, isBasaltError, oneOf } from '@basaltdb/client'
+import { createClient, type FacetCount, gt, isBasaltError, oneOf } from '@basaltdb/client'
 import { type Auth, createAuth, memorySession } from '@basaltdb/client/auth'
 import { dehydrate, HydrationBoundary, QueryClient, useQueryClient } from '@tanstack/react-query'
 import { createElement as h, type ReactNode, StrictMode, Suspense, useState } from 'react'
@@ -118,6 +118,19 @@ describe('useList', () => {
     const Unknown = () => `${useList('nothing', {}, { enabled: false }).status}`
     const shown = await page.mount(provide(h(Albums), h(Unknown)))
     await shown.shows('one Ursula undefinedpending')
+    shown.unmount()
+  })
+
+  test('types the facets and the matches of a search', async () => {
+    const { provide } = openBrowser()
+    function Albums() {
+      const { data } = useList('album', { search: 'one', highlight: true, facets: ['mood'] })
+      const [mood] = typed<FacetCount<Row<'album'>['mood']>[] | undefined>()(data?.facets.mood) ?? []
+      const [album] = data?.items ?? []
+      return `${mood?.value} ${mood?.count} ${typed<string | undefined>()(album?._highlight)}`
+    }
+    const shown = await page.mount(provide(h(Albums)))
+    await shown.shows('null 1 <b>one</b>')
     shown.unmount()
   })
 
