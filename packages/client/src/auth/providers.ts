@@ -27,7 +27,10 @@ export interface PopupOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Key of a marker in the session storage of the tab. Without the marker a link with tokens in it must not sign in. */
+/**
+ * Key of a marker in the session storage of the tab. Without the marker a link with tokens in it must not sign in. Its value is
+ * the fragment of the page to return to, because the tokens return in the fragment.
+ */
 const markerKey = 'basalt.provider-sign-in'
 
 /** Returns the URL that starts a provider sign-in. */
@@ -46,10 +49,11 @@ export function providerUrl(
 /**
  * Redirects to a provider. @throws BasaltError `storage_denied`: without storage, a sign-in started by another site looks the
  * same
+ * @param redirectTo page to return to
  */
-export function startRedirect(url: string): void {
+export function startRedirect(url: string, redirectTo = ''): void {
   try {
-    sessionStorage.setItem(markerKey, url)
+    sessionStorage.setItem(markerKey, /#.*$/s.exec(redirectTo)?.[0] ?? '')
   } catch (cause) {
     const message = 'the browser denies this page its storage; open it in a window of its own'
     throw new BasaltError(message, { error: 'storage_denied', status: 0, cause })
@@ -57,7 +61,10 @@ export function startRedirect(url: string): void {
   location.assign(url)
 }
 
-/** Reads the result of a redirect from the URL fragment and removes it. Returns undefined if this tab started no redirect. */
+/**
+ * Reads the result of a redirect from the URL fragment, and replaces it by the fragment of the page to return to. Returns
+ * undefined if this tab started no redirect.
+ */
 export function consumeRedirect(): ProviderResult | undefined {
   // A server that renders pages has no location.
   const parameters = new URLSearchParams(globalThis.location?.hash.slice(1))
@@ -65,16 +72,21 @@ export function consumeRedirect(): ProviderResult | undefined {
   if (!hasResult) return undefined
   // Tokens must stay out of the history and of the next link.
   history.replaceState(history.state, '', location.pathname + location.search)
-  return consumeMarker() ? readResult(Object.fromEntries(parameters)) : undefined
+  const fragment = consumeMarker()
+  if (fragment === null) return undefined
+  // Unlike `replaceState`, this is an event for routers that follow the fragment.
+  if (fragment !== '') location.replace(new URL(fragment, location.href))
+  return readResult(Object.fromEntries(parameters))
 }
 
-function consumeMarker(): boolean {
+/** Removes the marker. Returns its fragment, or null without a marker. */
+function consumeMarker(): string | null {
   try {
-    const hasMarker = sessionStorage.getItem(markerKey) !== null
+    const fragment = sessionStorage.getItem(markerKey)
     sessionStorage.removeItem(markerKey)
-    return hasMarker
+    return fragment
   } catch {
-    return false
+    return null
   }
 }
 

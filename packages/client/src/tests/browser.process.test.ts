@@ -312,13 +312,16 @@ describe.runIf(chromium !== undefined)('client in a browser', () => {
     test('signs in with a redirect that this tab has started', async () => {
       await run('localStorage.clear()')
       const email = newPerson()
-      await follow("auth.signInWithRedirect('peer', '/signed-in?from=1')")
-      expect(await run('location.hash.length > 1')).toBe(true)
+      await follow("auth.signInWithRedirect('peer', '/signed-in?from=1#/inbox?tab=2')")
+      expect(await run('location.hash.length > 20')).toBe(true)
+      await run("addEventListener('hashchange', () => { globalThis.route = location.hash })")
       expect(await run('auth.finishRedirect()')).toMatchObject({
         status: 'signed_in',
         session: { user: { email } },
       })
-      expect(await run('location.href')).toBe(`${pages.origin}/signed-in?from=1`)
+      expect(await run('location.href')).toBe(`${pages.origin}/signed-in?from=1#/inbox?tab=2`)
+      await waitFor('the event of the fragment', () => run<boolean>("globalThis.route === '#/inbox?tab=2'"))
+      await run('history.replaceState(null, "", "/signed-in")')
       expect(await run('auth.finishRedirect().then((result) => result === undefined)')).toBe(true)
       const tokens = await run<{ token: string; refreshToken: string }>('auth.current')
       await run('auth.signOut()')
@@ -337,8 +340,9 @@ describe.runIf(chromium !== undefined)('client in a browser', () => {
       ])
       await run("auth.unlink('peer')")
       expect(await run('auth.identities()')).toEqual([])
-      await follow("auth.linkWithRedirect('peer', '/signed-in')")
+      await follow("auth.linkWithRedirect('peer', '/signed-in#linked')")
       expect(await run('auth.finishRedirect()')).toEqual({ status: 'linked', provider: 'peer' })
+      expect(await run('location.hash')).toBe('#linked')
       expect(await run('auth.load()')).toMatchObject({ user: { email } })
       // The provider account is already linked to another user.
       await signUp()
