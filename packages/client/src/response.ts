@@ -58,7 +58,7 @@ interface Envelope {
 /** Creates the error of a response. */
 function createError(response: Response, { message, error, data, operation, errors }: Envelope): BasaltError {
   const { status, headers } = response
-  return new BasaltError(message ?? `the server returned ${status}`, {
+  return new BasaltError(messageOf(status, message, error), {
     error: error ?? `http_${status}`,
     status,
     requestId: idOf(response),
@@ -67,6 +67,16 @@ function createError(response: Response, { message, error, data, operation, erro
     errors,
     retryAfterSeconds: readRetryAfter(headers.get('retry-after') ?? '', headers.get('date') ?? ''),
   })
+}
+
+/** Returns the message of an error. Applications show it to users, who can do nothing about a restart but try again. */
+function messageOf(status: number, message: string | undefined, slug: string | undefined): string {
+  if (slug === 'shutting_down') return 'the server is restarting; try again in a moment'
+  if (message !== undefined) return message
+  // A proxy responds for a server that is unavailable.
+  return [502, 503, 504].includes(status)
+    ? 'the server is restarting or unavailable; try again in a moment'
+    : `the server returned ${status}`
 }
 
 /**

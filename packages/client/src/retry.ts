@@ -38,6 +38,35 @@ export function backoffSeconds(number: number, retryAfterSeconds = 0): number {
   return Math.max(seconds, retryAfterSeconds)
 }
 
+/** Pauses of a request's retries, limited by time and number. */
+export interface RetryBudget {
+  /**
+   * Returns the pause before the next attempt, in seconds, or undefined if there is no attempt left.
+   * @param retryAfterSeconds `Retry-After` of the server
+   */
+  take(retryAfterSeconds?: number): number | undefined
+}
+
+/** Number of the longest pause: 1.6 to 3.2 seconds. A server that restarts is used soon after its start. */
+const longestBackoff = 4
+
+/** @internal Creates a budget. Its time starts with the first failure, however long the first attempt took. */
+export function createRetryBudget(ms: number, retries: number): RetryBudget {
+  let number = 0
+  let endsAt: number | undefined
+  return {
+    take(retryAfterSeconds = 0) {
+      const now = performance.now()
+      endsAt ??= now + ms
+      const left = (endsAt - now) / 1000
+      if (left <= 0 || retryAfterSeconds > left || !(number < retries)) return undefined
+      number += 1
+      // The last attempt is at the end of the time.
+      return Math.min(left, backoffSeconds(Math.min(number, longestBackoff), retryAfterSeconds))
+    },
+  }
+}
+
 /** Waits for a number of seconds. @throws the abort reason of the signal */
 export async function pause(seconds: number, signal?: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve, reject) => {

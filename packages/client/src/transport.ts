@@ -2,7 +2,7 @@ import { BasaltError } from './errors.ts'
 import { stringify } from './exact-json.ts'
 import { randomId } from './random-id.ts'
 import { readError, readJson } from './response.ts'
-import { backoffSeconds, isRetryable, pause, startTimer } from './retry.ts'
+import { createRetryBudget, isRetryable, pause, startTimer } from './retry.ts'
 import { createWritePosition } from './write-position.ts'
 
 /** Source of access tokens, such as the object that `createAuth` returns. */
@@ -28,9 +28,11 @@ export interface TransportOptions {
   /** Time limit of one attempt, in milliseconds; 30,000 unless set, 0 for no limit. */
   readonly timeoutMs?: number | undefined
   /**
-   * Number of retries after the first attempt; 3 unless set. Retried writes carry the same idempotency key, so the server
-   * applies them once.
+   * Time after the first failure during which a request is repeated, in milliseconds; 15,000 unless set, 0 for no retries. It
+   * covers a restart of the server. Repeated writes carry the same idempotency key, so the server applies them once.
    */
+  readonly retryForMs?: number | undefined
+  /** Maximum number of retries in this time; unlimited unless set. */
   readonly retries?: number | undefined
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -42,6 +44,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   /** Time limit of one attempt, in milliseconds; that of the client unless set, 0 for no limit. */
   readonly timeoutMs?: number | undefined
+  /** Time after the first failure during which the request is repeated, in milliseconds; that of the client unless set. */
+  readonly retryForMs?: number | undefined
   /**
    * Server for a read, if the backend has read replicas. `eventual` admits a replica, which may lag but has the writes of this
    * client. `strong` requires the primary. Unless set, a replica serves reads after a write of this client, and those of
@@ -101,9 +105,10 @@ export interface Transport {
 }
 
 export function createTransport(options: TransportOptions): Transport {
-  const { auth, retries = 3 } = options
+  const { auth, retries = Number.POSITIVE_INFINITY } = options
   const url = readUrl(options.url)
   const timeoutMs = readTimeout(options.timeoutMs ?? 30_000)
+  const retryForMs = readRetryTime(options.retryForMs ?? 15_000)
   const tokens: TokenSource = typeof auth === 'object' ? auth : { token: () => auth }
   // Header names are lowercased like those of requests. Otherwise a header set in both would be sent with both values.
   const headers = Object.fromEntries(new Headers(options.headers))
@@ -159,8 +164,12 @@ export function createTransport(options: TransportOptions): Transport {
       if (isWrite) position.store(caller)
       if (signal?.aborted === true) throw signal.reason
       throw deadline.signal.aborted
-        ? new BasaltError('the server timed out', { error: 'timeout', status: 0 })
-        : new BasaltError('the server cannot be reached', { error: 'network_error', status: 0, cause: error })
+        ? new BasaltError('the server has not responded in time; try again', { error: 'timeout', status: 0 })
+        : new BasaltError('the server cannot be reached; check the connection and try again', {
+            error: 'network_error',
+            status: 0,
+            cause: error,
+          })
     } finally {
       clearTimeout(timer)
     }
@@ -169,13 +178,14 @@ export function createTransport(options: TransportOptions): Transport {
   const exchange: Transport['exchange'] = async (method, path, detail, read) => {
     const address = `${url}/api/${path}${formatQuery(detail.query)}`
     const { signal } = detail
+    const budget = createRetryBudget(readRetryTime(detail.retryForMs ?? retryForMs), retries)
     if (!url.startsWith('http') && options.fetch === undefined)
       throw new TypeError('url is a path, and this is no page')
     let token =
       detail.token === null ? undefined : (detail.token ?? (await unlessAborted(tokens.token(), signal)))
     const identity = tokens.identity?.()
     let isRenewed = detail.token !== undefined || tokens.renew === undefined
-    for (let number = 0; ; ) {
+    for (;;) {
       try {
         const caller = detail.token === undefined ? (identity ?? token) : (detail.token ?? undefined)
         return await attempt(method, address, detail, { token, caller }, read)
@@ -188,9 +198,10 @@ export function createTransport(options: TransportOptions): Transport {
           // A request of one user must not be sent as the next user.
           if (token !== undefined && tokens.identity?.() === identity) continue
         }
-        if (!detail.isRepeatable || !(number < retries) || !isRetryable(error)) throw error
-        number += 1
-        await pause(backoffSeconds(number, error.retryAfterSeconds), signal)
+        const seconds =
+          detail.isRepeatable && isRetryable(error) ? budget.take(error.retryAfterSeconds) : undefined
+        if (seconds === undefined) throw error
+        await pause(seconds, signal)
       }
     }
   }
@@ -234,6 +245,12 @@ function readUrl(given: unknown): string {
 function readTimeout(ms: number): number {
   if (!(ms >= 0)) throw new TypeError('timeoutMs is a number of milliseconds, 0 for none')
   return ms === 0 ? Number.POSITIVE_INFINITY : ms
+}
+
+/** Parses a retry time. @throws TypeError for a negative or invalid number */
+function readRetryTime(ms: number): number {
+  if (ms >= 0) return ms
+  throw new TypeError('retryForMs is a number of milliseconds, 0 for no retries')
 }
 
 const timedOut = Symbol('timed out')

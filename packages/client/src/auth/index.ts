@@ -107,7 +107,7 @@ export interface Auth extends Pick<SessionStore, 'current' | 'load' | 'refresh' 
   offerPasskeys(options?: CeremonyOptions): Promise<SignInResult | undefined>
   /**
    * Redirects to the sign-in page of a provider. Call `finishRedirect` on the page that the provider returns to.
-   * @param redirectTo path of the page to return to
+   * @param redirectTo path of the page to return to. `finishRedirect` restores its fragment.
    * @throws BasaltError `storage_denied`
    */
   signInWithRedirect(provider: string, redirectTo?: string): void
@@ -257,7 +257,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     signInWithPasskey,
     offerPasskeys,
     signInWithRedirect: (provider, redirectTo) =>
-      startRedirect(providerUrl(transport, provider, { redirect_to: redirectTo })),
+      startRedirect(providerUrl(transport, provider, { redirect_to: redirectTo }), redirectTo),
     async finishRedirect() {
       const result = consumeRedirect()
       if (result === undefined) return undefined
@@ -270,7 +270,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     },
     identities: async () => readList<Identity>(await asUser('GET', 'identities')),
     async linkWithRedirect(provider, redirectTo) {
-      startRedirect(await beginLink(provider, redirectTo))
+      startRedirect(await beginLink(provider, redirectTo), redirectTo)
     },
     async linkWithPopup(provider, popup) {
       const ticket = async () => ({ link: new URL(await beginLink(provider)).searchParams.get('link') ?? '' })
@@ -282,7 +282,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
       const session = await store.clear()
       if (session === undefined) return
       const body = { refreshToken: session.refreshToken }
-      await anonymous.request('POST', 'auth/logout', { body, isRepeatable: true })
+      await anonymous.request('POST', 'auth/logout', { body, isRepeatable: true, retryForMs: 3000 })
     },
     me: async () => (await asUser('GET', 'me')) as User,
     sessions: async () => readList<SignedInSession>(await asUser('GET', 'sessions')),

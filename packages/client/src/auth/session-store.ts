@@ -105,6 +105,7 @@ export function createSessionStore(
         body,
         token: null,
         isRepeatable: true,
+        retryForMs: 9000,
       })
       // A sign-out or sign-in may have come first, in this tab or another one.
       const latest = await read()

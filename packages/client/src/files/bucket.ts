@@ -99,10 +99,10 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
   async function sign(
     name: string,
     verb: 'sign' | 'sign-upload',
-    { expiresIn, signal, timeoutMs, consistency, ...image }: SignOptions,
+    { expiresIn, signal, timeoutMs, retryForMs, ...image }: SignOptions,
   ): Promise<string> {
     // A signed URL whose response was lost stays unused and expires.
-    const detail = { signal, timeoutMs, consistency, body: { expiresIn }, isRepeatable: true }
+    const detail = { signal, timeoutMs, retryForMs, body: { expiresIn }, isRepeatable: true }
     const response = (await transport.request('POST', `${at(name)}/${verb}`, detail)) as {
       url?: unknown
     } | null
@@ -126,10 +126,10 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
     upload: async (name, content, options = {}) => putContent(transport, at(name), content, options),
     uploadResumable: async (name, content, options = {}) =>
       uploadInParts(transport, { bucket, name }, content, options),
-    download: async (name, { range, signal, timeoutMs, ...image } = {}) => {
+    download: async (name, { range, signal, timeoutMs, retryForMs, ...image } = {}) => {
       const headers: Readonly<Record<string, string>> =
         range === undefined ? {} : { range: `bytes=${range[0]}-${range[1] ?? ''}` }
-      const detail = { headers, query: queryOf(image), signal, timeoutMs, isRepeatable: true }
+      const detail = { headers, query: queryOf(image), signal, timeoutMs, retryForMs, isRepeatable: true }
       return transport.exchange('GET', at(name), detail, (response) => response)
     },
     url: (name, options = {}) => urlOf(transport.url, { bucket, name }, options),

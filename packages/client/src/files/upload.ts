@@ -23,7 +23,15 @@ export async function putContent(
   options: UploadOptions & { readonly token?: null },
 ): Promise<UploadedObject> {
   checkContent(content)
-  const { contentType, ifMatch, ifNoneMatch, signal, timeoutMs = uploadTimeoutMs, token } = options
+  const {
+    contentType,
+    ifMatch,
+    ifNoneMatch,
+    signal,
+    timeoutMs = uploadTimeoutMs,
+    retryForMs,
+    token,
+  } = options
   const headers = {
     ...(contentType === undefined ? {} : { 'content-type': contentType }),
     ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
@@ -31,7 +39,7 @@ export async function putContent(
   }
   // A retry of a conditional upload would fail because the first attempt has succeeded.
   const isRepeatable = ifMatch === undefined && ifNoneMatch === undefined
-  const detail = { content, headers, signal, timeoutMs, token, isRepeatable }
+  const detail = { content, headers, signal, timeoutMs, retryForMs, token, isRepeatable }
   return transport.exchange('PUT', path, detail, async (response) => ({
     // The server responds with the object.
     ...((await readJson(response)) as StoredObject),

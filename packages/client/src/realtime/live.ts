@@ -106,7 +106,12 @@ export function live<
         isStale = false
         const page = await collection
           // An event arrives before a replica has its change.
-          .list({ perPage: 100, ...query } as AnyQuery as typeof query, { signal, consistency: 'strong' })
+          .list({ perPage: 100, ...query } as AnyQuery as typeof query, {
+            signal,
+            consistency: 'strong',
+            // The state shows a failure early. Further attempts follow below.
+            retryForMs: 2000,
+          })
           .catch((error: unknown) => {
             if (reader !== identity) return undefined
             if (!isBasaltError(error) || !isRetryable(error)) throw error

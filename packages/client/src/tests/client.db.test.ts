@@ -534,17 +534,23 @@ describe('request retries', () => {
   test('reject with the response of a proxy, whatever its body', async () => {
     const network = createNetwork()
     const proxied = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
+    const restarting = 'the server is restarting or unavailable; try again in a moment'
     const answers: [Response, object][] = [
-      [new Response('<html>', { status: 502 }), { error: 'http_502', message: 'the server returned 502' }],
+      [new Response('<html>', { status: 502 }), { error: 'http_502', message: restarting }],
       [
         Response.json({ error: { code: 502, message: 'no backend' } }, { status: 502 }),
-        { error: 'http_502', message: 'the server returned 502' },
+        { error: 'http_502', message: restarting },
       ],
       [Response.json(['no backend'], { status: 502 }), { error: 'http_502' }],
       [
         Response.json({ error: 502, message: ['no backend'] }, { status: 502 }),
-        { error: 'http_502', message: 'the server returned 502' },
+        { error: 'http_502', message: restarting },
       ],
+      [
+        Response.json({ error: 'shutting_down', message: 'server is shutting down' }, { status: 503 }),
+        { error: 'shutting_down', message: 'the server is restarting; try again in a moment' },
+      ],
+      [new Response('<html>', { status: 418 }), { error: 'http_418', message: 'the server returned 418' }],
       [
         new Response('<html>'),
         { error: 'invalid_response', message: 'the response is not JSON', status: 200 },

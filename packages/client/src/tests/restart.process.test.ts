@@ -32,7 +32,12 @@ test('client › applies each write once while the server is restarted and kille
   const port = String(await findFreePort())
   const config = { 'database.url': database.url, 'auth.jwt_secret': testSecret, 'server.port': port }
   let server = await startServer({ config })
-  const client = createClient<Database>({ url: server.url, auth: userToken({ sub: alice }), retries: 100 })
+  // The machine of the tests may take long to start a server.
+  const client = createClient<Database>({
+    url: server.url,
+    auth: userToken({ sub: alice }),
+    retryForMs: 300_000,
+  })
 
   let isOver = false
   const written: string[] = []
