@@ -110,9 +110,9 @@ describe('packed client', () => {
     ])
   })
 
-  test('has at most 8 kB for the core and files, and 9 kB each for accounts and realtime', () => {
-    expect(sizeOf('dist/index.js')).toBeLessThanOrEqual(8192)
-    expect(sizeOf('dist/auth/index.js')).toBeLessThanOrEqual(9216)
+  test('has at most 9 kB each for the core and realtime, 10 kB for accounts and 8 kB for files', () => {
+    expect(sizeOf('dist/index.js')).toBeLessThanOrEqual(9216)
+    expect(sizeOf('dist/auth/index.js')).toBeLessThanOrEqual(10_240)
     expect(sizeOf('dist/realtime/index.js')).toBeLessThanOrEqual(9216)
     expect(sizeOf('dist/files/index.js')).toBeLessThanOrEqual(8192)
   })
@@ -232,7 +232,7 @@ describe('types of the packed client', () => {
  * Limit of type instantiations, a third above the measured number. A type that multiplies with tables or levels takes many
  * times as many.
  */
-const instantiationLimit = 210_000
+const instantiationLimit = 260_000
 
 describe('packed hooks', () => {
   const hooks = join(consumer, 'node_modules', '@basaltdb', 'react')
