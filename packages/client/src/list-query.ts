@@ -17,7 +17,7 @@ export interface GeoJson {
   readonly geometries?: readonly GeoJson[]
 }
 
-/** Condition on the records of a table: filter, search and places on a map. */
+/** Condition on the records of a table: filter, search and position on a map. */
 export interface RowsQuery<DB extends AnyDatabase, T extends TableName<DB>> {
   /** Condition on the records: an object such as `{ done: false }`, or a condition made by `where`. */
   readonly filter?: Filter<RowOf<DB, T>> | undefined
@@ -25,7 +25,7 @@ export interface RowsQuery<DB extends AnyDatabase, T extends TableName<DB>> {
   readonly search?: string | undefined
   /** True to tolerate typos in `search`. Ignored while the search is blank. */
   readonly fuzzy?: boolean | undefined
-  /** With `fuzzy`: similarity that counts as a match, from 0 to 1; 0.2 unless set. */
+  /** Similarity that counts as a match with `fuzzy`, from 0 to 1; 0.2 unless set. */
   readonly typoThreshold?: number | undefined
   /** Records at most this distance away: in metres for a geography, else in the units of the column. */
   readonly near?: (Point<ColumnOf<DB, T>> & { readonly distance: number }) | undefined
@@ -184,7 +184,7 @@ export interface HighlightedRecord<Column extends string> {
 
 /** Distance of a record to the point, vector or text of the query. */
 export interface DistantRecord {
-  /** Distance; null for a record without a place. */
+  /** Distance; null for a record without a geometry. */
   readonly _distance: number | null
 }
 
@@ -284,17 +284,17 @@ export function formatRows(query: AnyRows): Parameters {
     search,
     fuzzy: isFuzzy ? 'true' : undefined,
     typo_threshold: isFuzzy ? typoThreshold?.toString() : undefined,
-    near: near && formatPlace(near.column, near.lng, near.lat, near.distance),
-    within: within && formatPlace(within.column, JSON.stringify(within.geometry)),
-    intersects: intersects && formatPlace(intersects.column, JSON.stringify(intersects.geometry)),
-    bbox: bbox && formatPlace(bbox.column, bbox.minLng, bbox.minLat, bbox.maxLng, bbox.maxLat),
+    near: near && formatCondition(near.column, near.lng, near.lat, near.distance),
+    within: within && formatCondition(within.column, JSON.stringify(within.geometry)),
+    intersects: intersects && formatCondition(intersects.column, JSON.stringify(intersects.geometry)),
+    bbox: bbox && formatCondition(bbox.column, bbox.minLng, bbox.minLat, bbox.maxLng, bbox.maxLat),
   }
 }
 
-const formatPlace = (column: string, ...values: readonly (number | string)[]) =>
+const formatCondition = (column: string, ...values: readonly (number | string)[]) =>
   [quoteName(column), ...values].join()
 
-/** The parameter is the name of a column, not a list of names. */
+/** Formats a vector column, which is one name and not a list of names. */
 const formatTarget = ({ column, metric }: VectorTarget<string>): Parameters => ({
   vector_column: column,
   distance: metric,
@@ -309,7 +309,7 @@ function formatSemantic(semantic: SemanticSearch<string>): Parameters {
   }
 }
 
-/** @internal */
+/** @internal Formats a filter as a URL parameter. */
 export function formatFilter(filter: unknown): string {
   return compileFilter(filter as Filter<Record<string, unknown>>)
 }

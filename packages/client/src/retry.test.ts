@@ -95,12 +95,12 @@ describe('request retries', () => {
   test('last as long as one request says, or do not happen', async () => {
     const { keys, transport } = createRestarting(40_000)
     const detail = { isRepeatable: true, retryForMs: 60_000 }
-    const patient = transport.request('GET', 'health', detail)
+    const lasting = transport.request('GET', 'health', detail)
     const none = transport.request('GET', 'health', { ...detail, retryForMs: 0 })
     await expect(none).rejects.toMatchObject({ error: 'network_error' })
     expect(keys).toHaveLength(2)
     await vi.advanceTimersByTimeAsync(45_000)
-    expect(await patient).toEqual({ fine: true })
+    expect(await lasting).toEqual({ fine: true })
     expect(() => createTransport({ url: 'http://localhost', retryForMs: -1 })).toThrow(
       'retryForMs is a number of milliseconds, 0 for no retries',
     )

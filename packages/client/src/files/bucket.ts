@@ -76,7 +76,7 @@ export interface Bucket {
   url(name: string, options?: UrlOptions): string
   /**
    * Returns a signed URL that opens the object without a token until it expires, and an image in the given size and format. The
-   * signature is for the object: who has the URL can also ask for another size.
+   * signature is for the object: the URL also opens it in another size.
    */
   sign(name: string, options?: SignOptions): Promise<string>
   /** Returns a signed URL for `uploadTo`, which uploads on behalf of this user. */

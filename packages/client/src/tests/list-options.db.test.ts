@@ -25,7 +25,7 @@ interface Song {
   'odd, (name)': number
 }
 
-interface Place {
+interface Shop {
   id: number
   name: string
   spot: { type: string } | null
@@ -46,7 +46,7 @@ interface ReadOnly<Row> {
 }
 
 interface Database {
-  tables: { song: ReadOnly<Song>; place: ReadOnly<Place>; note: ReadOnly<Note> }
+  tables: { song: ReadOnly<Song>; shop: ReadOnly<Shop>; note: ReadOnly<Note> }
   enums: Record<never, never>
   procedures: Record<never, never>
 }
@@ -210,8 +210,8 @@ describe('list of a map', () => {
       database,
       config: database.config,
       setup: `
-        create table place (id int primary key, name text not null, spot "Ext 1".geography(Point, 4326));
-        insert into place values (1, 'zero', 'POINT(0 0)'), (2, 'north', 'POINT(0 1)'), (3, 'east', 'POINT(3 0)'), (4, 'nowhere', null)`,
+        create table shop (id int primary key, name text not null, spot "Ext 1".geography(Point, 4326));
+        insert into shop values (1, 'zero', 'POINT(0 0)'), (2, 'north', 'POINT(0 1)'), (3, 'east', 'POINT(3 0)'), (4, 'nowhere', null)`,
     })
     await app.sql('grant usage on schema "Ext 1" to basalt_authenticated')
   }, extensionSetupMs)
@@ -222,9 +222,9 @@ describe('list of a map', () => {
   })
 
   test('begins with the nearest record, and finds records in an area', async () => {
-    const places = clientOf(app).from('place')
+    const shops = clientOf(app).from('shop')
     const nearest = { column: 'spot', lng: 0, lat: 1 } as const
-    const { items } = await places.list({ nearest, sort: ['-name'], fields: ['id'] })
+    const { items } = await shops.list({ nearest, sort: ['-name'], fields: ['id'] })
     typed<number | null | undefined>()(items[0]?._distance)
     expect(items).toEqual([
       { id: 2, _distance: 0 },
@@ -232,10 +232,10 @@ describe('list of a map', () => {
       { id: 3, _distance: expect.closeTo(351_764, -3) },
       { id: 4, _distance: null },
     ])
-    const idsOf = async (query: Parameters<typeof places.count>[0] & object) => {
+    const idsOf = async (query: Parameters<typeof shops.count>[0] & object) => {
       const found: number[] = []
-      for await (const { id } of places.each(query)) found.push(id)
-      expect(await places.count(query)).toBe(found.length)
+      for await (const { id } of shops.each(query)) found.push(id)
+      expect(await shops.count(query)).toBe(found.length)
       return found
     }
     const geometry = {
@@ -255,7 +255,7 @@ describe('list of a map', () => {
     const bbox = { minLng: -1, minLat: -1, maxLng: 1, maxLat: 0.5 }
     expect(await idsOf({ bbox: { column: 'spot', ...bbox } })).toEqual([1])
     // @ts-expect-error there is no such column
-    await expect(places.list({ nearest: { ...nearest, column: 'x' } })).rejects.toMatchObject({ status: 400 })
+    await expect(shops.list({ nearest: { ...nearest, column: 'x' } })).rejects.toMatchObject({ status: 400 })
   })
 })
 
