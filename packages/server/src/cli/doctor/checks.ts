@@ -21,21 +21,11 @@ import { roles } from './checks/roles.ts'
 import { server } from './checks/server.ts'
 import { tls } from './checks/tls.ts'
 import { websockets } from './checks/websockets.ts'
+import { workers } from './checks/workers.ts'
 
 /** Checks of `basalt doctor`, in the order of its report. A new one is a file of `checks/` and a line here. */
 export const checks: readonly Check[] = [
-  ...[server, database, hosts, replicas, engine, pooler, listen, roles, policies, migrations, keys],
-  ...[
-    clock,
-    connections,
-    backup,
-    disk,
-    mail,
-    publicUrl,
-    tls,
-    eventStreams,
-    websockets,
-    bodyLimit,
-    forwardedHeaders,
-  ],
+  ...[server, database, hosts, replicas, workers, engine, pooler, listen, roles, policies],
+  ...[migrations, keys, clock, connections, backup, disk, mail],
+  ...[publicUrl, tls, eventStreams, websockets, bodyLimit, forwardedHeaders],
 ]
