@@ -2739,6 +2739,8 @@ export type SearchSettings = {
     readonly column: string
     readonly order: 'asc' | 'desc'
   }>
+  /** True if `apfel` also finds Äpfel. */
+  readonly ignoreAccents: boolean
 }
 
 export type SearchSettingsInput = {
@@ -2752,6 +2754,8 @@ export type SearchSettingsInput = {
     readonly column?: string | undefined
     readonly order?: 'asc' | 'desc' | undefined
   }> | undefined
+  /** True if `apfel` also finds Äpfel. Without a value, it stays as it is. */
+  readonly ignoreAccents?: boolean | undefined
 }
 
 export type SearchSynonyms = {

@@ -1,7 +1,12 @@
 import { Command } from 'commander'
 import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import { type Advice, listAdvice } from '../features/data/advisors/index.ts'
-import { createIndexer, createIndexing, resolveConfig } from '../features/data/search/index.ts'
+import {
+  createIndexer,
+  createIndexing,
+  ignoresAccentsByDefault,
+  resolveConfig,
+} from '../features/data/search/index.ts'
 import { describeCapture } from '../features/events/outbox/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
@@ -29,7 +34,12 @@ export function advisorsCommand(terminal: Terminal): Command {
       )
       const name = await resolveConfig(system, config.api.text_search_config)
       const indexer = createIndexer(database)
-      const indexing = createIndexing({ database: system, indexer, config: () => name })
+      const indexing = createIndexing({
+        database: system,
+        indexer,
+        config: () => name,
+        ignoresAccents: ignoresAccentsByDefault(database.engine),
+      })
       const found = await listAdvice({
         database: system,
         catalog,

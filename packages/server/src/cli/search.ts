@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Command } from 'commander'
+import { Argument, Command } from 'commander'
 import type { Config } from '../configuration.ts'
 import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import type { Catalog } from '../database/catalog/model.ts'
@@ -10,6 +10,7 @@ import {
   type IndexChanges,
   type Indexing,
   type IndexStatus,
+  ignoresAccentsByDefault,
   resolveConfig,
 } from '../features/data/search/index.ts'
 import { recordAudit } from '../features/operations/audit/index.ts'
@@ -51,6 +52,31 @@ export function searchCommands(terminal: Terminal): Command {
       })
     })
   }
+  const accents = createSubcommand(terminal, 'accents')
+    .description('ignore accents in searches of a collection, or respect them')
+    .argument('<collection>')
+    .addArgument(new Argument('<choice>').choices(['ignore', 'respect']))
+  withConfigFlags(accents).action(async (collection: string, choice: 'ignore' | 'respect') => {
+    const { config } = loadCommandConfig(terminal, accents)
+    await withIndexing(config, async (indexing, read, system) => {
+      const catalog = await read()
+      const relation = findRelation(catalog, collection)
+      const ignoreAccents = choice === 'ignore'
+      await system.transaction(async (transaction) => {
+        await indexing.setAccents(transaction, relation, ignoreAccents)
+        await recordAudit(transaction, {
+          actor: commandActor,
+          action: 'search_settings.accents',
+          target: relation.collection,
+          detail: { ignoreAccents },
+        })
+      })
+      print(terminal, `${relation.collection}: searches ${choice} accents\n`)
+      if (!(await indexing.isEnabled(relation))) return
+      const changes = await whenNoOtherBuilds(() => indexing.build(catalog, relation))
+      print(terminal, describeChanges(collection, changes, await indexing.list(await read())))
+    })
+  })
   const status = createSubcommand(terminal, 'status')
     .description('print the search indexes of all collections, or of one')
     .argument('[collection]')
@@ -70,6 +96,7 @@ export function searchCommands(terminal: Terminal): Command {
     .description('create, drop and show the indexes for searches')
     .addCommand(change('enable', 'create the indexes of a collection, without blocking readers and writers'))
     .addCommand(change('disable', 'drop them'))
+    .addCommand(accents)
     .addCommand(status)
 }
 
@@ -85,6 +112,7 @@ async function withIndexing(
         database: system,
         indexer: createIndexer(database),
         config: () => name,
+        ignoresAccents: ignoresAccentsByDefault(database.engine),
       })
       const read = () =>
         system.transaction((transaction) =>

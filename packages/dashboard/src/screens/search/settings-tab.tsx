@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { useAction } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Select } from '../../ui/field.tsx'
+import { Checkbox, Select } from '../../ui/field.tsx'
 import { Form, Section } from '../../ui/layout.tsx'
 import { Failure } from '../../ui/states.tsx'
 import { replaceSettings, type SearchDescription, type SearchSettings, type Weight, weights } from './api.ts'
@@ -22,6 +22,7 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
   const [weightOf, setWeightOf] = useState<Readonly<Record<string, Weight | ''>>>(() =>
     Object.fromEntries(stored.attributes.map(({ column, weight }) => [column, weight])),
   )
+  const [ignoreAccents, setIgnoreAccents] = useState(stored.ignoreAccents)
   const [customRanking, setCustomRanking] = useState(stored.customRanking)
   const save = useAction(replaceSettings, {
     invalidates: [['search']],
@@ -37,6 +38,7 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
     customRanking: customRanking.filter(({ column }) =>
       columns.some(({ name, isRankable }) => name === column && isRankable),
     ),
+    ignoreAccents,
   }
   const isPlain = settings.attributes.length === 0
   return (
@@ -45,6 +47,14 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
         Words are stemmed with <code>{textSearchConfig}</code>, set by <code>api.text_search_config</code> in
         the <Link href="/settings">configuration</Link>, for all tables.
       </p>
+      <Section title="Accents">
+        <Checkbox
+          label="Ignore accents"
+          hint="A search for apfel also finds Äpfel."
+          checked={ignoreAccents}
+          onChange={setIgnoreAccents}
+        />
+      </Section>
       <Section title="Columns">
         <p>
           {isPlain

@@ -69,7 +69,8 @@ const lackingOfAdministrator = sql`
   select format('grant execute on function %s to ${sql.id(administratorRole)}', p.oid::regprocedure), null
   from pg_proc p
   where p.pronamespace = 'basalt'::regnamespace and pg_has_role(p.proowner, 'usage')
-    and p.proname in ('search_query', 'search_rows', 'similar_rows', 'nearby_rows')
+    and p.proname in (
+      'search_query', 'search_rows', 'similar_rows', 'nearby_rows', 'without_accents', 'headline')
     and not has_function_privilege(${sql.literal(administratorRole)}, p.oid, 'execute')`
 
 export const grantToReader = (transaction: Queryable) => grant(transaction, lackingOfReader)

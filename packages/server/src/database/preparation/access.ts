@@ -121,21 +121,25 @@ async function ensureRole(transaction: Queryable, name: string): Promise<boolean
  */
 async function grantSearch(transaction: Queryable): Promise<void> {
   const withoutToken = await transaction.maybeOne<{ granted: boolean }>(sql`
-    select has_function_privilege(oid, 'basalt.search_query(regconfig, text, jsonb)', 'execute') as granted
+    select has_function_privilege(oid, 'basalt.search_query(regconfig, text, jsonb)', 'execute')
+      and has_function_privilege(oid, 'basalt.headline(regconfig, text, tsquery, text)', 'execute') as granted
     from pg_roles where rolname = ${anonymousRole}`)
   if (withoutToken?.granted === false) {
     await transaction.count(sql`
-      grant execute on function basalt.search_query(regconfig, text, jsonb) to ${sql.id(anonymousRole)}`)
+      grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.without_accents(text),
+        basalt.headline(regconfig, text, tsquery, text)
+      to ${sql.id(anonymousRole)}`)
   }
   const missing = await transaction.many<{ name: string }>(sql`
     select oid::regprocedure::text as name from pg_proc
     where pronamespace = 'basalt'::regnamespace
-      and proname in ('search_query', 'search_rows', 'similar_rows', 'nearby_rows')
+      and proname in ('search_query', 'search_rows', 'similar_rows', 'nearby_rows', 'without_accents', 'headline')
       and not has_function_privilege(${callerRole}, oid, 'execute')`)
   if (missing.length === 0) return
   await transaction.count(sql`
     grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
       basalt.search_rows(regclass, tsquery, int, int),
+      basalt.without_accents(text), basalt.headline(regconfig, text, tsquery, text),
       basalt.similar_rows(regclass, text, real), basalt.nearby_rows(regclass, name, text, text, double precision)
     to ${sql.id(callerRole)}`)
 }

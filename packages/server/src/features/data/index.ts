@@ -19,7 +19,13 @@ import { matviews } from './matviews/index.ts'
 import { type Callers, policies } from './policies/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
-import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
+import {
+  createIndexer,
+  createIndexing,
+  ignoresAccentsByDefault,
+  StoredDefinitions,
+  search,
+} from './search/index.ts'
 import { sqlRunner } from './sql-runner/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
 import { createViewAs } from './view-as/index.ts'
@@ -44,6 +50,7 @@ export function wireData(
     database: database.system,
     notifications,
     configName: config.api.text_search_config,
+    ignoresAccents: ignoresAccentsByDefault(database.engine),
   })
   const importRuns = new ImportRuns(database.system, log)
   const embedder = embedders.find()
@@ -150,6 +157,7 @@ export function wireData(
             database: database.system,
             indexer: createIndexer(database),
             config: () => searches.config,
+            ignoresAccents: ignoresAccentsByDefault(database.engine),
           }).list(catalog.current),
       }),
       sqlRunner({ database, catalog, log }),

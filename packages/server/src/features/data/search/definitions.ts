@@ -1,5 +1,6 @@
 import { callerRole } from '../../../database/caller/caller-scope.ts'
 import type { Relation } from '../../../database/catalog/model.ts'
+import type { EngineProbe } from '../../../database/connection/probe.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
@@ -14,6 +15,8 @@ export interface StoredDefinitionsDeps {
   readonly notifications: Notifications
   /** Configured name of the text search configuration. */
   readonly configName: string
+  /** Default for tables without a decision. */
+  readonly ignoresAccents: boolean
 }
 
 /** Stored settings of all collections, as they are in force on this node. */
@@ -23,6 +26,7 @@ export class StoredDefinitions implements SearchDefinitions {
   #config: string
   #version = ''
   #settings: ReadonlyMap<string, queries.SearchRow> = new Map()
+  readonly #prefixFilters = new Map<string, Set<string>>()
   #onSearch: (relation: Relation) => void = () => undefined
 
   constructor(deps: StoredDefinitionsDeps) {
@@ -50,7 +54,7 @@ export class StoredDefinitions implements SearchDefinitions {
   }
 
   settingsOf(relation: Pick<Relation, 'schema' | 'name'>): SearchSettings {
-    return toSettings(this.#settings.get(keyOf(relation.schema, relation.name)))
+    return toSettings(this.#settings.get(keyOf(relation.schema, relation.name)), this.#deps)
   }
 
   rowOf({ schema, name }: Pick<Relation, 'schema' | 'name'>): queries.SearchRow | undefined {
@@ -64,6 +68,17 @@ export class StoredDefinitions implements SearchDefinitions {
 
   noteSearch(relation: Relation): void {
     this.#onSearch(relation)
+  }
+
+  /** Columns that requests on this node have filtered by their beginning, by collection. */
+  get prefixFilters(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#prefixFilters
+  }
+
+  notePrefixFilter({ collection }: Relation, column: string): void {
+    const columns = this.#prefixFilters.get(collection) ?? new Set()
+    if (columns.size === 0) this.#prefixFilters.set(collection, columns)
+    columns.add(column)
   }
 
   /** Polls the stored settings. All changes committed before the call are in force on this node when it resolves. */
@@ -84,9 +99,22 @@ export class StoredDefinitions implements SearchDefinitions {
   }
 }
 
-export function toSettings(row: queries.SearchRow | undefined): SearchSettings {
-  if (row === undefined) return plainSearch
-  return { attributes: row.attributes, customRanking: row.custom_ranking, synonyms: row.synonyms }
+export function toSettings(
+  row: queries.SearchRow | undefined,
+  { ignoresAccents }: Pick<SearchSettings, 'ignoresAccents'>,
+): SearchSettings {
+  if (row === undefined) return { ...plainSearch, ignoresAccents }
+  return {
+    attributes: row.attributes,
+    customRanking: row.custom_ranking,
+    synonyms: row.synonyms,
+    ignoresAccents: row.ignores_accents ?? ignoresAccents,
+  }
+}
+
+/** Returns whether searches ignore accents by default. The workers of a distributed database lack our functions. */
+export function ignoresAccentsByDefault({ isDistributed }: Pick<EngineProbe, 'isDistributed'>): boolean {
+  return !isDistributed
 }
 
 /** Returns the quoted, qualified name. @throws OperatorError when callers cannot use such a configuration */

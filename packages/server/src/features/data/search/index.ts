@@ -4,7 +4,7 @@ import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
 import { addOperations } from '../../../http/operation.ts'
 import type { JobQueue } from '../../../job-queue.ts'
-import type { StoredDefinitions } from './definitions.ts'
+import { ignoresAccentsByDefault, type StoredDefinitions } from './definitions.ts'
 import { indexJob } from './index-job.ts'
 import { createIndexer } from './indexer.ts'
 import { createIndexing } from './indexing.ts'
@@ -12,7 +12,7 @@ import { searchOperations } from './operations.ts'
 import { followRenames } from './renames.ts'
 import { SearchedCollections } from './searched-collections.ts'
 
-export { resolveConfig, StoredDefinitions } from './definitions.ts'
+export { ignoresAccentsByDefault, resolveConfig, StoredDefinitions } from './definitions.ts'
 export { searchErrorTable } from './errors.ts'
 export { createIndexer, type IndexChanges } from './indexer.ts'
 export { createIndexing, type Indexing } from './indexing.ts'
@@ -28,9 +28,14 @@ export interface SearchDeps {
 
 /** Creates the feature with settings, synonyms and indexes of searches. */
 export function search({ database, catalog, queue, definitions, log }: SearchDeps): Feature {
-  const { system, mode } = database
+  const { system, mode, engine } = database
   const indexer = createIndexer(database)
-  const indexing = createIndexing({ database: system, indexer, config: () => definitions.config })
+  const indexing = createIndexing({
+    database: system,
+    indexer,
+    config: () => definitions.config,
+    ignoresAccents: ignoresAccentsByDefault(engine),
+  })
   queue.define(indexJob(catalog, indexing))
   const searched = new SearchedCollections({
     catalog,

@@ -1,12 +1,13 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { sortNaturally } from '../../../database/natural-order.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { toSettings } from './definitions.ts'
 import { type IndexRow, listIndexes } from './index-queries.ts'
 import type { IndexChanges, Indexer } from './indexer.ts'
 import * as queries from './queries.ts'
 import { requiredIndexes, requireIndexable } from './required-indexes.ts'
+import { requireAccents } from './settings.ts'
 import type { IndexStatus } from './status.ts'
 
 export interface IndexingDeps {
@@ -14,13 +15,15 @@ export interface IndexingDeps {
   readonly indexer: Indexer
   /** Returns the qualified name of the text search configuration. */
   readonly config: () => string
+  /** Default for tables without a decision. */
+  readonly ignoresAccents: boolean
 }
 
 /**
  * Creates the functions that decide which indexes a collection has, and have them built. The server and the command
  * line both use them.
  */
-export function createIndexing({ database, indexer, config }: IndexingDeps) {
+export function createIndexing({ database, indexer, config, ignoresAccents }: IndexingDeps) {
   async function settingsOf(relation: Relation) {
     return await queries.findSearchRow(database, tableOf(relation))
   }
@@ -31,7 +34,7 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
     const settings = await settingsOf(relation)
     // The index was disabled after the job was enqueued.
     if (settings?.is_indexed === false) return { built: [], dropped: [], durationMs: 0 }
-    const required = requiredIndexes(catalog, relation, toSettings(settings), config())
+    const required = requiredIndexes(catalog, relation, toSettings(settings, { ignoresAccents }), config())
     try {
       const changes = await indexer.apply(relation, required, signal)
       if (changes.built.length > 0) {
@@ -59,6 +62,21 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
       return await build(catalog, relation)
     },
 
+    /**
+     * Stores whether searches of the collection ignore accents. Its indexes have to be built afterwards.
+     *
+     * @throws AppError invalid_search_settings
+     */
+    async setAccents(transaction: Queryable, relation: Relation, ignoresAccents: boolean): Promise<void> {
+      if (ignoresAccents) requireAccents(relation)
+      await queries.setAccents(transaction, tableOf(relation), ignoresAccents)
+    },
+
+    /** Returns true if indexes of the collection were requested. */
+    async isEnabled(relation: Relation): Promise<boolean> {
+      return (await settingsOf(relation))?.is_indexed === true
+    },
+
     async disable(relation: Relation): Promise<IndexChanges> {
       await queries.setIndexed(database, tableOf(relation), false)
       return await indexer.apply(relation, [])
@@ -73,8 +91,9 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
       const statuses = [...catalog.relations.values()].flatMap((relation) => {
         const row = rows.find((each) => isOf(relation, each))
         const own = indexes.filter((each) => isOf(relation, each))
-        if (row === undefined && own.length === 0 && !named.has(relation.collection)) return []
-        const required = requiredIndexes(catalog, relation, toSettings(row), config())
+        if ((row === undefined || isOlder(row)) && own.length === 0 && !named.has(relation.collection))
+          return []
+        const required = requiredIndexes(catalog, relation, toSettings(row, { ignoresAccents }), config())
         return [describeIndexes(relation, row, own, required)]
       })
       return sortNaturally(statuses, ({ collection }) => collection)
@@ -111,6 +130,16 @@ function describeIndexes(
       row?.built_at == null ? null : { at: row.built_at, durationMs: row.build_ms, error: row.build_error },
     advice: isWorthwhile ? adviceFor(collection) : null,
   }
+}
+
+/** Returns true for a row without a choice of an administrator, as the migration has written for older tables. */
+function isOlder(row: queries.SearchRow): boolean {
+  const { ignores_accents, is_indexed, built_at, build_error, attributes, custom_ranking, synonyms } = row
+  return (
+    ignores_accents === false &&
+    [is_indexed, built_at, build_error].every((value) => value === null) &&
+    [attributes, custom_ranking, synonyms].every((list) => list.length === 0)
+  )
 }
 
 /** Returns the command that makes searches of a collection fast. */

@@ -55,8 +55,8 @@ const getSettings = operation({
   success: ok(SearchSettings),
   handle: (context: SearchContext, { params }) =>
     withRelation(context, params.table, async (relation) => {
-      const { attributes, customRanking } = await readStored(context, relation)
-      return { attributes, customRanking }
+      const { attributes, customRanking, ignoresAccents } = await readStored(context, relation)
+      return { attributes, customRanking, ignoreAccents: ignoresAccents }
     }),
 })
 
@@ -73,10 +73,13 @@ const replaceSettings = operation({
   handle: (context: SearchContext, { params, body, origin }) =>
     withRelation(context, params.table, async (relation) => {
       const settings = readSettings(relation, body)
-      await store(context, relation, 'search_settings.replace', settings, origin, (transaction) =>
+      const { attributes, customRanking } = settings
+      const detail = { attributes, customRanking, ignoreAccents: body.ignoreAccents }
+      await store(context, relation, 'search_settings.replace', detail, origin, (transaction) =>
         queries.replaceSettings(transaction, tableOf(relation), settings),
       )
-      return settings
+      const { ignoresAccents } = context.definitions.settingsOf(relation)
+      return { attributes, customRanking, ignoreAccents: ignoresAccents }
     }),
 })
 

@@ -9,6 +9,8 @@ export interface SearchRow {
   readonly attributes: SearchSettings['attributes']
   readonly custom_ranking: SearchSettings['customRanking']
   readonly synonyms: SearchSettings['synonyms']
+  /** True if accents are ignored; null if not decided. */
+  readonly ignores_accents: boolean | null
   /** True if indexes are enabled; null if not decided. */
   readonly is_indexed: boolean | null
   readonly built_at: Date | null
@@ -18,7 +20,7 @@ export interface SearchRow {
 }
 
 const columns = sql`
-  schema_name, table_name, attributes, custom_ranking, synonyms, is_indexed, built_at, build_ms, build_error,
+  schema_name, table_name, attributes, custom_ranking, synonyms, ignores_accents, is_indexed, built_at, build_ms, build_error,
   xmin::text as version`
 
 export async function listSearchRows(database: Pick<Queryable, 'many'>): Promise<SearchRow[]> {
@@ -47,16 +49,24 @@ export async function listTextSearchConfigs(database: Pick<Queryable, 'many'>): 
 
 type Table = Pick<SearchRow, 'schema_name' | 'table_name'>
 
+/** Settings to store. The decision about accents remains if it is undefined. */
+type NewSettings = Pick<SearchSettings, 'attributes' | 'customRanking'> & {
+  readonly ignoresAccents: boolean | undefined
+}
+
 export async function replaceSettings(
   transaction: Queryable,
   { schema_name, table_name }: Table,
-  { attributes, customRanking }: Pick<SearchSettings, 'attributes' | 'customRanking'>,
+  { attributes, customRanking, ignoresAccents }: NewSettings,
 ): Promise<SearchRow> {
   return await transaction.one<SearchRow & Record<string, unknown>>(sql`
-    insert into basalt.search_settings (schema_name, table_name, attributes, custom_ranking)
-    values (${schema_name}, ${table_name}, ${JSON.stringify(attributes)}::jsonb, ${JSON.stringify(customRanking)}::jsonb)
+    insert into basalt.search_settings (schema_name, table_name, attributes, custom_ranking, ignores_accents)
+    values (
+      ${schema_name}, ${table_name}, ${JSON.stringify(attributes)}::jsonb, ${JSON.stringify(customRanking)}::jsonb,
+      ${ignoresAccents ?? null}::boolean)
     on conflict (schema_name, table_name) do update
-      set attributes = excluded.attributes, custom_ranking = excluded.custom_ranking
+      set attributes = excluded.attributes, custom_ranking = excluded.custom_ranking,
+        ignores_accents = coalesce(excluded.ignores_accents, search_settings.ignores_accents)
     returning ${columns}`)
 }
 
@@ -117,6 +127,17 @@ export async function findSearchRow(
   return await database.maybeOne<SearchRow & Record<string, unknown>>(sql`
     select ${columns} from basalt.search_settings
     where schema_name = ${schema_name} and table_name = ${table_name}`)
+}
+
+export async function setAccents(
+  database: Queryable,
+  { schema_name, table_name }: Table,
+  ignoresAccents: boolean,
+): Promise<void> {
+  await database.count(sql`
+    insert into basalt.search_settings (schema_name, table_name, ignores_accents)
+    values (${schema_name}, ${table_name}, ${ignoresAccents})
+    on conflict (schema_name, table_name) do update set ignores_accents = excluded.ignores_accents`)
 }
 
 export async function setIndexed(

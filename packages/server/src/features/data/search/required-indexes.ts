@@ -3,6 +3,7 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import {
   compileTrigramKeys,
   compileVector,
+  plainSearch,
   planVector,
   type SearchSettings,
   searchedColumns,
@@ -28,7 +29,7 @@ const mostKeys = 32
 export function requiredIndexes(
   catalog: Pick<Catalog, 'extensionSchemas'>,
   relation: Relation,
-  settings: Pick<SearchSettings, 'attributes'>,
+  settings: Pick<SearchSettings, 'attributes' | 'ignoresAccents'>,
   config: string,
 ): readonly RequiredIndex[] {
   if (findObstacle(relation) !== undefined) return []
@@ -53,7 +54,7 @@ const indexableKinds: readonly Relation['kind'][] = ['table', 'partitioned_table
 export function findObstacle(relation: Relation): string | undefined {
   const { kind, collection } = relation
   if (!indexableKinds.includes(kind)) return `"${collection}" is a ${kind.replace('_', ' ')}`
-  const { parts } = planVector(relation, 'unrestricted', { attributes: [] }, '')
+  const { parts } = planVector(relation, 'unrestricted', plainSearch, '')
   return parts.length === 0 ? `table "${collection}" has no text columns to search` : undefined
 }
 

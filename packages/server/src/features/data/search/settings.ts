@@ -17,6 +17,7 @@ export const SearchSettings = component(
   Type.Object({
     attributes: Type.Array(Type.Object({ column: Type.String(), weight: Type.Enum(weights) })),
     customRanking: Type.Array(Type.Object({ column: Type.String(), order: Type.Enum(orders) })),
+    ignoreAccents: Type.Boolean({ description: 'True if `apfel` also finds Äpfel.' }),
   }),
 )
 
@@ -44,6 +45,9 @@ export const SearchSettingsInput = component(
         { description: 'At most 32 columns that sort records of the same rank.' },
       ),
     ),
+    ignoreAccents: Type.Optional(
+      Type.Boolean({ description: 'True if `apfel` also finds Äpfel. Without a value, it stays as it is.' }),
+    ),
   }),
 )
 type SearchSettingsInput = Static<typeof SearchSettingsInput>
@@ -56,12 +60,20 @@ const mostColumns = 32
 /** @throws AppError invalid_search_settings */
 export function readSettings(
   relation: Relation,
-  { attributes = [], customRanking = [] }: SearchSettingsInput,
-): Pick<StoredSettings, 'attributes' | 'customRanking'> {
+  { attributes = [], customRanking = [], ignoreAccents }: SearchSettingsInput,
+): Pick<StoredSettings, 'attributes' | 'customRanking'> & { ignoresAccents: boolean | undefined } {
+  if (ignoreAccents === true) requireAccents(relation)
   return {
     attributes: readAttributes(relation, attributes),
     customRanking: readCustomRanking(relation, customRanking),
+    ignoresAccents: ignoreAccents,
   }
+}
+
+/** @throws AppError invalid_search_settings where accents cannot be ignored */
+export function requireAccents({ isOnWorkers, collection }: Relation): void {
+  if (!isOnWorkers) return
+  throw invalid(`ignoreAccents cannot be true for table "${collection}", which Citus stores on its workers`)
 }
 
 function readAttributes(

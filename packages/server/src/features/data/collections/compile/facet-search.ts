@@ -1,6 +1,7 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { FacetSearchPlan } from '../plan/facet-search.ts'
 import { compileFrom } from './rows.ts'
+import { compileFolded } from './search.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
@@ -9,10 +10,12 @@ const row = 't'
  * Compiles a facet search. Returns one row: the most frequent values with the prefix as a JSON array, and whether
  * these are all.
  */
-export function compileFacetSearch({ rows, column, prefix, maxHits }: FacetSearchPlan): Sql {
+export function compileFacetSearch(plan: FacetSearchPlan): Sql {
+  const { rows, column, prefix, maxHits } = plan
   const value = sql.id(row, column.name)
-  const isHit =
-    prefix === '' ? sql`${value} is not null` : sql`${value}::text ilike ${`${escapePattern(prefix)}%`}`
+  const text = compileFolded(plan, sql`${value}::text`)
+  const pattern = compileFolded(plan, sql`${`${escapePattern(prefix)}%`}`)
+  const isHit = prefix === '' ? sql`${value} is not null` : sql`${text} ilike ${pattern}`
   return sql`
     select coalesce(json_agg(r.hit) filter (where r.ordinal <= ${sql.integer(maxHits)}), '[]'),
       count(*) <= ${sql.integer(maxHits)}

@@ -21,7 +21,7 @@ export function compileHighlight(search: SearchPlan, alias: string): Sql {
   const query = compileQuery(search)
   return sql`
     case when ${compileVector(search.vector, alias)} @@ ${query}
-      then ts_headline(${compileConfig(search.vector)}, ${escaped}, ${query}, ${sql.literal(marks)})
+      then ${headline(search)}(${compileConfig(search.vector)}, ${escaped}, ${query}, ${sql.literal(marks)})
       else ${escaped}
     end`
 }
@@ -33,7 +33,7 @@ export function compileHighlightResult(search: SearchPlan, alias: string): Sql {
   const query = compileQuery(search)
   const results = searchedColumns(search.vector).map((column) => {
     const escaped = compileEscaped(compileDocument([column], alias))
-    const marked = sql`ts_headline(${compileConfig(search.vector)}, ${escaped}, ${query}, ${sql.literal(`${marks},HighlightAll=true`)})`
+    const marked = sql`${headline(search)}(${compileConfig(search.vector)}, ${escaped}, ${query}, ${sql.literal(`${marks},HighlightAll=true`)})`
     return sql`(${sql.literal(column.name)}, ${marked})`
   })
   // No column of a matching record has an excluded word, except by similarity.
@@ -41,6 +41,11 @@ export function compileHighlightResult(search: SearchPlan, alias: string): Sql {
     select json_object_agg(h.name, json_build_object(
       'value', h.value, 'matchLevel', case when h.value like '%<b>%' then 'full' else 'none' end))
     from (values ${sql.join(results)}) h (name, value))`
+}
+
+/** Returns the function that marks the matches. */
+function headline({ vector }: SearchPlan): Sql {
+  return vector.ignoresAccents ? sql`basalt.headline` : sql`ts_headline`
 }
 
 function compileEscaped(text: Sql): Sql {

@@ -19,10 +19,15 @@ export function searchIndexNames(
   vector: SearchVector,
 ): { readonly vector: string; readonly trigram: string } {
   const parts = vector.parts.map(({ label, columns }) => [label, columns.map(({ name }) => name)])
+  const accents = vector.ignoresAccents ? ['without accents'] : []
   const columns = searchedColumns(vector).map(({ name }) => name)
   return {
-    vector: nameOf(searchIndexPrefixes.vector, relation, JSON.stringify([form, vector.config, parts])),
-    trigram: nameOf(searchIndexPrefixes.trigram, relation, JSON.stringify([form, columns])),
+    vector: nameOf(
+      searchIndexPrefixes.vector,
+      relation,
+      JSON.stringify([form, vector.config, parts, ...accents]),
+    ),
+    trigram: nameOf(searchIndexPrefixes.trigram, relation, JSON.stringify([form, columns, ...accents])),
   }
 }
 

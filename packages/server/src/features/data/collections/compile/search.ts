@@ -15,9 +15,16 @@ export const searchedCharacters = sql.integer(100_000)
 /** Compiles the tsquery of a search. It is evaluated once per statement, wherever it is used. */
 export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {
   const config = compileConfig(vector)
-  return synonyms.length === 0
-    ? sql`(select websearch_to_tsquery(${config}, ${term}))`
-    : sql`(select basalt.search_query(${config}, ${term}, ${JSON.stringify(synonyms)}::jsonb))`
+  const words = compileFolded(vector, sql`${term}`)
+  if (synonyms.length === 0) return sql`(select websearch_to_tsquery(${config}, ${words}))`
+  // Quotes, brackets and backslashes have no accents.
+  const groups = compileFolded(vector, sql`${JSON.stringify(synonyms)}`)
+  return sql`(select basalt.search_query(${config}, ${words}, ${groups}::jsonb))`
+}
+
+/** Compiles the text as it is compared, without accents if the search ignores them. */
+export function compileFolded({ ignoresAccents }: Pick<SearchVector, 'ignoresAccents'>, text: Sql): Sql {
+  return ignoresAccents ? sql`basalt.without_accents(${text})` : text
 }
 
 /** Compiles the condition that a row of `alias` matches. */
@@ -34,7 +41,7 @@ export function isProvedByLookUp({ candidates, fuzzy }: SearchPlan): boolean {
 
 /** Compiles a query for the distinct tuple identifiers of the rows that the indexes find. */
 export function compileSearchLookUp(search: SearchPlan, chunk?: LookupChunk): Sql | undefined {
-  const { candidates, fuzzy } = search
+  const { candidates, fuzzy, vector } = search
   if (candidates === undefined) return undefined
   const { schema, vectorIndex, trigramIndex, isExact } = candidates
   const part =
@@ -43,7 +50,7 @@ export function compileSearchLookUp(search: SearchPlan, chunk?: LookupChunk): Sq
       : sql`, ${sql.integer(chunk.skipped)}, ${chunk.most === undefined ? sql`null` : sql.integer(chunk.most)}`
   const found = sql`basalt.search_rows(${compileRegclass({ schema, name: vectorIndex })}, ${compileQuery(search)}${part})`
   if (trigramIndex === undefined || fuzzy === undefined) return compileTids(found, isExact)
-  const similar = sql`basalt.similar_rows(${compileRegclass({ schema, name: trigramIndex })}, ${fuzzy.words.join(' ')}, ${String(fuzzy.threshold)}::real)`
+  const similar = sql`basalt.similar_rows(${compileRegclass({ schema, name: trigramIndex })}, ${compileFolded(vector, sql`${fuzzy.words.join(' ')}`)}, ${String(fuzzy.threshold)}::real)`
   return compileTids(sql`${found} || ${similar}`, false)
 }
 
@@ -69,7 +76,7 @@ export function compileVector(vector: SearchVector, alias?: string): Sql {
   const config = compileConfig(vector)
   return sql.join(
     vector.parts.map(({ label, columns }) => {
-      const part = sql`to_tsvector(${config}, ${compileDocument(columns, alias)})`
+      const part = sql`to_tsvector(${config}, ${compileFolded(vector, compileDocument(columns, alias))})`
       return label === undefined ? part : sql`setweight(${part}, ${sql.literal(label)})`
     }),
     sql` || `,
@@ -86,7 +93,7 @@ export function compileDocument(columns: readonly Column[], alias?: string): Sql
 
 /** Compiles the columns one by one, as a trigram index has them. */
 export function compileTrigramKeys(vector: SearchVector): readonly Sql[] {
-  return searchedColumns(vector).map((column) => sql`(${compileDocument([column])})`)
+  return searchedColumns(vector).map((column) => sql`(${compileFolded(vector, compileDocument([column]))})`)
 }
 
 export function compileConfig({ config }: SearchVector): Sql {
@@ -111,17 +118,19 @@ function compileSimilar(search: FuzzyPlan, alias: string): Sql {
   const isSimilar = sql`greatest(${sql.join(columns.map((column) => compileSimilarity(search, column, alias)))}) > ${String(fuzzy.threshold)}::real`
   const likenesses = columns.map(
     (column) =>
-      sql`${sql.id(fuzzy.trigramSchema, 'strict_word_similarity')}(fuzzy.word, ${compileDocument([column], alias)})`,
+      sql`${sql.id(fuzzy.trigramSchema, 'strict_word_similarity')}(fuzzy.word, ${compileFolded(vector, compileDocument([column], alias))})`,
   )
   const hasWords = sql`(
     select bool_and(greatest(${sql.join(likenesses)}) >= ${String(fuzzy.threshold)}::real)
-    from unnest(${arrayLiteral(fuzzy.words)}::text[]) fuzzy (word))`
-  const isExcluded = sql`${compileVector(vector, alias)} @@ (select websearch_to_tsquery(${compileConfig(vector)}, ${fuzzy.excluded}))`
+    from unnest(${compileFolded(vector, sql`${arrayLiteral(fuzzy.words)}`)}::text[]) fuzzy (word))`
+  const isExcluded = sql`${compileVector(vector, alias)} @@ (select websearch_to_tsquery(${compileConfig(vector)}, ${compileFolded(vector, sql`${fuzzy.excluded}`)}))`
   return fuzzy.excluded === ''
     ? sql`(${isSimilar} and ${hasWords})`
     : sql`(${isSimilar} and ${hasWords} and not ${isExcluded})`
 }
 
-function compileSimilarity({ fuzzy }: FuzzyPlan, column: Column, alias: string): Sql {
-  return sql`${sql.id(fuzzy.trigramSchema, 'similarity')}(${compileDocument([column], alias)}, ${fuzzy.words.join(' ')})`
+function compileSimilarity({ fuzzy, vector }: FuzzyPlan, column: Column, alias: string): Sql {
+  const document = compileFolded(vector, compileDocument([column], alias))
+  const words = compileFolded(vector, sql`${fuzzy.words.join(' ')}`)
+  return sql`${sql.id(fuzzy.trigramSchema, 'similarity')}(${document}, ${words})`
 }

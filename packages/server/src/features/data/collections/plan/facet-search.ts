@@ -9,6 +9,8 @@ export interface FacetSearchPlan {
   readonly rows: RowsPlan
   readonly column: Column
   readonly prefix: string
+  /** True if the prefix `apf` also finds Äpfel. */
+  readonly ignoresAccents: boolean
   readonly maxHits: number
 }
 
@@ -21,5 +23,12 @@ export function planFacetSearch(
 ): FacetSearchPlan {
   const column = requireColumn(relation, name, 'facets parameter', context.reader)
   if (!column.type.isText) throw collectionErrors.unsupportedFacetSearch(name, column.typeName)
-  return { rows: planRows(context, relation, query), column, prefix: query.prefix, maxHits: query.maxHits }
+  const { ignoresAccents } = context.searches.settingsOf(relation)
+  return {
+    rows: planRows(context, relation, query),
+    column,
+    prefix: query.prefix,
+    ignoresAccents,
+    maxHits: query.maxHits,
+  }
 }

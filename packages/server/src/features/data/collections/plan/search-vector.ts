@@ -9,15 +9,23 @@ export interface SearchSettings {
   readonly customRanking: readonly { readonly column: string; readonly order: 'asc' | 'desc' }[]
   /** Groups of terms, each of which also finds the others. */
   readonly synonyms: readonly (readonly string[])[]
+  /** True if `apfel` also finds Äpfel. */
+  readonly ignoresAccents: boolean
 }
 
 export type SearchWeight = 'high' | 'medium' | 'low' | 'lowest'
 
-export const plainSearch: SearchSettings = { attributes: [], customRanking: [], synonyms: [] }
+export const plainSearch: SearchSettings = {
+  attributes: [],
+  customRanking: [],
+  synonyms: [],
+  ignoresAccents: false,
+}
 
 /** Searched part of a record: its columns, grouped by weight. */
 export interface SearchVector {
   readonly config: string
+  readonly ignoresAccents: boolean
   /** Label from `A` to `D` (PostgreSQL, setweight). A single part has no label where columns have no weights. */
   readonly parts: readonly { readonly label: SearchLabel | undefined; readonly columns: readonly Column[] }[]
 }
@@ -30,18 +38,18 @@ export type SearchLabel = 'A' | 'B' | 'C' | 'D'
 export function planVector(
   relation: Relation,
   reader: Reader,
-  { attributes }: Pick<SearchSettings, 'attributes'>,
+  { attributes, ignoresAccents }: Pick<SearchSettings, 'attributes' | 'ignoresAccents'>,
   config: string,
 ): SearchVector {
   const columns = visibleColumns(relation, reader).filter(isSearchable)
   if (attributes.length === 0)
-    return { config, parts: columns.length === 0 ? [] : [{ label: undefined, columns }] }
+    return { config, ignoresAccents, parts: columns.length === 0 ? [] : [{ label: undefined, columns }] }
   const weightOf = new Map(attributes.map(({ column, weight }) => [column, weight]))
   const labelOf = ({ name }: Column) => labels[weightOf.get(name) ?? 'lowest']
   const parts = Object.values(labels)
     .map((label) => ({ label, columns: columns.filter((column) => labelOf(column) === label) }))
     .filter((part) => part.columns.length > 0)
-  return { config, parts }
+  return { config, ignoresAccents, parts }
 }
 
 const labels: Readonly<Record<SearchWeight, SearchLabel>> = { high: 'A', medium: 'B', low: 'C', lowest: 'D' }

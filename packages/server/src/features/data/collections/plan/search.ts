@@ -15,6 +15,8 @@ export interface SearchDefinitions {
   settingsOf(relation: Relation): SearchSettings
   /** Announces a search of the collection before it is sent. */
   noteSearch?(relation: Relation): void
+  /** Announces a filter for texts that begin with something. */
+  notePrefixFilter?(relation: Relation, column: string): void
 }
 
 /** Search whose columns exist and may be read. */

@@ -5,8 +5,10 @@ import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
 import { collectionErrors } from '../errors.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
+import type { FilterPlan } from '../plan/filter-plan.ts'
 import type { Reader } from '../plan/reader.ts'
 import { type RowsPlan, searchOf } from '../plan/rows.ts'
+import type { SearchDefinitions } from '../plan/search.ts'
 import type { ListRequest } from './list-request.ts'
 
 /** Runs the calls as the caller. */
@@ -40,9 +42,32 @@ export function requireTables({ scope }: Caller, relations: readonly Relation[])
   for (const { collection } of relations) requireTable(scope, collection)
 }
 
-/** Announces a search of a relation before its rows are read. */
+/** Announces a search of a relation, and filters for beginnings of texts, before its rows are read. */
 export function noteSearch({ searches }: Collections, rows: RowsPlan): void {
-  if (searchOf(rows) !== undefined) searches.noteSearch?.(rows.relation)
+  const { relation, conditions } = rows
+  if (searchOf(rows) !== undefined) searches.noteSearch?.(relation)
+  for (const condition of conditions) {
+    if (condition.kind === 'filter') notePrefixes(searches, relation, condition.filter)
+  }
+}
+
+function notePrefixes(searches: SearchDefinitions, relation: Relation, filter: FilterPlan): void {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      for (const term of filter.terms) notePrefixes(searches, relation, term)
+      break
+    case 'related':
+      notePrefixes(searches, filter.relation, filter.condition)
+      break
+    case 'compare': {
+      const { operand, operator, value } = filter
+      // A pattern without a wildcard is a comparison for equality.
+      if (operator === '~' && operand.as === 'column' && /^[^%_].*[%_]/s.test(value)) {
+        searches.notePrefixFilter?.(relation, operand.column.name)
+      }
+    }
+  }
 }
 
 export function readerOf({ scope }: Pick<Caller, 'scope'>): Reader {

@@ -176,7 +176,7 @@ function recordingCollections(catalog: Catalog): Collections {
     searches: {
       config: 'pg_catalog.english',
       version: '',
-      settingsOf: () => ({ attributes: [], customRanking: [], synonyms: [] }),
+      settingsOf: () => ({ attributes: [], customRanking: [], synonyms: [], ignoresAccents: false }),
     },
     isAudited: false,
     isDevelopment: false,

@@ -322,7 +322,11 @@ describe('search indexes › used', () => {
     const catalog = app.app.catalog.current
     const relation = catalog.relations.get(table)
     if (relation === undefined) throw new Error(`no ${table}`)
-    const searches = { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch }
+    const searches = {
+      config: 'pg_catalog.english',
+      version: '',
+      settingsOf: () => ({ ...plainSearch, ignoresAccents: true }),
+    }
     const query = parseListQuery(parameters)
     const rows = planRows({ catalog, reader: 'caller', searches }, relation, query)
     const { text, values } = render(sql`explain (costs off) select count(*) ${compileFrom(rows, 't')}`)
@@ -410,7 +414,7 @@ describe('search indexes › in the embedded database', () => {
       definitions: {
         config: 'pg_catalog.english',
         version: '1',
-        settingsOf: () => plainSearch,
+        settingsOf: () => ({ ...plainSearch, ignoresAccents: true }),
         rowOf: () => ({ ...emptyRow, is_indexed: isEnabled }),
       },
       queue: {
@@ -441,6 +445,7 @@ describe('search indexes › in the embedded database', () => {
     attributes: [],
     custom_ranking: [],
     synonyms: [],
+    ignores_accents: null,
     built_at: null,
     build_ms: null,
     build_error: null,

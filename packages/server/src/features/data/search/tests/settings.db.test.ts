@@ -63,16 +63,18 @@ async function found(search: string, node: TestApp = app) {
 
 describe('search settings', () => {
   test('are empty until they are put, and are then the put ones', async () => {
-    expect((await get('song/search-settings')).json).toEqual({ attributes: [], customRanking: [] })
+    const plain = { attributes: [], customRanking: [], ignoreAccents: true }
+    expect((await get('song/search-settings')).json).toEqual(plain)
     const settings = {
       attributes: [{ column: 'title', weight: 'high' }],
       customRanking: [{ column: 'plays', order: 'desc' }],
+      ignoreAccents: true,
     }
     const response = await put('song/search-settings/', settings)
     expect(response.status, response.text).toBe(200)
     expect(response.json).toEqual(settings)
     expect((await get('song/search-settings/')).json).toEqual(settings)
-    expect((await get('archive.song/search-settings')).json).toEqual({ attributes: [], customRanking: [] })
+    expect((await get('archive.song/search-settings')).json).toEqual(plain)
   })
 
   test('weigh columns', async () => {

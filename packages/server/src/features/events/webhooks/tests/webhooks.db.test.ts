@@ -425,6 +425,7 @@ test('schema basalt › is closed to callers, except for its functions for polic
     'check_size_classes',
     'claims',
     'email_verified',
+    'headline',
     'is_anonymous',
     'nearby_rows',
     'plan_class',
@@ -437,5 +438,6 @@ test('schema basalt › is closed to callers, except for its functions for polic
     'size_class',
     'user_email',
     'user_id',
+    'without_accents',
   ])
 })
