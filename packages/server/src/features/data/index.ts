@@ -152,6 +152,7 @@ export function wireData(
         catalog,
         clock,
         listCaptured,
+        prefixFilters: searches.prefixFilters,
         listSearches: () =>
           createIndexing({
             database: database.system,

@@ -3,6 +3,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { IndexStatus } from '../search/index.ts'
 import { findAccess } from './access-rules.ts'
 import { type Advice, adviceId, type Dismissal, type Finding, type Rule, severities } from './advice.ts'
+import { findCollations, type PrefixFilters } from './collation-rules.ts'
 import { listDismissals } from './dismissals.ts'
 import { type Captured, findUncaptured } from './event-rules.ts'
 import { findHealth } from './health-rules.ts'
@@ -25,16 +26,19 @@ export interface AdvisorDeps {
   readonly listSearches: () => Promise<readonly IndexStatus[]>
   /** State of event capture for the collections that have a listener. */
   readonly listCaptured: () => Promise<readonly Captured[]>
+  /** Columns that requests on this node have filtered by their beginning; none beside the server. */
+  readonly prefixFilters?: PrefixFilters
 }
 
 /** Lists the advice, the most severe first. The server and the command line both use it. */
 export async function listAdvice(deps: AdvisorDeps): Promise<Advice[]> {
-  const { database, catalog, listSearches, listCaptured } = deps
+  const { database, catalog, listSearches, listCaptured, prefixFilters = new Map() } = deps
   const found = [
     ...findAccess(catalog),
     ...findRelationNames(catalog),
     ...(await findIndexes(catalog, database)),
     ...(await findHealth(catalog, database)),
+    ...(await findCollations(catalog, database, prefixFilters)),
     ...(await listSearches()).flatMap(adviseSearch),
     ...findUncaptured(await listCaptured()),
   ]

@@ -8,6 +8,7 @@ import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { Advice, type Severity } from './advice.ts'
 import { type AdvisorDeps, listAdvice } from './advisors.ts'
+import type { PrefixFilters } from './collation-rules.ts'
 import { deleteDismissal, putDismissal } from './dismissals.ts'
 import { advisorErrors } from './errors.ts'
 
@@ -17,6 +18,7 @@ export interface AdvisorContext {
   readonly clock: Clock
   readonly listSearches: AdvisorDeps['listSearches']
   readonly listCaptured: AdvisorDeps['listCaptured']
+  readonly prefixFilters: PrefixFilters
 }
 
 /** Options that all operations below share. */
@@ -120,9 +122,9 @@ const restore = operation({
 export const advisorOperations = [list, dismiss, restore]
 
 /** Lists advice on the present database, so that objects that were just fixed have none. */
-async function readAdvice({ database, catalog, listSearches, listCaptured }: AdvisorContext) {
+async function readAdvice({ catalog, clock: _, ...deps }: AdvisorContext) {
   await catalog.refresh(catalog.current)
-  return await listAdvice({ database, catalog: catalog.current, listSearches, listCaptured })
+  return await listAdvice({ ...deps, catalog: catalog.current })
 }
 
 function readUntil(text: string, now: Date): Date {

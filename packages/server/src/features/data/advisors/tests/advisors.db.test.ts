@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import { basaltHere } from '../../../../../test/terminal.ts'
@@ -249,6 +250,62 @@ describe('GET /admin/advisors', () => {
     expect((await list()).filter(({ object }) => object.includes('needed')).map(({ rule }) => rule)).toEqual([
       'rls_disabled',
     ])
+  })
+
+  test('reports a filter for beginnings whose column has no index for it', async () => {
+    await app.sql(`
+      create table book (id int primary key, title text, code text collate "C", kind varchar(9));
+      create index on book (title); create index on book (code);
+      create table shelf_book (id int primary key, book_id int references book)`)
+    const filter = (table: string, text: string) =>
+      app.request('GET', `/api/collections/${table}?filter=${encodeURIComponent(text)}`, { token: admin })
+    await filter('book', "title = 'x' or title ~ '%end' or title ~ 'same' or title ~* 'the %' or code ~ 'a%'")
+    const found = async () =>
+      (await list()).filter(({ rule }) => rule === 'prefix_filter_unindexed').map(({ object }) => object)
+    expect(await found()).toEqual([])
+    expect((await filter('shelf_book', "book.title ~ 'The %' and book.kind ~ 'a%'")).status).toBe(200)
+    expect(await found()).toEqual(['public.book.kind', 'public.book.title'])
+    const statements = ['kind', 'title'].map(async (column) => {
+      const advice = await find('prefix_filter_unindexed', `public.book.${column}`)
+      return [advice?.severity, advice?.statement]
+    })
+    expect(await Promise.all(statements)).toEqual([
+      ['info', 'create index on "public"."book" ("kind" "varchar_pattern_ops");'],
+      ['info', 'create index on "public"."book" ("title" "text_pattern_ops");'],
+    ])
+    for (const [, statement] of await Promise.all(statements)) await app.sql(statement ?? '')
+    expect(await found()).toEqual([])
+  })
+
+  test('reports a database that sorts texts by code point, with statements for its columns', async () => {
+    expect((await list()).filter(({ rule }) => rule === 'texts_sorted_by_code')).toEqual([])
+    const url = new URL(app.database.url)
+    const name = `${url.pathname.slice(1)}_codes`
+    await app.sql(
+      `create database ${name} template template0 locale_provider builtin builtin_locale 'C.UTF-8'`,
+    )
+    url.pathname = name
+    await using coded = await createTestApp({ database: app.database, config: { 'database.url': url.href } })
+    const client = new pg.Client({ connectionString: url.href })
+    await client.connect()
+    await client.query(`
+      create table city (code text primary key, name text, short varchar(9), motto text collate "und-x-icu", size int)`)
+    const token = await coded.adminToken()
+    const advice = async () =>
+      (await coded.request('GET', path, { token })).json.items.filter(
+        ({ rule }: Advice) => rule === 'texts_sorted_by_code',
+      )
+    const [found] = await advice()
+    expect(found).toMatchObject({
+      severity: 'info',
+      object: `database ${name}`,
+      statement:
+        'alter table "public"."city" alter column "name" type text collate "und-x-icu"; ' +
+        'alter table "public"."city" alter column "short" type varchar(9) collate "und-x-icu";',
+    })
+    await client.query(found.statement)
+    expect(await advice()).toEqual([])
+    await client.end()
   })
 
   test('reports a search without an index with the command that builds it', async () => {
