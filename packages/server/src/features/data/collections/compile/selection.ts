@@ -13,6 +13,7 @@ import type {
 import { compileFigure } from './aggregate.ts'
 import { compileJsonValue } from './json-value.ts'
 import { compileOrder } from './keyset.ts'
+import { compileJoins } from './related-joins.ts'
 import { compileReference, relationName } from './relation.ts'
 import { compileFrom } from './rows.ts'
 
@@ -95,7 +96,7 @@ function compileRelatedList(
     select coalesce(json_agg(r.*), '[]')
     from (
       select ${compileDistinct(distinct, child)}${compileSelection(record.selection, child)}
-      ${compileFrom(rows, child, [isRelated])}
+      ${compileFrom(rows, child, [isRelated], { joins: compileJoins(order, child) })}
       ${compileOrder(order, child)}
       limit ${sql.integer(limit)}
       ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}

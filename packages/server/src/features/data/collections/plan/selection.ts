@@ -1,7 +1,7 @@
 import type { Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import type { AggregateResult } from './aggregate.ts'
-import type { OrderKey } from './order.ts'
+import { type OrderKey, relationsOfOrder } from './order.ts'
 import { type RowsPlan, relationsOfRows } from './rows.ts'
 
 /** Record with members that the client names. */
@@ -92,7 +92,11 @@ export function relationsOfSelected({ relation, selection }: SelectedRecord): re
       case 'record':
         return relationsOfSelected(member.record)
       case 'records':
-        return [...relationsOfSelected(member.list.record), ...relationsOfRows(member.list.rows)]
+        return [
+          ...relationsOfSelected(member.list.record),
+          ...relationsOfRows(member.list.rows),
+          ...relationsOfOrder(member.list.order),
+        ]
       case 'aggregate':
         return relationsOfRows(member.aggregate.rows)
       default:

@@ -18,7 +18,7 @@ import {
 import { graphqlErrors } from '../errors.ts'
 import type { CallMeaning } from '../schema/meaning.ts'
 import type { SelectedField } from './fields.ts'
-import { readOrder } from './order.ts'
+import { readOrder, requireOwnColumns } from './order.ts'
 import { listLimit, planRowsOf, planSelectedRecord, readPage } from './selection.ts'
 import type { PlanTools } from './tools.ts'
 
@@ -110,6 +110,7 @@ function planPage(tools: PlanTools, { called, relation }: CallMeaning, field: Se
     return { rows: { relation: rows, conditions: [] }, order: [], distinct: [], limit, offset }
   }
   const { sort, distinct } = readOrder(tools, relation, field)
+  requireOwnColumns(sort)
   return {
     rows: planRowsOf(tools, relation, field),
     order: planOrder(rows, sort, 'unrestricted').keys,

@@ -107,7 +107,7 @@ function planRelatedList(
   return {
     record: planSelectedRecord(tools, relation, field, around * limit),
     rows: planRowsOf(tools, relation, field),
-    order: planOrder(relation, sort, tools.reader).keys,
+    order: planOrder(relation, sort, tools.reader, { catalog: tools.catalog }).keys,
     distinct,
     limit,
     offset,

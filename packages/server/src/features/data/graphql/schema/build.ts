@@ -266,8 +266,10 @@ class SchemaBuilder {
           ? undefined
           : new LazyInputObjectType({
               name: name('OrderByInput'),
-              fields: () =>
-                Object.fromEntries(sortable.map(([each]) => [each, { type: this.#shared.orderBy }])),
+              fields: () => ({
+                ...Object.fromEntries(sortable.map(([each]) => [each, { type: this.#shared.orderBy }])),
+                ...this.#relatedOrders(relation, names),
+              }),
             }),
       columns:
         sortable.length === 0
@@ -280,6 +282,20 @@ class SchemaBuilder {
     }
     this.#tables.set(relation, types)
     return types
+  }
+
+  /** Returns the orders of the related records that a record has at most one of. */
+  #relatedOrders(relation: Relation, names: TableNames): GraphQLInputFieldConfigMap {
+    const fields: GraphQLInputFieldConfigMap = {}
+    for (const [name, relationship] of names.relationships) {
+      if (relationship.kind !== 'many-to-one') continue
+      const target = this.#targetOf(relation, relationship)
+      const targetNames = target && this.#names.get(target)
+      if (target === undefined || targetNames === undefined) continue
+      const { orderBy } = this.#typesOf(target, targetNames)
+      if (orderBy !== undefined) fields[name] = { type: orderBy }
+    }
+    return fields
   }
 
   #recordFields(relation: Relation, names: TableNames): Fields {

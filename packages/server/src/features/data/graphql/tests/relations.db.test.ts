@@ -32,6 +32,7 @@ const setup = `
   create table keyless (line text);
   create table worth (id int generated always as identity primary key, net numeric, gross numeric generated always as (net * 2) stored);
   insert into worth (net) values (1.5);
+  create function all_roads() returns setof road stable language sql as 'select * from road';
 `
 
 let app: TestApp
@@ -90,6 +91,65 @@ describe('POST /api/graphql › relations', () => {
         ],
       },
     })
+  })
+})
+
+describe('POST /api/graphql › order_by', () => {
+  const ids = (records: readonly { readonly id: number }[]) => records.map(({ id }) => id)
+
+  test('sorts by columns of related records, in lists of any level', async () => {
+    const { data } = await run(`{
+      last: road(order_by: {place_by_to_country_to_number: {name: DESC}, id: ASC}) { id }
+      first: road(order_by: [{parent: {place: {name: ASC}}}, {place: {country: DESC, name: DESC}}]) { id }
+      distinct: road(distinct_on: [parent_id], order_by: [{parent_id: ASC}, {place: {name: DESC}}]) { id }
+      top: road(where: {id: {_eq: 1}}) { road(order_by: {place: {name: DESC}}, limit: 1) { id } }
+    }`)
+    // The third road leads nowhere, and NULL sorts first in descending order.
+    expect(ids(data.last)).toEqual([3, 1, 2])
+    expect(ids(data.first)).toEqual([3, 2, 1])
+    expect(ids(data.distinct)).toEqual([3, 1])
+    expect(data.top).toEqual([{ road: [{ id: 3 }] }])
+  })
+
+  test('takes nested terms from variables, in their order', async () => {
+    const declared = '($o: [RoadOrderByInput!])'
+    const list = async (o: unknown) =>
+      ids((await run(`query ${declared} { road(order_by: $o) { id } }`, { o })).data.road)
+    expect(await list([{ place: { name: 'DESC' } }])).toEqual([3, 2, 1])
+    expect(await list({ place: { country: 'DESC', number: 'ASC' }, id: 'ASC' })).toEqual([2, 3, 1])
+    expect(await list({ place: { number: 'ASC', country: 'DESC' }, id: 'ASC' })).toEqual([2, 1, 3])
+    expect(await list({ place: null, id: 'DESC' })).toEqual([3, 2, 1])
+    const term = `query ($d: OrderByEnum) { road(order_by: {place: {name: $d}}) { id } }`
+    expect(ids((await run(term, { d: 'DESC' })).data.road)).toEqual([3, 2, 1])
+  })
+
+  test('rejects relations to many records, long paths, and related records of a function', async () => {
+    const messageOf = async (query: string) => (await run(query)).errors?.[0]?.message
+    expect(await messageOf('{ place(order_by: {road: {id: ASC}}) { name } }')).toContain(
+      'Field "road" is not defined by type "PlaceOrderByInput"',
+    )
+    const deep = '{parent: {parent: {parent: {parent: {parent: {id: ASC}}}}}}'
+    expect(await messageOf(`{ road(order_by: ${deep}) { id } }`)).toBe(
+      'order_by: expected at most 4 relations',
+    )
+    expect(await messageOf('{ all_roads(order_by: {place: {name: ASC}}) { id } }')).toBe(
+      'order_by: expected columns of the records of a function, not "place.name" of related records',
+    )
+    expect(await run('{ all_roads(order_by: {id: DESC}) { id } }')).toMatchObject({
+      data: { all_roads: [{ id: 3 }, { id: 2 }, { id: 1 }] },
+    })
+  })
+
+  test('hides nothing by a policy on related records but their position', async () => {
+    await app.sql(`
+      alter table place enable row level security;
+      create policy own on place using (country = 'pl')`)
+    await app.app.catalog.refresh()
+    // The start of the first road is hidden, so it sorts as NULL.
+    const { data } = await run('{ road(order_by: {place: {name: ASC}}) { id } }')
+    await app.sql('drop policy own on place; alter table place disable row level security')
+    await app.app.catalog.refresh()
+    expect(ids(data.road)).toEqual([2, 3, 1])
   })
 })
 
