@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Marked } from 'marked'
+import { createAnchors } from '../../../lib/heading-anchors.ts'
 import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
 import { packageFolder } from '../../../package.ts'
 
@@ -58,12 +59,12 @@ ${items.join('\n')}
 
 export function createGuidePage({ title, markdown }: Guide, guides: readonly Guide[]): Page {
   const names = new Set(guides.map(({ name }) => name))
-  const slugs = new Map<string, number>()
+  const anchorOf = createAnchors()
   const marked = new Marked({
     renderer: {
       // The anchors match the Markdown's own links.
       heading({ tokens, depth, text }) {
-        return `<h${depth} id="${nextSlug(slugs, text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+        return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens)
@@ -89,17 +90,6 @@ function resolveLink(href: string, guides: ReadonlySet<string>): string | undefi
   const [, name = '', fragment = ''] = /([^/#]+)\.md(#.*)?$/.exec(href) ?? []
   if (name === 'errors') return `/api/docs/errors${fragment}`
   return guides.has(name) ? `${guidesPath}/${name}${fragment}` : undefined
-}
-
-/** Returns an anchor in the form of GitHub: in lower case, without punctuation, numbered when it is repeated. */
-function nextSlug(slugs: Map<string, number>, text: string): string {
-  const slug = text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-')
-  const count = slugs.get(slug) ?? 0
-  slugs.set(slug, count + 1)
-  return count === 0 ? slug : `${slug}-${count}`
 }
 
 /** Returns the headings of a guide as a summary. */
