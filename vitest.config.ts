@@ -51,6 +51,7 @@ export default defineConfig({
           include: [
             `${server}/{src,test}/**/*.test.ts`,
             `packages/{client,react,dashboard}/src/**/*.test.ts`,
+            'scripts/docs/*.test.ts',
             'scripts/language/*.test.ts',
           ],
           exclude: [`packages/*/**/*.{db,process,architecture,journey}.test.ts`],

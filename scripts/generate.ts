@@ -46,7 +46,7 @@ function describeErrors(): string {
   return `# Errors
 
 Every error is \`{code, message, error, doc_url, data?}\`: the HTTP status, a sentence for people, the stable name
-below, this page as the server itself serves it (\`/api/docs/errors\`), and details where there are any.
+below, the address of its page on the server itself (\`/docs/errors/NAME\`), and details where there are any.
 ${tables.join('')}`
 }
 

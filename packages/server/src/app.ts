@@ -31,6 +31,7 @@ import { wireMessaging } from './features/messaging/index.ts'
 import { countPushCredentialsByKey } from './features/messaging/push/index.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
 import type { DashboardFiles } from './features/operations/dashboard/index.ts'
+import type { SiteFiles } from './features/operations/documentation/index.ts'
 import { wireOperations } from './features/operations/index.ts'
 import { openObservation } from './features/operations/observation.ts'
 import { createOrigins } from './http/access/origins.ts'
@@ -69,6 +70,8 @@ export interface AppOptions {
   readonly passwords?: PasswordHasher
   /** Other files of the dashboard; for tests. */
   readonly dashboardFiles?: DashboardFiles
+  /** Other files of the documentation site; for tests. */
+  readonly docsSite?: SiteFiles
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
   /** Rehearsal of a second server that changes no data; for tests of policies. */
@@ -193,6 +196,7 @@ async function wire(
     reachProvider,
     passwords = createPasswordHasher(),
     dashboardFiles,
+    docsSite,
     rehearsal,
     machine,
   }: AppOptions,
@@ -275,6 +279,7 @@ async function wire(
     passwords,
     errors: listErrors(),
     dashboardFiles,
+    docsSite,
     isRehearsal: rehearsal !== undefined,
   })
   const settings = openAuthSettings(platform)

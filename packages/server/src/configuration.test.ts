@@ -296,6 +296,7 @@ describe('configuration without any source', () => {
       },
       sites: { base_domain: '', max_file_size: 26_214_400, kept_deploys: 10 },
       admin: { enabled: true, path: '/admin', listen: '', allowed_ips: [], build: true, password: '' },
+      docs: { site: true },
       logging: {
         level: 'info',
         format: 'auto',

@@ -30,6 +30,7 @@ import { supportConfig } from './features/messaging/support/config.ts'
 import { adminConfig, adminRules } from './features/operations/admin/config.ts'
 import { auditConfig } from './features/operations/audit/config.ts'
 import { billingConfig } from './features/operations/billing/config.ts'
+import { docsConfig } from './features/operations/documentation/config.ts'
 import { metricsConfig } from './features/operations/metrics/config.ts'
 import { telemetryConfig } from './features/operations/telemetry/config.ts'
 import { usageConfig } from './features/operations/usage/config.ts'
@@ -70,6 +71,7 @@ const configSchema = Type.Object({
   ai: aiConfig,
   embeddings: embeddingsConfig,
   admin: adminConfig,
+  docs: docsConfig,
   logging: loggingConfig,
   usage: usageConfig,
   billing: billingConfig,

@@ -56,6 +56,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'sql-runner': ['audit'],
   support: ['audit', 'mail', 'throttle'],
   policies: ['audit', 'collections', 'throttle'],
+  reference: ['documentation'],
   realtime: ['audit', 'collections', 'graphql', 'outbox', 'policies', 'view-as'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],

@@ -8,6 +8,7 @@ import type { ResolveTxt } from '../src/features/files/index.ts'
 import { type AccessTokenClaims, signAccessToken } from '../src/features/identity/accounts/index.ts'
 import { createPasswordHasher } from '../src/features/identity/passwords/index.ts'
 import type { DashboardFiles } from '../src/features/operations/dashboard/index.ts'
+import type { SiteFiles } from '../src/features/operations/documentation/index.ts'
 import type { Resolve } from '../src/http/outbound.ts'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { templateDatabase } from './global-setup.ts'
@@ -41,6 +42,7 @@ export interface TestAppOptions {
   readonly reachProvider?: (url: string) => string
   /** Dashboard files that replace those of its build. */
   readonly dashboardFiles?: DashboardFiles
+  readonly docsSite?: SiteFiles
   /** Database that replaces a new one, for several nodes on one. */
   readonly database?: TestDatabase
   /** True to hash passwords at the cost of production, a hundred times that of tests. */
@@ -100,6 +102,7 @@ async function openNode(database: TestDatabase, options: TestAppOptions): Promis
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
     ...(options.resolveTxt === undefined ? {} : { resolveTxt: options.resolveTxt }),
     ...(options.dashboardFiles === undefined ? {} : { dashboardFiles: options.dashboardFiles }),
+    ...(options.docsSite === undefined ? {} : { docsSite: options.docsSite }),
     ...(isLiteral ? { contextDialect: 'literals' as const } : {}),
     ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
   })
@@ -209,7 +212,7 @@ export function userToken(
 /** Returns the error envelope without the members that differ between runs. */
 export function envelope(response: TestResponse): Record<string, unknown> {
   const { doc_url: docUrl, ...rest } = response.json
-  if (typeof docUrl !== 'string' || !docUrl.endsWith(`/api/docs/errors#${rest.error}`)) {
+  if (typeof docUrl !== 'string' || !docUrl.endsWith(`/docs/errors/${rest.error}`)) {
     throw new Error(`doc_url does not point at the error: ${docUrl}`)
   }
   return rest

@@ -18,6 +18,8 @@ export function testFlags(overrides: Readonly<Record<string, string>>): Readonly
     'auth.jwt_secret': testSecret,
     'admin.password': testAdminPassword,
     'logging.level': 'error',
+    // A checkout may have a built site.
+    'docs.site': 'false',
     // Test databases are external ones. Tests of row-level security that is required set the key.
     'database.require_rls': 'false',
     'database.max_conns': '10',

@@ -80,7 +80,7 @@ const headerLimitBytes = 16_384
 /** Creates the HTTP platform, which is the same for every feature. Features add the routes. */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { server } = options.config
-  const referenceUrl = () => `${options.publicBaseUrl()}/api/docs/errors`
+  const referenceUrl = () => `${options.publicBaseUrl()}/docs/errors`
   const headers = securityHeaders(server.public_base_url.startsWith('https:'))
   const setHeaders = createHeaderSetter(headers)
   const allowOrigin = createOriginPolicy(options.origins)

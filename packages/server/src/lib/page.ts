@@ -95,5 +95,5 @@ export const logo =
 
 const serverHeader = `<header>
 <a class="brand" href="/">${logo} Basalt</a>
-<nav aria-label="Pages of this server"><a href="/api/docs">API</a> <a href="/api/docs/guides">Guides</a></nav>
+<nav aria-label="Pages of this server"><a href="/api/docs">API</a> <a href="/docs">Guides</a></nav>
 </header>`

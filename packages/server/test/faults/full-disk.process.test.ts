@@ -88,7 +88,7 @@ test.skipIf(!canMount())(
     expect({ body: refusal.json, retryAfter: refusal.headers['retry-after'] }).toEqual({
       body: {
         ...{ code: 503, error: 'database_full', message: 'the database is out of space' },
-        doc_url: `${server.url}/api/docs/errors#database_full`,
+        doc_url: `${server.url}/docs/errors/database_full`,
       },
       retryAfter: '5',
     })

@@ -64,7 +64,7 @@ function expectUnavailable(reply: Reply): void {
     retryAfter: '1',
     body: { code: 503, message: 'the database is unavailable', error: 'database_unavailable' },
   })
-  expect(docUrl).toBe(`${server.url}/api/docs/errors#database_unavailable`)
+  expect(docUrl).toBe(`${server.url}/docs/errors/database_unavailable`)
 }
 
 test.each(['immediate', 'fast'] as const)(

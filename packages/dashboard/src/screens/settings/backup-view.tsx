@@ -35,7 +35,7 @@ export function BackupView() {
           }
         </Loaded>
         <p>
-          <a href="/api/docs/guides/backup">Backup, restore, move</a>
+          <a href="/docs/guides/backup">Backup, restore, move</a>
         </p>
       </Section>
       <Section title="For other programs">

@@ -17,6 +17,7 @@ import {
   graphiqlPath,
   openDashboardFiles,
 } from './dashboard/index.ts'
+import { documentation, openOwnSite, type SiteFiles } from './documentation/index.ts'
 import { health } from './health/index.ts'
 import { indexBuilds } from './index-builds/index.ts'
 import { metrics } from './metrics/index.ts'
@@ -30,6 +31,8 @@ export interface OperationsPorts {
   readonly errors: readonly ReferencedError[]
   /** Files of the dashboard. Without them, the built ones are used. */
   readonly dashboardFiles: DashboardFiles | undefined
+  /** Files of the documentation site. Without them, those of the package are used, if they are built. */
+  readonly docsSite: SiteFiles | undefined
   /**
    * True for a rehearsal. It has a database of its own in the data directory of another server, whose first
    * sign-in it must not touch.
@@ -64,6 +67,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
   const adminTokens = createAdminTokenVerifier(database)
   const hasPages = config.admin.enabled || config.graphql.enabled
   const dashboardFiles = hasPages ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
+  const site = config.docs.site ? (ports.docsSite ?? openOwnSite(version)) : undefined
   return {
     features: [
       ...(dashboardFiles === undefined || !config.admin.enabled
@@ -82,7 +86,9 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         // On a separate listener the dashboard has another origin.
         dashboardPath: config.admin.enabled && config.admin.listen === '' ? config.admin.path : undefined,
       }),
+      documentation(site),
       reference({
+        hasSite: site !== undefined,
         catalog,
         errors: ports.errors,
         publicBaseUrl,

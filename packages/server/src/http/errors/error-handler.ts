@@ -11,7 +11,7 @@ import type { FailureLog } from './failure-log.ts'
 
 export interface ErrorHandlerOptions {
   readonly failures: FailureLog
-  /** Base URL of `doc_url`: the server's own error reference. */
+  /** Base URL of `doc_url`: the errors of the server's own documentation. */
   readonly referenceUrl: () => string
   readonly bodyLimit: number
   /** True if definition faults carry the text of PostgreSQL. */
@@ -86,7 +86,7 @@ export function errorEnvelope(error: AppError, referenceUrl: string): ErrorEnvel
     error: error.kind,
     ...(error.extras.data === undefined ? {} : { data: error.extras.data }),
     ...error.extras.members,
-    doc_url: `${referenceUrl}#${error.kind}`,
+    doc_url: `${referenceUrl}/${error.kind}`,
   }
 }
 

@@ -28,7 +28,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         description:
           'The REST API over the tables of the database, and the administration of the server. `GET ' +
           '/api/schema` lists the tables. Every error has the same envelope; the [error ' +
-          'reference](/api/docs/errors) lists them. Times are RFC 3339, in UTC.',
+          'reference](/docs/errors) lists them. Times are RFC 3339, in UTC.',
       },
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       tags: [

@@ -52,7 +52,7 @@ describe('client address without trusted proxies', () => {
     const { doc_url: docUrl } = (
       await direct.request('GET', '/nothing', { headers: { ...forged, host: 'evil.example' } })
     ).json
-    expect(docUrl).toBe(`${direct.url}/api/docs/errors#route_not_found`)
+    expect(docUrl).toBe(`${direct.url}/docs/errors/route_not_found`)
   })
 })
 

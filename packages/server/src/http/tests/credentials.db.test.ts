@@ -59,6 +59,8 @@ const rows = {
     '/auth/magic-link': 'GET POST',
     '/auth/reset-password': 'GET POST',
     '/auth/verify': 'GET POST',
+    '/docs': 'GET',
+    '/docs/*': 'GET',
     '/favicon.ico': 'GET',
     '/favicon.svg': 'GET',
     '/health': 'GET',

@@ -30,7 +30,7 @@ function expectEnvelope(response: RawResponse, status: number, error: string, me
     code: status,
     message,
     error,
-    doc_url: expect.stringMatching(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/api/docs/errors#${error}$`)),
+    doc_url: expect.stringMatching(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/docs/errors/${error}$`)),
   })
   expect(response.headers.get('content-type')).toEqual(['application/json; charset=utf-8'])
   expect(response.headers.get('x-request-id')).toEqual([expect.stringMatching(/^[\w-]{36}$/)])

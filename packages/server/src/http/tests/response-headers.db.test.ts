@@ -56,7 +56,7 @@ describe('every response, of success or failure', () => {
       ])
     }
     const { doc_url: docUrl } = (await secure.request('GET', '/nothing')).json
-    expect(docUrl).toBe('https://api.example.com/api/docs/errors#route_not_found')
+    expect(docUrl).toBe('https://api.example.com/docs/errors/route_not_found')
   })
 
   test('has a unique request id', async () => {

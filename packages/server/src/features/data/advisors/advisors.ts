@@ -78,7 +78,7 @@ function toAdvice(finding: Finding, dismissal: Dismissal | null = null): Advice 
     explanation: rule.explanation,
     statement,
     command,
-    docs: `/api/docs/guides/advisors#${rule.name}`,
+    docs: `/docs/guides/advisors#${rule.name}`,
     dismissal,
   }
 }

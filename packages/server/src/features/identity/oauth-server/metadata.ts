@@ -40,7 +40,7 @@ const serverMetadata = operation({
       revocation_endpoint_auth_methods_supported: ['none'],
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
       authorization_response_iss_parameter_supported: true,
-      service_documentation: `${issuer}/api/docs/guides/oauth-server`,
+      service_documentation: `${issuer}/docs/guides/oauth-server`,
     }
   },
 })

@@ -16,8 +16,8 @@ ${isAuthRequired ? '' : '<p class="warn">Authentication is off (<code>auth.enabl
 <ul class="cards">
 ${dashboardPath === undefined ? '' : `<li><a href="${dashboardPath}"><b>Dashboard</b> <span>See the data, change it, and see why callers see what they see.</span></a></li>`}
 <li><a href="/api/docs"><b>API</b> <span>Read it, and try it out against this database.</span></a></li>
-<li><a href="/api/docs/guides"><b>Guides</b> <span>Collections, accounts, row-level security, realtime, production.</span></a></li>
-<li><a href="/api/docs/errors"><b>Errors</b> <span>Every kind of error, and what to do about it.</span></a></li>
+<li><a href="/docs"><b>Guides</b> <span>Collections, accounts, row-level security, realtime, production.</span></a></li>
+<li><a href="/docs/errors"><b>Errors</b> <span>Every kind of error, and what to do about it.</span></a></li>
 <li><a href="/api/openapi.json"><b>OpenAPI</b> <span>The same as the API page, for programs.</span></a></li>
 </ul>`,
     script: `

@@ -8,6 +8,7 @@ import { readStaticDocument } from '../../../http/plugins/api-document.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Page } from '../../../lib/page.ts'
+import { docsPath, siteAddressOf } from '../documentation/index.ts'
 import { type ApiDocument, createApiDocuments, entityTag, matchesTag } from './api-document.ts'
 import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
 import type { StaticDocument } from './document-parts.ts'
@@ -29,6 +30,8 @@ export interface ReferenceDeps {
   readonly publicBaseUrl: () => string
   /** Returns the configuration reference as Markdown. */
   readonly describeConfiguration: () => string
+  /** True if the documentation site is served, to which the plain pages of guides and errors redirect. */
+  readonly hasSite: boolean
   /** Path of the GraphQL tab of the API page; undefined without GraphQL. */
   readonly graphqlPage: string | undefined
 }
@@ -40,9 +43,13 @@ export function reference(deps: ReferenceDeps): Feature {
     routes(app) {
       documentRoute(app, deps)
       apiPageRoutes(app, deps.graphqlPage)
+      if (deps.hasSite) {
+        redirectToSite(app)
+        return
+      }
       guideRoutes(app, deps)
       pictureRoute(app)
-      pageRoute(app, '/api/docs/errors', 'reference.errors', () => createErrorReference(deps.errors))
+      pageRoute(app, errorsPath, 'reference.errors', () => createErrorReference(deps.errors))
     },
   }
 }
@@ -107,6 +114,22 @@ function assetRoute(app: HttpServer, { name, type, etag, read }: Asset): void {
       return reply.type(type).send(read())
     },
   )
+}
+
+const errorsPath = '/api/docs/errors'
+
+/** Adds the addresses of the plain pages, which redirect to the documentation site. */
+function redirectToSite(app: HttpServer): void {
+  const redirect = (path: string, operation: string, target: (name: string) => string) =>
+    app.get<{ Params: { name?: string } }>(
+      path,
+      { config: { guard: 'public', operation }, schema: { hide: true } },
+      (request, reply) =>
+        reply.header('cache-control', 'no-store').redirect(target(request.params.name ?? ''), 302),
+    )
+  redirect(guidesPath, 'reference.guides', () => docsPath)
+  redirect(`${guidesPath}/:name`, 'reference.guide', (name) => siteAddressOf(encodeURIComponent(name)))
+  redirect(errorsPath, 'reference.errors', () => `${docsPath}/errors`)
 }
 
 function guideRoutes(app: HttpServer, { describeConfiguration }: ReferenceDeps): void {

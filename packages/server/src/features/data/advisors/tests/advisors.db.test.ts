@@ -344,7 +344,7 @@ describe('GET /admin/advisors', () => {
       explanation: expect.stringContaining('Without row-level security'),
       statement: 'alter table "public"."shown" enable row level security;',
       command: null,
-      docs: '/api/docs/guides/advisors#rls_disabled',
+      docs: '/docs/guides/advisors#rls_disabled',
       dismissal: null,
     })
     const order = json.items.map(({ severity }: Advice) => ['error', 'warning', 'info'].indexOf(severity))
