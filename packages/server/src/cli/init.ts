@@ -1,18 +1,26 @@
+import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { Command } from 'commander'
+import { createInterface } from 'node:readline/promises'
+import { Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../lib/clock.ts'
 import { readVersion } from '../package.ts'
-import { createProject } from '../project/init/create-project.ts'
+import { createProject, suggestAppName } from '../project/init/create-project.ts'
 import { print, printJson, type Terminal } from './context.ts'
 
 export function initCommand(terminal: Terminal): Command {
   return new Command('init')
     .description('create the files of a project, and leave existing ones unchanged')
     .argument('[directory]', 'where', '.')
+    .option(
+      '--app-name <name>',
+      'name of the application for its users; a terminal prompts for it',
+      parseName,
+    )
     .option('--json', 'print {"directory", "created", "kept"}')
-    .action((given: string, { json }: { json?: boolean }) => {
+    .action(async (given: string, { json, appName }: { json?: boolean; appName?: string }) => {
       const directory = resolve(terminal.cwd(), given)
-      const project = createProject(directory, readVersion(), systemClock.now())
+      const name = appName ?? (json === true ? undefined : await promptForName(terminal, directory))
+      const project = createProject(directory, readVersion(), systemClock.now(), name)
       if (json === true) {
         printJson(terminal, project)
         return
@@ -23,4 +31,24 @@ export function initCommand(terminal: Terminal): Command {
       const enter = relative(terminal.cwd(), directory)
       print(terminal, `\nNext: ${enter === '' ? '' : `cd ${enter} && `}npm install && npx basalt dev\n`)
     })
+}
+
+function parseName(text: string): string {
+  const name = text.trim()
+  if (name === '') throw new InvalidArgumentError('It is empty.')
+  return name
+}
+
+/** Prompts for the name of the application. Returns undefined without a terminal, or if the file exists. */
+async function promptForName({ stdin, stdout }: Terminal, directory: string): Promise<string | undefined> {
+  if (stdin.isTTY !== true || stdout.isTTY !== true) return undefined
+  if (existsSync(join(directory, 'basalt.toml'))) return undefined
+  const suggested = suggestAppName(directory)
+  const prompt = createInterface({ input: stdin, output: stdout })
+  try {
+    const answer = await prompt.question(`Name of the application, for its users [${suggested}]: `)
+    return answer.trim() || suggested
+  } finally {
+    prompt.close()
+  }
 }

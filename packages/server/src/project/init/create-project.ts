@@ -15,16 +15,22 @@ export interface CreatedProject {
 /**
  * Writes the missing files of a project, and never changes an existing one.
  *
+ * @param appName name of the application for its users
  * @throws OperatorError when the directory cannot be written
  */
-export function createProject(directory: string, version: string, now: Date): CreatedProject {
+export function createProject(
+  directory: string,
+  version: string,
+  now: Date,
+  appName = suggestAppName(directory),
+): CreatedProject {
   const created: string[] = []
   const kept: string[] = []
   const write = (path: string, content: string) => {
     const isNew = writeNew(join(directory, path), content)
     ;(isNew ? created : kept).push(path)
   }
-  for (const [path, content] of Object.entries(projectFiles(packageName(directory), version)))
+  for (const [path, content] of Object.entries(projectFiles(packageName(directory), version, appName)))
     write(path, content)
   const migrations = join(directory, 'migrations')
   const found = listScripts(migrations)
@@ -55,6 +61,14 @@ function listScripts(folder: string): string[] {
   } catch {
     return []
   }
+}
+
+/** Returns a name for the users of the application, from the name of the folder: `my-app` → `My app`. */
+export function suggestAppName(directory: string): string {
+  const words = basename(resolve(directory))
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+  return words === '' ? 'App' : `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }
 
 /** Returns a name that npm accepts (docs.npmjs.com, package.json, name). */

@@ -2,9 +2,13 @@
  * Returns the files of a new project by their path, except for its first migration, whose name contains the
  * time.
  */
-export function projectFiles(name: string, version: string): Readonly<Record<string, string>> {
+export function projectFiles(
+  name: string,
+  version: string,
+  appName: string,
+): Readonly<Record<string, string>> {
   return {
-    'basalt.toml': configuration,
+    'basalt.toml': configurationOf(appName),
     'seed.sql': seed,
     'schema/current.sql': emptyCurrent,
     '.gitignore': ignored,
@@ -68,7 +72,8 @@ refused = true
 `,
 } as const
 
-const configuration = `# All keys: https://github.com/basaltdb/basalt (docs/generated/configuration.md), or \`npx basalt config\`.
+function configurationOf(appName: string): string {
+  return `# All keys: https://github.com/basaltdb/basalt (docs/generated/configuration.md), or \`npx basalt config\`.
 # Secrets belong in the environment, such as BASALT_AUTH_JWT_SECRET.
 
 [server]
@@ -78,10 +83,15 @@ port = 8090
 # Only administrators can access tables without row-level security.
 require_rls = true
 
+[email]
+# Name of the application for its users, in mail and on the pages of accounts.
+app_name = ${JSON.stringify(appName)}
+
 [project]
 # \`basalt dev\` writes this file. \`createClient<Database>\` of @basaltdb/client uses its types.
 types = "types/database.ts"
 `
+}
 
 const seed = `-- Rows for development. \`basalt db seed\` and \`basalt dev\` run this file repeatedly: write
 -- \`on conflict do nothing\`.
