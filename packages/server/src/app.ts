@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { isDevelopment, requiresRls } from './config/development.ts'
+import { isDevelopment, isReachedAtLoopback, requiresRls } from './config/development.ts'
 import type { Config } from './configuration.ts'
 import type { ContextDialect } from './database/caller/caller-context.ts'
 import { reportClosedRelations, reportRenamedRelations } from './database/catalog/first-start.ts'
@@ -66,6 +66,11 @@ export interface AppOptions {
   readonly resolveTxt?: ResolveTxt
   /** Returns the URL that replaces that of a sign-in provider or a client; for tests. */
   readonly reachProvider?: (url: string) => string
+  /**
+   * Address of the server that replaces built-in sign-in providers without a client. Only `basalt dev` sets it, and
+   * only a server that no other machine reaches accepts it.
+   */
+  readonly providerStandIn?: string
   /** Hasher with another cost; for tests. */
   readonly passwords?: PasswordHasher
   /** Other files of the dashboard; for tests. */
@@ -74,6 +79,8 @@ export interface AppOptions {
   readonly docsSite?: SiteFiles
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
+  /** Command that runs the server, for `pg_stat_activity`; `basalt start` by default. */
+  readonly command?: 'basalt start' | 'basalt dev'
   /** Rehearsal of a second server that changes no data; for tests of policies. */
   readonly rehearsal?: Rehearsal
   /** Dialect of the callers' context, other than the one that the probe chooses; for tests. */
@@ -124,7 +131,7 @@ export interface App {
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, log, signal } = options
   const database = await openDatabase(config, {
-    purpose: 'basalt start',
+    purpose: options.command ?? 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
     asServer: options.rehearsal === undefined && isFirst(options.machine),
     joinsEmbedded: options.machine !== undefined,
@@ -186,6 +193,13 @@ async function reportAtFirstStart({ config, log }: AppOptions, { system }: Datab
   if (requiresRls(config)) await reportClosedRelations(system, catalog, warn)
 }
 
+/** Rejects a stand-in beside a server that other machines reach: anyone could sign in as anyone. */
+function requireLoopback({ server }: Config, standIn: string | undefined): string | undefined {
+  if (standIn !== undefined && !isReachedAtLoopback(server))
+    throw new Error('sign-in providers are replaced only on a server that no other machine reaches')
+  return standIn
+}
+
 async function wire(
   {
     config,
@@ -194,6 +208,7 @@ async function wire(
     resolve,
     resolveTxt,
     reachProvider,
+    providerStandIn,
     passwords = createPasswordHasher(),
     dashboardFiles,
     docsSite,
@@ -296,6 +311,7 @@ async function wire(
     settings,
     jwtSecret: () => resolveJwtSecret(config),
     reachProvider,
+    providerStandIn: requireLoopback(config, providerStandIn),
     resolve,
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]

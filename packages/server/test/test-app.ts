@@ -43,6 +43,8 @@ export interface TestAppOptions {
   /** Dashboard files that replace those of its build. */
   readonly dashboardFiles?: DashboardFiles
   readonly docsSite?: SiteFiles
+  /** Address of the stand-in for sign-in providers without a client. */
+  readonly providerStandIn?: string
   /** Database that replaces a new one, for several nodes on one. */
   readonly database?: TestDatabase
   /** True to hash passwords at the cost of production, a hundred times that of tests. */
@@ -104,6 +106,7 @@ async function openNode(database: TestDatabase, options: TestAppOptions): Promis
     ...(options.dashboardFiles === undefined ? {} : { dashboardFiles: options.dashboardFiles }),
     ...(options.docsSite === undefined ? {} : { docsSite: options.docsSite }),
     ...(isLiteral ? { contextDialect: 'literals' as const } : {}),
+    ...(options.providerStandIn === undefined ? {} : { providerStandIn: options.providerStandIn }),
     ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
   })
   await app.listen()

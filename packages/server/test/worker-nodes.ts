@@ -30,12 +30,19 @@ export async function openWorkerNode(
   database: TestDatabase,
   { config = {}, ...options }: TestAppOptions,
 ): Promise<TestNode> {
-  const { clock, changes, resolve, resolveTxt, reachProvider, dashboardFiles, docsSite } = options
-  if (
-    [clock, changes, resolve, resolveTxt, reachProvider, dashboardFiles, docsSite].some(
-      (part) => part !== undefined,
-    )
-  )
+  const { clock, changes, resolve, resolveTxt, reachProvider, providerStandIn } = options
+  const { dashboardFiles, docsSite } = options
+  const parts = [
+    clock,
+    changes,
+    resolve,
+    resolveTxt,
+    reachProvider,
+    providerStandIn,
+    dashboardFiles,
+    docsSite,
+  ]
+  if (parts.some((part) => part !== undefined))
     throw new Error('a worker has its parts in a process of its own')
   const open = machines.get(database) ?? []
   machines.set(database, open)

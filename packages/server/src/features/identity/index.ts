@@ -42,6 +42,8 @@ export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mai
   readonly jwtSecret: () => string
   /** Redirects requests to a sign-in provider or client, for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
+  /** Address of the stand-in for built-in sign-in providers without a client, only in `basalt dev`. */
+  readonly providerStandIn?: string | undefined
   /** Resolver of host names in client metadata, replaced by tests. */
   readonly resolve?: Resolve | undefined
   /** Switches of the sign-in methods. Undefined without auth. */
@@ -75,7 +77,7 @@ export function openAuthSettings({ config, database, notifications }: Platform):
  */
 export function wireIdentity(
   platform: Platform,
-  { jwtSecret, reachProvider, resolve, settings, ...ports }: IdentityPorts,
+  { jwtSecret, reachProvider, providerStandIn, resolve, settings, ...ports }: IdentityPorts,
 ): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
@@ -127,6 +129,7 @@ export function wireIdentity(
     // Operators name the providers, which may be in their own network.
     outbound: createOutbound({ allowsPrivate: () => true }),
     reachProvider,
+    providerStandIn,
     resumeAuthorization: (returned) => authorizationServer.resume(returned),
   })
   const mfaContext = { accounts: context, secrets: platform.secrets() }

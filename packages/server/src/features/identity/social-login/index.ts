@@ -24,6 +24,7 @@ import { createTransport } from './transport.ts'
 export type { ReturnToPage } from './context.ts'
 export { socialLoginErrorTable } from './errors.ts'
 export { countClientSecretsByKey } from './queries.ts'
+export { type ProviderStandIn, startProviderStandIn } from './stand-in/server.ts'
 export { defineTokenRenewal } from './token-renewal.ts'
 
 export interface SocialLoginDeps {
@@ -37,6 +38,8 @@ export interface SocialLoginDeps {
   readonly outbound: Outbound
   /** Replaces provider addresses, for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
+  /** Address of the stand-in for built-in providers without a client, only in `basalt dev`. */
+  readonly providerStandIn?: string | undefined
   readonly resumeAuthorization: ResumeAuthorization
 }
 
@@ -78,6 +81,7 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
     notifications,
     clock: accounts.clock,
     transport: createTransport(deps.outbound, deps.reachProvider),
+    standIn: deps.providerStandIn,
   })
   const popups = new Popups({ database, notifications, secrets })
   const context: SocialLoginContext = {

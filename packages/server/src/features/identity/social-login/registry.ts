@@ -11,6 +11,7 @@ import { type ClientDeps, ProviderClient } from './provider-client.ts'
 import { type BuiltInProvider, builtInProviders } from './providers/index.ts'
 import { createOidcProvider } from './providers/oidc.ts'
 import type { ClientSettings, Provider } from './providers/provider.ts'
+import { createStandInProvider, standInSettings } from './stand-in/provider.ts'
 
 /** Change of a provider by an administrator. */
 export interface ProviderChange {
@@ -34,6 +35,8 @@ export interface RegistryDeps extends ClientDeps {
   readonly config: SocialLoginConfig
   readonly secrets: () => SecretBox
   readonly notifications: Notifications
+  /** Address of the stand-in for built-in providers without a client, only in `basalt dev`. */
+  readonly standIn: string | undefined
 }
 
 const key = 'social_providers'
@@ -44,11 +47,13 @@ export class ProviderRegistry {
   readonly #deps: RegistryDeps
   #changes: Readonly<Record<string, StoredChange>> = {}
   #entries: ReadonlyMap<string, Entry>
+  readonly #standIns: ReadonlyMap<string, ProviderClient>
   readonly #watch: WatchHandle
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps
     this.#entries = this.#build()
+    this.#standIns = createStandIns(deps)
     this.#watch = deps.notifications.watch({
       topic,
       version: sql`select jsonb_build_array(value, xmin) from basalt.settings where key = ${key}`,
@@ -59,10 +64,11 @@ export class ProviderRegistry {
     })
   }
 
-  /** Returns the client at an enabled provider. */
+  /** Returns the client at an enabled provider, or at the stand-in for one without a client. */
   find(name: string): ProviderClient | undefined {
     const entry = this.#entries.get(name)
-    return entry?.isEnabled === true && findMissing(entry.client) === undefined ? entry.client : undefined
+    if (entry?.isEnabled === true && findMissing(entry.client) === undefined) return entry.client
+    return entry?.client.settings.clientId === '' ? this.#standIns.get(name) : undefined
   }
 
   /** Returns the client at a provider, enabled or not. */
@@ -72,8 +78,8 @@ export class ProviderRegistry {
 
   /** Lists the providers that users may sign in with. */
   listUsable(): { readonly name: string; readonly title: string }[] {
-    return [...this.#entries.keys()].flatMap((name) => {
-      const title = this.find(name)?.provider.title
+    return [...this.#entries].flatMap(([name, { isEnabled }]) => {
+      const title = isEnabled ? this.find(name)?.provider.title : undefined
       return title === undefined ? [] : [{ name, title }]
     })
   }
@@ -201,6 +207,16 @@ export class ProviderRegistry {
     const client = new ProviderClient(provider, settings, this.#deps)
     return { type, isEnabled: change.enabled ?? isEnabled, client }
   }
+}
+
+function createStandIns({ standIn, ...deps }: RegistryDeps): ReadonlyMap<string, ProviderClient> {
+  if (standIn === undefined) return new Map()
+  return new Map(
+    Object.entries(builtInProviders).map(([name, provider]) => [
+      name,
+      new ProviderClient(createStandInProvider(name, provider, standIn), standInSettings, deps),
+    ]),
+  )
 }
 
 /** Returns the first missing key that the provider requires. */
