@@ -47,7 +47,8 @@ describe('basalt dev', () => {
       'project.types': join(project, 'types/database.ts'),
       'logging.format': 'json',
     }
-    await using server = launchCommand(['dev'], { config })
+    const file = join(project, 'basalt.toml')
+    await using server = launchCommand(['dev'], { config, env: { BASALT_CONFIG: file } })
     let seen = 0
     /** Waits for the next line of the log with this message. */
     const next = async (msg: string) => {
@@ -93,6 +94,20 @@ describe('basalt dev', () => {
     await next('the project is up to date')
     const rows = await runCommand(['sql', '--json', 'select email from basalt.users'], { config })
     expect(JSON.parse(rows.stdout)).toEqual([{ email: 'seed@example.com' }])
+
+    expect(server.log().find(({ msg }) => msg === 'listening')).toMatchObject({ command: 'basalt dev' })
+    appendFileSync(file, '\n[realtime]\nmax_connections_per_user = 7\n')
+    const restart = `restart needed: ${file} has changed (realtime.max_connections_per_user)`
+    expect(await next(restart)).toMatchObject({ level: 'warn' })
+    appendFileSync(file, 'nope = 1\n')
+    await waitFor('the fault', () => server.output().includes('unknown key'))
+
+    // A sign-in at the stand-in, up to its page.
+    const start = await fetch(`${server.url}/api/auth/oauth/google`, { redirect: 'manual' })
+    expect(start.status).toBe(307)
+    const page = await fetch(start.headers.get('location') ?? '')
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Development only.')])
+
     expect(await server.stop()).toEqual({ code: 0, signal: null })
     const left = await runCommand(['sql', '--json', "select from pg_database where datname ~ 'basalt_tmp'"], {
       config,

@@ -7,6 +7,8 @@ import type { Terminal } from './context.ts'
 
 export interface Announcement {
   readonly terminal: Terminal
+  /** Command that runs the server. */
+  readonly command: 'basalt start' | 'basalt dev'
   readonly facts: Facts
   readonly firstSignIn: FirstSignIn | undefined
   readonly config: Config
@@ -18,8 +20,8 @@ export interface Announcement {
 
 /** Shows a person, or on one line a log reader, where the server is and what it serves. */
 export function announce(announcement: Announcement): void {
-  const { terminal, firstSignIn, config, log, storedLog } = announcement
-  const facts = { ...announcement.facts, startupMs: Math.round(announcement.startupMs) }
+  const { terminal, command, firstSignIn, config, log, storedLog } = announcement
+  const facts = { command, ...announcement.facts, startupMs: Math.round(announcement.startupMs) }
   if (terminal.stdout.isTTY === true && config.logging.format !== 'json') {
     terminal.stdout.write(`${describe(facts, config).join('\n')}\n`)
     storedLog.info(facts, 'listening')
@@ -58,10 +60,10 @@ export function keepFirstSignIn(
   }
 }
 
-function describe(facts: Facts & { readonly startupMs: number }, config: Config): string[] {
+function describe(facts: Facts & Pick<Announcement, 'command' | 'startupMs'>, config: Config): string[] {
   return [
     '',
-    `  Basalt listens on ${facts.url}  (ready in ${facts.startupMs} ms)`,
+    `  ${facts.command === 'basalt dev' ? facts.command : 'Basalt'} listens on ${facts.url}  (ready in ${facts.startupMs} ms)`,
     '',
     ...(facts.dashboard === undefined ? [] : [`    Dashboard   ${facts.dashboard}`]),
     `    API         ${facts.url}/api/collections/{table}`,

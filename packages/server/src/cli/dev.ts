@@ -1,11 +1,15 @@
-import { Command } from 'commander'
+import { resolve } from 'node:path'
+import { Command, InvalidArgumentError } from 'commander'
 import type { Logger } from 'pino'
 import type { App } from '../app.ts'
-import type { Config } from '../configuration.ts'
+import { listChangedKeys } from '../config/effective.ts'
+import { type Config, settings } from '../configuration.ts'
 import { catalogScopeOf } from '../database/catalog/load.ts'
 import type { Database } from '../database/open.ts'
 import { readCaseFiles } from '../features/data/policies/index.ts'
 import { generateTypes } from '../features/data/types/index.ts'
+import { startProviderStandIn } from '../features/identity/social-login/index.ts'
+import { isLoopback } from '../lib/addresses.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { runFile } from '../project/databases/replay.ts'
@@ -17,18 +21,74 @@ import { readMigrationFiles } from '../project/migrations/files.ts'
 import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { openPolicyTester, type PolicyTester } from './policy-server.ts'
 import { replaceFile } from './replace-file.ts'
-import { serve } from './start.ts'
+import { type OnStarted, serve } from './start.ts'
 
 export function devCommand(terminal: Terminal): Command {
   const command = new Command('dev').description(
     'start the server and watch the project: apply migrations, schema/current.sql and seed.sql, write types and test policies on every change',
   )
-  return withConfigFlags(command).action(async () => {
+  command.option(
+    '--provider-stand-in <url>',
+    'server of this machine that replaces sign-in providers without a client, instead of the page of basalt dev',
+    parseStandIn,
+  )
+  return withConfigFlags(command).action(async ({ providerStandIn }: { providerStandIn?: string }) => {
     const { config } = loadServerConfig(terminal, command)
     requireDevelopment(config, 'basalt dev')
+    const own = providerStandIn === undefined ? await startProviderStandIn() : undefined
     // The watcher applies them, and reports failures without ending the server.
     const served = { ...config, project: { ...config.project, migrate_at_start: false } }
-    await serve(terminal, served, (app, _config, log) => ({ stop: watchProject(app, config, log) }))
+    const onStarted: OnStarted = (app, _config, log) => {
+      own?.setServer(() => app.publicBaseUrl())
+      const address = `${app.publicBaseUrl()}/api/auth/oauth/google`
+      if (config.auth.enabled)
+        log.info(
+          { address },
+          'sign-in providers without a client are replaced by a page that asks who you are',
+        )
+      const stops = [watchProject(app, config, log), watchConfiguration(terminal, command, config, log)]
+      return {
+        async stop() {
+          await Promise.all(stops.map((stop) => stop()))
+          await own?.close()
+        },
+      }
+    }
+    try {
+      await serve(terminal, served, { onStarted, providerStandIn: own?.url ?? providerStandIn ?? '' })
+    } catch (error) {
+      await own?.close()
+      throw error
+    }
+  })
+}
+
+/** Parses the address of a stand-in. Another machine must not decide who signs in. */
+function parseStandIn(text: string): string {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || !isLoopback(url.hostname))
+    throw new InvalidArgumentError('It is not an http address of this machine.')
+  return text.replace(/\/$/, '')
+}
+
+/** Watches the configuration and reports the keys that need a restart. @returns a function that stops */
+function watchConfiguration(
+  terminal: Terminal,
+  command: Command,
+  config: Config,
+  log: Logger,
+): () => Promise<void> {
+  const { config: given } = command.opts<{ config?: string }>()
+  const name = given ?? (terminal.env.BASALT_CONFIG || 'basalt.toml')
+  const file = resolve(terminal.cwd(), name)
+  return watchFiles({ files: [file], folders: [] }, async () => {
+    try {
+      const { config: now } = loadServerConfig(terminal, command)
+      const keys = listChangedKeys(settings, config, now)
+      if (keys.length > 0) log.warn({ keys }, `restart needed: ${name} has changed (${keys.join(', ')})`)
+    } catch (error) {
+      log.error(error instanceof OperatorError ? {} : { err: error }, messageOf(error))
+    }
   })
 }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Logger } from 'pino'
-import type { App } from '../app.ts'
+import type { App, AppOptions } from '../app.ts'
 import { countWorkers } from '../config/workers.ts'
 import type { Config } from '../configuration.ts'
 import { returnIdleMemory } from '../lib/idle-memory.ts'
@@ -11,7 +11,7 @@ import type { WorkersOptions } from '../workers/parent.ts'
 import { announce, keepFirstSignIn } from './announcement.ts'
 import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { endLeftOverWorkers } from './left-over-workers.ts'
-import { reloadSignal, restartNeeded } from './reload-signal.ts'
+import { reloadSignal, restartNeeded, restartOfDevNeeded } from './reload-signal.ts'
 import { noteServer, type ServerNote } from './server-note.ts'
 
 export function startCommand(terminal: Terminal): Command {
@@ -24,8 +24,17 @@ export function startCommand(terminal: Terminal): Command {
 /** Function that runs when the server listens. It returns the means to stop its own work. */
 export type OnStarted = (app: App, config: Config, log: Logger) => { stop(): Promise<void> }
 
-/** Runs a server until a signal stops it. */
-export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnStarted): Promise<void> {
+/** Development beside a server. */
+export interface Development extends Pick<AppOptions, 'providerStandIn'> {
+  readonly onStarted: OnStarted
+}
+
+/**
+ * Runs a server until a signal stops it.
+ *
+ * @param development of `basalt dev`; undefined for `basalt start`
+ */
+export async function serve(terminal: Terminal, loaded: Config, development?: Development): Promise<void> {
   const isTerminal = terminal.stdout.isTTY === true
   const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
   const output = await createLogger(config.logging, isTerminal, (problem) =>
@@ -33,7 +42,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
   )
   let log = output
   // Work beside the server uses its parts, which are those of one process.
-  const workers = onStarted === undefined ? countWorkers(config) : 1
+  const workers = development === undefined ? countWorkers(config) : 1
   const startedAt = performance.now()
   // This precedes all work that a signal must not leave half done.
   const interruption = new AbortController()
@@ -46,6 +55,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     interruption,
     log: () => log,
     note: () => note,
+    command: commandOf(development),
   })
   const note = noteServer(config.server.data_dir, {
     pid: terminal.pid,
@@ -56,7 +66,7 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
   const { signal } = interruption
   const starting: Promise<Server> = endLeftOverWorkers(note.leftOver, { log: output, signal }).then(() =>
     workers === 1
-      ? startApp(config, output, signal)
+      ? startApp({ config, log: output, signal, ...partsOf(development) })
       : startMachine(terminal, {
           config,
           total: workers,
@@ -86,12 +96,13 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     const { url, psql, ...report } = server.report
     note.update({ url, psql: [...psql] })
     const startupMs = performance.now() - startedAt
-    announce({ terminal, ...report, config, log, storedLog: server.storedLog, startupMs })
+    const command = commandOf(development)
+    announce({ terminal, command, ...report, config, log, storedLog: server.storedLog, startupMs })
     returnIdleMemory()
     const { app } = server
     // The build starts only now, so that the first API response is not delayed.
     if (config.admin.build) app?.dashboard?.build(log)
-    if (app !== undefined) besides = onStarted?.(app, config, log)
+    if (app !== undefined) besides = development?.onStarted(app, config, log)
   } catch (error) {
     if (signal.aborted) return
     note.remove()
@@ -124,10 +135,20 @@ async function startMachine(
   })
 }
 
-async function startApp(config: Config, log: Logger, signal: AbortSignal): Promise<Server> {
+function commandOf(development: Development | undefined): 'basalt start' | 'basalt dev' {
+  return development === undefined ? 'basalt start' : 'basalt dev'
+}
+
+function partsOf(development: Development | undefined): Pick<AppOptions, 'command' | 'providerStandIn'> {
+  const { providerStandIn } = development ?? {}
+  return { command: commandOf(development), ...(providerStandIn === undefined ? {} : { providerStandIn }) }
+}
+
+async function startApp(options: AppOptions): Promise<Server> {
+  const { config } = options
   // The parent of workers does not need these modules.
   const { createApp } = await import('../app.ts')
-  const app = await createApp({ config, log, signal })
+  const app = await createApp(options)
   try {
     await app.listen()
     return { ...app, app, report: reportStart(app, config) }
@@ -152,6 +173,7 @@ interface Stopping {
   /** Returns the log of the server, once it listens. */
   readonly log: () => Logger
   readonly note: () => ServerNote
+  readonly command: 'basalt start' | 'basalt dev'
 }
 
 /**
@@ -159,7 +181,7 @@ interface Stopping {
  * one, after a while, aborts the requests in flight, if there are any. A further one ends the process.
  */
 function stopOnSignals(stopping: Stopping): void {
-  const { terminal, starting, interruption, log, note } = stopping
+  const { terminal, starting, interruption, log, note, command } = stopping
   let started: Server | undefined
   let signals = 0
   let lastSignalAt = Number.NEGATIVE_INFINITY
@@ -199,7 +221,8 @@ function stopOnSignals(stopping: Stopping): void {
     void starting().then(
       (server) => {
         if (signals > 0) return
-        if (server.reload === undefined) log().error({ signal }, restartNeeded)
+        if (server.reload === undefined)
+          log().error({ signal }, command === 'basalt dev' ? restartOfDevNeeded : restartNeeded)
         else server.reload()
       },
       () => undefined,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -56,6 +56,13 @@ describe('basalt', () => {
     [['version', '-Phunter2\n'], "unknown option '-P'"],
     [['sql', '-P=hunter2', 'select 1'], "unknown option '-P'"],
     [['migrate', 'up', '--allow-lat'], "unknown option '--allow-lat' (Did you mean --allow-late?)"],
+    // Only `basalt dev` replaces sign-in providers, by a server of this machine.
+    [['start', '--provider-stand-in', 'http://127.0.0.1:9'], "unknown option '--provider-stand-in'"],
+    [
+      ['dev', '--provider-stand-in', 'http://login.example.com'],
+      'It is not an http address of this machine.',
+    ],
+    [['init', '--app-name', ' '], 'It is empty.'],
     [['sql', 'select 1', 'select 2'], 'too many arguments'],
     [['admin', 'token', 'x'], 'too many arguments'],
     [['sql', '--file'], "option '-f, --file <path>' argument missing"],
@@ -169,5 +176,34 @@ describe('basalt config', () => {
       const sources = async (flag: string) => JSON.parse((await run('config', '--json', flag, value)).stdout)
       expect(await sources(short)).toEqual(await sources(long))
     }
+  })
+})
+
+describe('basalt init', () => {
+  const nameIn = (folder: string) =>
+    /^app_name = (.*)$/m.exec(readFileSync(join(directory, folder, 'basalt.toml'), 'utf8'))?.[1]
+
+  /** Runs the command in a terminal, where a person enters the line. */
+  async function inTerminal(folder: string, line: string) {
+    const terminal = createTerminal(['init', folder], { directory, env, input: `${line}\n` }, true)
+    Object.assign(terminal.stdin, { isTTY: true })
+    await main(terminal)
+    return terminal.output
+  }
+
+  test('prompts for the name of the application, and suggests that of the folder', async () => {
+    const question = 'Name of the application, for its users [My shop]: '
+    expect((await inTerminal('my-shop', 'Ada\'s "Shop"')).stdout).toContain(question)
+    expect(nameIn('my-shop')).toBe('"Ada\'s \\"Shop\\""')
+    // The second run keeps the file, so the name would have no effect.
+    expect((await inTerminal('my-shop', 'Other')).stdout).not.toContain(question)
+    await inTerminal('song_list', '')
+    expect(nameIn('song_list')).toBe('"Song list"')
+  })
+
+  test('prompts for nothing without a terminal', async () => {
+    expect((await run('init', 'in-a-script')).code).toBe(0)
+    expect((await run('init', 'named', '--app-name', 'Shop', '--json')).code).toBe(0)
+    expect([nameIn('in-a-script'), nameIn('named')]).toEqual(['"In a script"', '"Shop"'])
   })
 })

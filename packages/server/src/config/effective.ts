@@ -15,6 +15,13 @@ export function listEffectiveSettings(settings: readonly Setting[], config: Depl
   }))
 }
 
+/** Lists the keys whose values differ. */
+export function listChangedKeys(settings: readonly Setting[], before: object, after: object): string[] {
+  return settings
+    .map(({ key }) => key)
+    .filter((key) => !isDeepStrictEqual(settingOf(before, key), settingOf(after, key)))
+}
+
 /** Functions that return the value of `auto` keys, from the other keys. */
 const automaticValues: Readonly<Record<string, (config: Deployment) => boolean>> = {
   'database.require_rls': requiresRls,

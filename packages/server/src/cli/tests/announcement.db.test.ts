@@ -18,7 +18,8 @@ async function announced(app: TestApp, isTTY: boolean, overrides: Record<string,
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const config = testConfig({ 'database.url': app.database.url, ...overrides })
   const { storedLog } = app.app
-  announce({ terminal, ...reportStart(app.app, config), config, log, storedLog, startupMs: 123.4 })
+  const command = 'basalt start'
+  announce({ terminal, command, ...reportStart(app.app, config), config, log, storedLog, startupMs: 123.4 })
   await new Promise<void>((resolve) => terminal.stdout.end(() => resolve()))
   return { text: terminal.output.stdout, lines }
 }
@@ -53,6 +54,7 @@ test('start › logs the same on one line', async () => {
   expect(lines).toEqual([
     expect.objectContaining({
       msg: 'listening',
+      command: 'basalt start',
       url: app.url,
       tables: 1,
       tablesWithoutRls: [],

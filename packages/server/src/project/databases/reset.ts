@@ -51,7 +51,7 @@ async function dropEverything(config: ProjectSections): Promise<void> {
   try {
     const servers = await queryableOn(connection).count(sql`
       select from pg_stat_activity
-      where datname = current_database() and starts_with(application_name, 'basalt start')`)
+      where datname = current_database() and application_name ~ '^basalt (start|dev)'`)
     // The server's knowledge of accounts and sessions would be that of another database.
     if (servers > 0) throw new OperatorError('a server runs on the database: stop it first')
     await inTransaction(connection, async (transaction) => {
