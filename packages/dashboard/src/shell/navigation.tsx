@@ -46,6 +46,9 @@ export function Navigation({ isUnfolded, onSearch, onKeys }: NavigationProps) {
         )
       })}
       <footer className={styles.footer}>
+        <a href="/docs" className={styles.documentation}>
+          Documentation
+        </a>
         <Button variant="plain" onClick={onKeys}>
           Keyboard shortcuts
         </Button>
