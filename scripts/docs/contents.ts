@@ -11,6 +11,7 @@ export const groups: readonly Group[] = [
     label: 'Data',
     guides: [
       'collections',
+      'concurrent-edits',
       'row-level-security',
       'public-reads',
       'procedures',
