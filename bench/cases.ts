@@ -52,6 +52,8 @@ export interface BenchRequest {
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
   readonly body?: string
+  /** Headers beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface BenchCase {

@@ -5,6 +5,12 @@ import type { Server } from './server.ts'
 /** Microseconds of one clock tick of /proc (Linux, USER_HZ). */
 const tickMicros = 10_000
 
+/** Returns the processor time of a process alone so far; Linux only. */
+export function ownMicros(pid: number): number {
+  const fields = statFields(pid)
+  return (Number(fields[11]) + Number(fields[12])) * tickMicros
+}
+
 /** Returns the processor time of a process and its descendants so far, including those that have ended; Linux only. */
 export function treeMicros(pid: number): number {
   const parents = new Map<number, number>()

@@ -71,9 +71,14 @@ export class RawConnection {
   }
 }
 
-export function renderRequest({ host }: URL, token: string, { method, path, body }: BenchRequest): Buffer {
+export function renderRequest(
+  { host }: URL,
+  token: string,
+  { method, path, body, headers = {} }: BenchRequest,
+): Buffer {
   const head = [`${method} ${path} HTTP/1.1`, `Host: ${host}`]
   if (token !== '') head.push(`Authorization: Bearer ${token}`)
+  for (const [name, value] of Object.entries(headers)) head.push(`${name}: ${value}`)
   if (body !== undefined)
     head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`)
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body ?? ''}`)
