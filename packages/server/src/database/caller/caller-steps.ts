@@ -1,4 +1,5 @@
 import { type Answer, type Call, StatementFailed, statement } from '../connection/message.ts'
+import { asConflict } from '../distributed/stale-read.ts'
 import { withoutShards } from '../distributed/worker-failures.ts'
 import { translateDatabaseFailure } from '../errors/error-translation.ts'
 import { conflictCodes } from '../errors/retry.ts'
@@ -98,7 +99,8 @@ export function buildMessage(
 export function locateFailure(error: unknown, { steps, positions }: StepMessage): unknown {
   if (!(error instanceof StatementFailed)) return error
   const index = positions.findIndex((position) => position >= error.index)
-  const located = new StatementFailed(withoutShards(error.error), index === -1 ? positions.length : index)
+  const reported = asConflict(withoutShards(error.error))
+  const located = new StatementFailed(reported, index === -1 ? positions.length : index)
   return steps[index]?.asLogin === true && isFaultOfRequest(located) ? new ServerStepFailed(located) : located
 }
 

@@ -1,4 +1,5 @@
 import { missingStatement, StatementFailed } from '../connection/message.ts'
+import { isStaleRead } from '../distributed/stale-read.ts'
 import { ConnectionLost } from './failures.ts'
 
 /** SQLSTATEs of a serialization failure and a deadlock. Nothing happened, and another attempt may succeed. */
@@ -28,7 +29,7 @@ export function isWorthAnotherAttempt(
   if (error instanceof ConnectionLost) return isRead && attempt === 1
   if (!(error instanceof StatementFailed)) return false
   const code = error.error.code ?? ''
-  if (conflictCodes.has(code)) return attempt < conflictAttempts
+  if (conflictCodes.has(code) || isStaleRead(error.error)) return attempt < conflictAttempts
   if (endingCodes.has(code)) return isRead && attempt === 1
   // The calls of a message share a statement. When its Parse fails for the first, it is missing for the others.
   return isMissingStatement(error) && attempt < conflictAttempts

@@ -1,6 +1,7 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Facet, FacetMember, FacetsPlan, FacetValueMember, SelectedFacets } from '../plan/facets.ts'
 import type { SelectedColumn } from '../plan/selection.ts'
+import { compileFacetsOnWorkers, facetName } from './facets-on-workers.ts'
 import { compileJsonValue } from './json-value.ts'
 import { compileFrom } from './rows.ts'
 import { compileColumnValue, compileConstant } from './selection.ts'
@@ -10,6 +11,7 @@ const [row, bucket] = ['t', 'f']
 
 /** Compiles queries for `with`: the counts of each scope, computed by one read of its rows for all of its facets. */
 export function compileFacetScopes(plan: FacetsPlan): readonly Sql[] {
+  if (isOnWorkers(plan)) return compileFacetsOnWorkers(plan)
   return plan.scopes.map((rows, scope) => {
     const columns = facetsOf(plan, scope).map(({ column }) => sql.id(row, column.name))
     const values = columns.map((column, index) => sql`${column} as ${valueName(index)}`)
@@ -100,6 +102,10 @@ function compileSelectedBuckets(
     ) r)`
 }
 
+function isOnWorkers({ scopes }: FacetsPlan): boolean {
+  return scopes.some(({ relation }) => relation.isOnWorkers)
+}
+
 function facetsOf({ facets }: FacetsPlan, scope: number): readonly Facet[] {
   return facets.filter((facet) => facet.scope === scope)
 }
@@ -116,7 +122,9 @@ function valueName(index: number): Sql {
  * Compiles the counts of one facet among those of its scope. `grouping` has a bit for each column, unset for the
  * counted one.
  */
-function compileCounts(plan: FacetsPlan, { scope }: Facet, index: number): Sql {
+function compileCounts(plan: FacetsPlan, facet: Facet, index: number): Sql {
+  const { scope } = facet
+  if (isOnWorkers(plan)) return sql`${facetName(plan.facets.indexOf(facet))} ${sql.id(bucket)}`
   const width = facetsOf(plan, scope).length
   const set = 2 ** width - 1 - 2 ** (width - 1 - index)
   return sql`(

@@ -44,7 +44,8 @@ export function keyOf(record: RecordPlan): readonly KeyPart[] {
   return hasDescendants && mayReadSystemColumns(relation, reader) ? [...rowKey, table] : rowKey
 }
 
-function mayReadKey({ relation, reader }: RecordPlan): boolean {
+/** Returns whether the caller may read the columns that distinguish rows. */
+export function mayReadKey({ relation, reader }: RecordPlan): boolean {
   const { rowKey } = relation
   return rowKey.length > 0 && readableRowKey(relation, reader).length === rowKey.length
 }

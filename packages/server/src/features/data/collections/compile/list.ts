@@ -7,7 +7,7 @@ import { computedValues } from './computed.ts'
 import { compileFacetScopes, compileFacets } from './facets.ts'
 import { compileAfter, compileKey, compileOrder } from './keyset.ts'
 import { compileFromRanked, compileIsCut, compileRankedCount, compileRankedQueries } from './ranked.ts'
-import { compileSelectList, neededColumns } from './record.ts'
+import { compileSelectList, memberNames, neededColumns } from './record.ts'
 import { compileJoins } from './related-joins.ts'
 import { compileFrom } from './rows.ts'
 import { compileDistinct } from './selection.ts'
@@ -48,7 +48,9 @@ function compilePage(plan: ListPlan, offset: number): Sql {
   if (readsRelatedOnWorkers(plan)) {
     // Citus relates rows of two tables only where it reads both, not to the rows of a page.
     return sql`
-      select ${compileItem(plan, row)} ${compileFrom(plan.rows, row)} ${compileOrder(plan.order, row)}
+      select ${compileItem(plan, row)}
+      ${compileFrom(plan.rows, row, [], { joins: compileJoins(plan.order, row) })}
+      ${compileOrder(plan.order, row)}
       limit ${sql.integer(plan.perPage)}
       ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}`
   }
@@ -87,6 +89,14 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
     (key) =>
       sql`json_build_object('key', ${sql.literal(describeKey(key))}, 'value', ${compileKey(key, row)}::text)`,
   )
+  const cursor = sql`json_build_array(${sql.join(keys)})`
+  const found = sql`
+    select (select row_to_json(s.*) from (select ${compileItem(plan, row)}) s) as record,
+      ${sql.id(row, cursorName)} as cursor,
+      row_number() over () as ordinal
+    from (${compileRows(plan, after, [sql`${cursor} as ${sql.id(cursorName)}`])}
+      limit ${sql.integer(plan.perPage + 1)}
+    ) ${sql.id(row)}`
   return sql`
     ${compileWith(plan)}
     select ${sql.join([
@@ -96,14 +106,31 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
       end`,
       ...compileBeside(plan),
     ])}
+    from (${readsRelatedOnWorkers(plan) ? compileCursorRowsOnWorkers(plan, after, cursor) : found}) r`
+}
+
+/** Name of a column beside the members of a record. Neither columns nor members have this name. */
+const cursorMember = sql.id('basalt cursor')
+
+/**
+ * Compiles the rows of a page by cursor whose related records are on the same workers. Citus relates rows of two
+ * tables only where it reads both, not to the rows of a page. The members become one record on the coordinator.
+ */
+function compileCursorRowsOnWorkers(plan: ListPlan, after: Cursor | undefined, cursor: Sql): Sql {
+  const { rows, order, perPage, record } = plan
+  const conditions = after === undefined ? [] : [compileAfter(order, after, row)]
+  const names = [...memberNames(record), ...computedValues(plan, row).map(({ name }) => name)]
+  const members = sql.join(names.map((name) => sql.id(row, name)))
+  return sql`
+    select (select row_to_json(s.*) from (select ${members}) s) as record,
+      ${sql.id(row)}.${cursorMember} as cursor,
+      row_number() over () as ordinal
     from (
-      select (select row_to_json(s.*) from (select ${compileItem(plan, row)}) s) as record,
-        ${sql.id(row, cursorName)} as cursor,
-        row_number() over () as ordinal
-      from (${compileRows(plan, after, [sql`json_build_array(${sql.join(keys)}) as ${sql.id(cursorName)}`])}
-        limit ${sql.integer(plan.perPage + 1)}
-      ) ${sql.id(row)}
-    ) r`
+      select ${compileItem(plan, row)}, ${cursor} as ${cursorMember}
+      ${compileFrom(rows, row, conditions, { joins: compileJoins(order, row) })}
+      ${compileOrder(order, row)}
+      limit ${sql.integer(perPage + 1)}
+    ) ${sql.id(row)}`
 }
 
 /** Compiles the planner's estimate of the number of matching records, as JSON. */

@@ -20,6 +20,12 @@ export function compileSelectList(
   return sql.join(items)
 }
 
+/** Returns the names of the members of {@link compileSelectList}. */
+export function memberNames({ columns, expand, selection }: RecordPlan): readonly string[] {
+  if (selection !== undefined) return selection.map(({ key }) => key)
+  return [...columns.map(({ name }) => name), ...(expand === undefined ? [] : ['expand'])]
+}
+
 /** Returns the columns that `alias` must have for {@link compileSelectList}. */
 export function neededColumns({ columns, expand, relation, selection }: RecordPlan): readonly Column[] {
   if (selection !== undefined) return columnsOfSelection(relation, selection)

@@ -1,10 +1,12 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
+import { databaseErrors } from '../../../../database/errors/errors.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import { compileBodyTypes, compileBodyValue, lengthLimit } from '../compile/body.ts'
 import { isJson, jsonNullMember } from '../compile/json-value.ts'
 import { compileSelectList } from '../compile/record.ts'
 import { relationName } from '../compile/relation.ts'
+import { coordinatorRow } from '../compile/write-on-workers.ts'
 import type { Reader } from '../plan/reader.ts'
 import { planWholeRecord } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
@@ -72,6 +74,8 @@ export interface InsertOptions extends Pick<ImportOptions, 'onConflict'> {
  * Compiles an insert of those rows of a range that have this column set, with values converted as in a create.
  * Returns how many were inserted or updated. Like COPY it accepts values for identity columns (PostgreSQL, COPY,
  * Notes).
+ *
+ * @throws AppError where rows on workers are updated with a listener
  */
 export function compileInsertRange(
   relation: Relation,
@@ -81,6 +85,12 @@ export function compileInsertRange(
   const record = planWholeRecord(relation, reader)
   const list = sql`(select row_to_json(s.*) from (select ${compileSelectList(record, 't')}) s)`
   const isUpserting = onConflict === 'update' && isCaptured
+  const isCountedOnWorkers = onConflict === 'update' && relation.isOnWorkers
+  if (isCountedOnWorkers && isCaptured) {
+    throw databaseErrors.unsupportedOnDistributedTable(
+      'an import that updates records has no events with the records before it; update them by requests',
+    )
+  }
   const jsonNulls = relation.column.has(jsonNullMember) ? [] : columns.filter(isJson)
   const values = columns.map((column) =>
     jsonNulls.includes(column) ? compileJsonOrNull(column) : compileBodyValue(column, 'b'),
@@ -98,7 +108,9 @@ export function compileInsertRange(
     order by ${compileInsertOrder(relation, columns, onConflict)}
     ${compileConflict(relation, columns, onConflict, isUpserting ? list : undefined)}
     returning ${isCaptured ? sql`${list} as record` : compileReturned(relation, reader)}
+      ${isCountedOnWorkers ? sql`, t.xmax = 0 as ${isInserted}` : sql.empty}
       ${isUpserting ? sql`, ${takeOldRecord} as old_record, ${leaveOldRecord(sql`''`)} as none` : sql.empty}`
+  if (isCountedOnWorkers) return compileCountOnWorkers(insert)
   if (!isCaptured) return sql`with w as (${insert}) select count(*) from w`
   const changes = isUpserting
     ? leaveChanges(compileArray(changedRow(sql`n.record`, sql`n.old_record::json`)))
@@ -106,6 +118,28 @@ export function compileInsertRange(
   return sql`
     with w as (${insert}), n as (select w.*, row_number() over () as ordinal from w)
     select count(*), ${changes} from n`
+}
+
+/** Name of a column beside those of the collection. Columns do not have this name. */
+const isInserted = sql.id('basalt inserted')
+
+/**
+ * Compiles the count of an insert on workers, and of its updates. Citus accepts no function in the condition of
+ * `do update`, so `xmax` distinguishes an update (PostgreSQL, System Columns). The setting is one of the coordinator.
+ */
+function compileCountOnWorkers(insert: Sql): Sql {
+  return sql`
+    with w as (${insert})
+    select c.count, ${countUpdates(sql`c.updated`)}
+    from ${coordinatorRow}
+    cross join (select count(*) as count, count(*) filter (where not w.${isInserted}) as updated from w) c`
+}
+
+/** Compiles an addition to the number of updated rows. */
+function countUpdates(added: Sql): Sql {
+  const updated = sql.literal(updatedSetting)
+  return sql`set_config(${updated},
+    (coalesce(nullif(current_setting(${updated}, true), ''), '0')::int + ${added})::text, true) is not null`
 }
 
 /** Compiles a json column. A `null` of the body is NULL, unless the row names the column as one of JSON nulls. */
@@ -143,7 +177,7 @@ function compileReturned(relation: Relation, reader: Reader): Sql {
  * evaluates it once for each row to update.
  */
 function compileConflict(
-  { primaryKey }: Relation,
+  { primaryKey, isOnWorkers }: Relation,
   columns: readonly Column[],
   onConflict: ImportOptions['onConflict'],
   oldRecord: Sql | undefined,
@@ -153,12 +187,11 @@ function compileConflict(
   const changed = columns.filter((column) => !primaryKey.includes(column) && column.identity !== 'always')
   if (onConflict === 'skip' || changed.length === 0) return sql`${target} do nothing`
   const assignments = changed.map(({ name }) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`)
-  const updated = sql.literal(updatedSetting)
-  const count = sql`set_config(${updated},
-    (coalesce(nullif(current_setting(${updated}, true), ''), '0')::int + 1)::text, true) is not null`
   const leave =
     oldRecord === undefined ? sql.empty : sql`and ${leaveOldRecord(sql`${oldRecord}::text`)} is not null`
-  return sql`${target} do update set ${sql.join(assignments)} where ${count} ${leave}`
+  const update = sql`${target} do update set ${sql.join(assignments)}`
+  if (isOnWorkers) return update
+  return sql`${update} where ${countUpdates(sql`1`)} ${leave}`
 }
 
 const takeOldRecord = sql`nullif(current_setting(${sql.literal(oldRecordSetting)}, true), '')`

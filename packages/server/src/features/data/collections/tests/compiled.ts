@@ -1,7 +1,7 @@
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Catalog } from '../../../../database/catalog/model.ts'
-import { silentChangeLog } from '../../../../database/change-log.ts'
-import type { Call } from '../../../../database/connection/message.ts'
+import { type ChangeLog, silentChangeLog } from '../../../../database/change-log.ts'
+import { type Call, statement } from '../../../../database/connection/message.ts'
 import { render, type Sql } from '../../../../database/sql.ts'
 import { type CollectionDeps, type Collections, openCollections } from '../collections.ts'
 import { getRecord } from '../read/get.ts'
@@ -60,6 +60,13 @@ const tables: Readonly<Record<string, TableFixture>> = {
     primaryKey: ['org_id', 'id'],
     isOnWorkers: true,
   },
+  depot: { columns: { id: 'integer', name: 'text' }, primaryKey: ['id'], isOnWorkers: true },
+  crate: {
+    columns: { org_id: 'integer', id: 'integer', depot_id: 'integer' },
+    primaryKey: ['org_id', 'id'],
+    references: { depot_id: 'depot' },
+    isOnWorkers: true,
+  },
   sketch: { columns: { id: 'integer', look: 'vector' }, primaryKey: ['id'] },
 }
 
@@ -86,8 +93,21 @@ export async function compiledAll(
   body?: unknown,
   extensions: Readonly<Record<string, string>> = { vector: '0.8.0' },
 ): Promise<Compiled[]> {
+  return await record(recordingCollections(catalogOf(tables, extensions)), request, body)
+}
+
+/** Returns the statement of a write with a listener, which leaves its changes for a capturing call. */
+export async function compiledWithListener(request: string, body?: unknown): Promise<Compiled> {
+  const call = { statement: statement('select'), values: [] }
+  const changes = { ...silentChangeLog, capture: () => ({ call, takesChanges: true }) }
+  const [write] = await record(recordingCollections(catalogOf(tables), changes), request, body)
+  if (write === undefined) throw new Error('no statement')
+  return write
+}
+
+async function record(collections: Collections, request: string, body: unknown): Promise<Compiled[]> {
   try {
-    await send(recordingCollections(catalogOf(tables, extensions)), request, body)
+    await send(collections, request, body)
   } catch (error) {
     if (error instanceof Recorded) return error.calls.map(describeCall)
     throw error
@@ -169,10 +189,10 @@ class Recorded extends Error {
 }
 
 /** Opens collections on a database that records the first message, and never responds. */
-function recordingCollections(catalog: Catalog): Collections {
-  const record = (calls: readonly Call[]) => Promise.reject(new Recorded(calls))
+function recordingCollections(catalog: Catalog, changes: ChangeLog = silentChangeLog): Collections {
+  const reject = (calls: readonly Call[]) => Promise.reject(new Recorded(calls))
   const deps: Omit<CollectionDeps, 'catalog' | 'database' | 'writesOnce' | 'viewAs' | 'aside' | 'log'> = {
-    changes: silentChangeLog,
+    changes,
     searches: {
       config: 'pg_catalog.english',
       version: '',
@@ -186,8 +206,8 @@ function recordingCollections(catalog: Catalog): Collections {
   }
   const stubs = {
     catalog: { current: catalog, refresh: async () => false },
-    database: { run: (_scope: unknown, calls: readonly Call[]) => record(calls) },
-    writesOnce: { run: ({ steps }: { readonly steps: readonly Call[] }) => record(steps) },
+    database: { run: (_scope: unknown, calls: readonly Call[]) => reject(calls) },
+    writesOnce: { run: ({ steps }: { readonly steps: readonly Call[] }) => reject(steps) },
   }
   // These requests use no other dependency, and no other member of the stubs.
   return openCollections({ ...deps, ...stubs } as unknown as CollectionDeps)
@@ -200,7 +220,7 @@ function describeCall({ statement, values }: Call): Compiled {
 /** Removes differences in blanks, and the random part of the texts that fail on purpose. */
 function normalize(text: string): string {
   return text
-    .replaceAll(/'(missing|unexpected count|not merged) [\w-]{12} '/g, "'$1 … '")
+    .replaceAll(/'(missing|unexpected count|not merged|changed meanwhile) [\w-]{12} '/g, "'$1 … '")
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/([([]) /g, '$1')
     .replaceAll(/ ([)\],])/g, '$1')

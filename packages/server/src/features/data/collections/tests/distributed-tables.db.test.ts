@@ -4,9 +4,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { anyUnits } from '../../../../../test/any-text.ts'
 import { type CitusDatabase, citusUrl, createCitusDatabase } from '../../../../../test/citus-database.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
-import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { eventsOf, recordedChanges, recording, recordingTables } from './recorded-changes.ts'
+import {
+  eventsOf,
+  type RecordedEvent,
+  recordedChanges,
+  recording,
+  recordingTables,
+} from './recorded-changes.ts'
 
 const me = `nullif(current_setting('basalt.user_id', true), '')::uuid`
 
@@ -29,7 +35,11 @@ create table ${prefix}task (
 alter table ${prefix}project enable row level security;
 alter table ${prefix}task enable row level security;
 create policy own on ${prefix}project using (owner_id = ${me});
-create policy own on ${prefix}task using (owner_id = ${me});`,
+create policy own on ${prefix}task using (owner_id = ${me});
+create table ${prefix}board (org_id int not null, id int not null, owner_id uuid, name text, primary key (org_id, id));
+alter table ${prefix}board enable row level security;
+create policy "all read" on ${prefix}board for select using (true);
+create policy "own write" on ${prefix}board for update using (owner_id = ${me});`,
   )
   .join('')}
 create table by_email (id int primary key, email text);
@@ -39,6 +49,7 @@ select create_reference_table('org');
 select create_distributed_table('project', 'org_id');
 select create_distributed_table('task', 'org_id', colocate_with => 'project');
 select create_distributed_table('by_email', 'id');
+select create_distributed_table('board', 'org_id');
 ${['', 'plain_']
   .map(
     (prefix) => `
@@ -51,12 +62,13 @@ ${recordingTables}`
 const contents = ['', 'plain_']
   .map(
     (prefix) => `
-truncate ${prefix}task, ${prefix}project;
+truncate ${prefix}task, ${prefix}project, ${prefix}board;
 insert into ${prefix}project
 select o, i, case when i % 2 = 0 then '${alice}'::uuid else '${bob}' end, 'p' || o || '-' || i, i * o,
   case when i % 3 > 0 then '2026-01-01 12:00+02'::timestamptz + i * interval '1 hour' end, i * 1.5, array['a', 'b' || i],
   json_build_object('k', i)
 from generate_series(1, 3) o, generate_series(1, 12) i;
+insert into ${prefix}board select org_id, id, owner_id, name from ${prefix}project where id < 5;
 insert into ${prefix}task select org_id, id * 10 + n, id, owner_id, 't' || n from ${prefix}project, generate_series(1, 2) n;`,
   )
   .join('')
@@ -76,7 +88,7 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     await first[Symbol.asyncDispose]()
     for (const statement of tables.split(/;\n/)) if (statement.trim() !== '') await database.sql(statement)
     await database.sql(
-      'grant select, insert, update, delete on org, project, task, plain_project, plain_task, by_email to basalt_authenticated',
+      'grant select, insert, update, delete on org, project, task, board, plain_project, plain_task, plain_board, by_email to basalt_authenticated',
     )
     app = await createTestApp({ database, changes: recording })
   })
@@ -96,14 +108,47 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
   /** Sends a request to a distributed table and to its oracle, and compares status and body. */
   async function both(method: string, path: string, body?: unknown, token?: string) {
     const found = await send(method, path, body, token)
-    const plain = await send(method, `plain_${path}`.replace('expand=task', 'expand=plain_task'), body, token)
-    const text = plain.text.replaceAll('plain_', '').replaceAll(/\s/g, '')
-    expect({ status: found.status, text: found.text.replaceAll(/\s/g, '') }).toEqual({
-      status: plain.status,
-      text,
+    const plainPath = path.replace(/(expand=|sort=-?)(?=task\b|project\b)/g, '$1plain_')
+    const plain = await send(method, `plain_${plainPath}`, body, token)
+    // Workers return the records of a write in any order. A cursor names its columns.
+    const sorted = (items: unknown[]) => items.map((item) => JSON.stringify(item)).sort()
+    const comparable = ({ status, text, json }: TestResponse) => ({
+      status,
+      text: (json?.updated === undefined
+        ? text
+        : JSON.stringify({ ...json, items: sorted(json.items ?? []) })
+      )
+        .replace(/(?<="nextCursor":")[\w-]+/, (cursor) => Buffer.from(cursor, 'base64url').toString())
+        .replaceAll(/plain_|\s/g, ''),
     })
+    expect(comparable(found)).toEqual(comparable(plain))
     return found
   }
+
+  /** Returns the events as their actions with the names before and after, in any order within one. */
+  const named = (events: readonly RecordedEvent[]) =>
+    events.map(({ action, rows }) => [
+      action,
+      ...rows
+        .map(({ record, oldRecord }: { record: { name: string }; oldRecord?: { name: string } }) =>
+          oldRecord === undefined ? record.name : `${oldRecord.name} > ${record.name}`,
+        )
+        .sort(),
+    ])
+
+  /** Waits until a worker's session of a caller waits for a lock. @param then further SQL for each such session */
+  const waitForLock = (then = 'pid') =>
+    waitFor('a worker session that waits for a lock', async () => {
+      for (const worker of database.workers) {
+        const found = await database.onWorker(
+          worker,
+          `select ${then} from pg_stat_activity
+           where usename = 'basalt_authenticated' and wait_event_type = 'Lock' and datname = current_database()`,
+        )
+        if (found.length > 0) return true
+      }
+      return false
+    })
 
   test.each([
     'project?sort=org_id,id',
@@ -115,6 +160,14 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     `project?sort=id,org_id&filter=${encodeURIComponent("tags ?= 'b4' or stars in (2, 3)")}`,
     'project?sort=id,org_id&expand=task&perPage=3&fields=id',
     'project?search=p1&sort=id,org_id&fields=name',
+    'project?sort=-due,org_id,id&expand=task&perPage=3&fields=id,name&cursor=',
+    'task?sort=-project.name,org_id,id&expand=project&perPage=5&fields=id&cursor=',
+    'task?sort=project.name,org_id,id&expand=project&perPage=5&fields=id',
+    'project?facets=org_id,stars,name&sort=org_id,id&perPage=2&fields=id',
+    `project?facets=org_id,name,due&disjunctiveFacets=org_id&sort=id&perPage=1&fields=id&filter=${encodeURIComponent('org_id = 2 and stars > 4')}`,
+    'project?facets=org_id,price&sort=org_id,id&perPage=5&fields=id&cursor=&filter=stars%3E100',
+    'project?facets=name&search=p1&sort=org_id,id&perPage=1&fields=id',
+    'project/facets/name/search?q=p1',
     'project/2,4',
     'project/2,4?expand=task',
     'project/2,3',
@@ -127,9 +180,14 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     const seen: string[] = []
     let cursor = ''
     do {
-      const page = await send('GET', `project?sort=-due,name&perPage=4&cursor=${encodeURIComponent(cursor)}`)
+      const path = `project?sort=-due,name&expand=task,org&perPage=4&cursor=${encodeURIComponent(cursor)}`
+      const page = await send('GET', path)
       expect(page.status).toBe(200)
-      seen.push(...page.json.items.map(({ name }: { name: string }) => name))
+      for (const { org_id, id, name, expand } of page.json.items) {
+        seen.push(name)
+        expect(expand.org.id).toBe(org_id)
+        expect(expand.task).toMatchObject([1, 2].map((n) => ({ org_id, id: id * 10 + n, project_id: id })))
+      }
       cursor = page.json.nextCursor ?? ''
     } while (cursor !== '')
     expect(seen).toHaveLength(18)
@@ -140,6 +198,11 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     { aggregate: ['count', 'sum(stars)', 'avg(price)', 'min(due)', 'max(name)'] },
     { aggregate: ['count', 'sum(stars)'], group: ['org_id'], groupSort: ['-sum(stars)'] },
     { aggregate: ['count'], group: ['name'], groupSort: ['name'], filter: 'org_id = 1' },
+    {
+      aggregate: ['count_distinct(org_id)', 'count(due)', 'avg(stars)'],
+      group: ['stars'],
+      groupSort: ['-avg(stars)'],
+    },
   ])('POST /aggregate %o computes what it computes for an ordinary table', async (body) => {
     for (const token of Object.values(tokens)) await both('POST', 'project/aggregate', body, token)
   })
@@ -215,16 +278,24 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
       { org_id: 1, id: 400, name: 'i1' },
       { org_id: 2, id: 401, name: 'i2' },
     ])
+    const again = [
+      { org_id: 1, id: 400, name: 'i3' },
+      { org_id: 3, id: 402, name: 'i4' },
+    ]
+    const imported = await both('POST', 'project/import?on_conflict=update', again)
+    expect(imported.json).toMatchObject({ inserted: 1, updated: 1 })
+    await both('POST', 'project/import?on_conflict=skip', again)
     await both('GET', 'project?sort=org_id,id&perPage=100')
   })
 
   test.each([
-    ['GET', 'project?facets=org_id'],
     ['GET', 'org?expand=project'],
-    ['GET', 'project?expand=task&cursor='],
+    ['GET', 'org/1?expand=project'],
+    ['POST', 'project?expand=task', { org_id: 1, id: 900, name: 'x' }],
+    ['PATCH', 'project/1,2?expand=task', { name: 'x' }],
+    ['PATCH', 'project?filter=id=2&expect=3&return=records&expand=task', { name: 'x' }],
     ['PATCH', 'project/1,2', { org_id: 2 }],
-    ['PATCH', 'project?filter=id=2&expect=3', { name: 'x' }],
-    ['POST', 'project?onConflict=org_id,id', { org_id: 1, id: 2, name: 'x' }],
+    ['POST', 'project/import?on_conflict=update', [{ org_id: 1, id: 2, name: 'with a listener' }]],
   ] as const)('%s /%s with %o is refused with the reason', async (...[method, path, content]) => {
     recordedChanges.add('project update')
     const { status, json } = await send(method, path, content)
@@ -254,16 +325,7 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     await send('PATCH', 'project?filter=org_id=1%20and%20id=500&expect=1', { name: 'e' })
     await send('DELETE', 'project/1,500')
     await send('DELETE', 'project?filter=id=4&expect=3')
-    const events = await eventsOf(app)
-    const named = events.map(({ action, rows }) => [
-      action,
-      ...rows
-        .map(({ record, oldRecord }: { record: { name: string }; oldRecord?: { name: string } }) =>
-          oldRecord === undefined ? record.name : `${oldRecord.name} > ${record.name}`,
-        )
-        .sort(),
-    ])
-    expect(named).toEqual([
+    expect(named(await eventsOf(app))).toEqual([
       ['create', 'a'],
       ['update', 'a > b'],
       ['update', 'b > c'],
@@ -273,6 +335,72 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
       ['delete', 'p1-4', 'p2-4', 'p3-4'],
     ])
   })
+
+  test('hands over the records before an update of rows on several workers', async () => {
+    for (const action of ['create', 'update']) recordedChanges.add(`project ${action}`)
+    await both('PATCH', 'project?filter=id=2&expect=3&return=records', { name: 'many' })
+    await both('PATCH', 'project?filter=id=4&expect=2', { name: 'none' })
+    await both('PATCH', 'project?filter=id=100&expect=0', { name: 'none' })
+    expect(named(await eventsOf(app))).toEqual([['update', 'p1-2 > many', 'p2-2 > many', 'p3-2 > many']])
+  })
+
+  test('skips the records that the caller may read but not update, with a listener', async () => {
+    recordedChanges.add('board update')
+    await both('PATCH', 'board?filter=id%20in%20(1,2)&expect=3', { name: 'x' })
+    await both('PATCH', 'board?filter=id%20in%20(1,2)&expect=6', { name: 'y' })
+    await both('PATCH', 'board?filter=id=4&expect=3', { id: 104, name: 'moved' })
+    await both('GET', 'board?sort=org_id,id&perPage=100')
+    expect(named(await eventsOf(app))).toEqual([
+      ['update', 'p1-2 > x', 'p2-2 > x', 'p3-2 > x'],
+      ['update', 'p1-4 > moved', 'p2-4 > moved', 'p3-4 > moved'],
+    ])
+  })
+
+  test('hands over the effect of a create or update', async () => {
+    for (const action of ['create', 'update']) recordedChanges.add(`project ${action}`)
+    const upsert = (body: object) => both('POST', 'project?onConflict=org_id,id', body)
+    expect((await upsert({ org_id: 1, id: 2, name: 'a', stars: 9 })).status).toBe(200)
+    expect((await upsert({ org_id: 1, id: 800, name: 'b' })).status).toBe(201)
+    expect((await upsert({ org_id: 1, id: 3, name: "bob's" })).status).toBe(403)
+    expect((await upsert({ org_id: 1, id: 2, name: 'c', stars: -1 })).status).toBe(400)
+    expect((await upsert({ org_id: 1, id: 2 })).status).toBe(400)
+    await both('POST', 'project/batch', {
+      operations: ['d', 'e'].map((name) => ({
+        method: 'create',
+        body: { org_id: 3, id: 801, name },
+        onConflict: ['org_id', 'id'],
+      })),
+    })
+    await both('GET', 'project?sort=org_id,id&perPage=100')
+    expect(named(await eventsOf(app))).toEqual([
+      ['update', 'p1-2 > a'],
+      ['create', 'b'],
+      ['create', 'd'],
+      ['update', 'd > e'],
+    ])
+  })
+
+  test.each([
+    ['PATCH', 'project?filter=id=2&expect=3', { name: 'x' }],
+    ['POST', 'project?onConflict=org_id,id', { org_id: 2, id: 2, name: 'x' }],
+  ] as const)(
+    '%s /%s with %o repeats when another transaction changes a record meanwhile',
+    async (...[method, path, content]) => {
+      recordedChanges.add('project update')
+      const holder = new pg.Client({ connectionString: database.url })
+      await holder.connect()
+      await holder.query('begin')
+      await holder.query(`update project set name = 'held' where org_id = 2 and id = 2`)
+      const sent = send(method, path, content)
+      await waitForLock()
+      await holder.query('commit')
+      await holder.end()
+      expect((await sent).status).toBe(200)
+      const events = named(await eventsOf(app))
+      expect(events).toHaveLength(1)
+      expect(events[0]).toContain('held > x')
+    },
+  )
 
   test('shows any claim to a policy on a worker as it is', async () => {
     const text = anyUnits({ maxLength: 20 }).map((email) => email.replaceAll('\0', '').toWellFormed())
@@ -316,18 +444,7 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
         { method: 'update', id: '2,2', body: { name: 'y' } },
       ],
     })
-    const ended = await waitFor('a worker session that waits for the lock', async () => {
-      for (const worker of database.workers) {
-        const found = await database.onWorker(
-          worker,
-          `select pg_terminate_backend(pid) from pg_stat_activity
-           where usename = 'basalt_authenticated' and wait_event_type = 'Lock' and datname = current_database()`,
-        )
-        if (found.length > 0) return true
-      }
-      return false
-    })
-    expect(ended).toBe(true)
+    await waitForLock('pg_terminate_backend(pid)')
     const { status, json } = await sent
     expect({ status, error: json.error }).toEqual({ status: 503, error: 'database_unavailable' })
     await holder.query('rollback')
