@@ -291,6 +291,7 @@ export type ErrorSlug =
   | 'last_way_in'
   | 'link_account_first'
   | 'link_provider_not_configured'
+  | 'local_table_on_worker'
   | 'magic_link_disabled'
   | 'mail_limit_reached'
   | 'mail_not_configured'

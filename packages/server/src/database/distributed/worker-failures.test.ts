@@ -95,6 +95,17 @@ describe('failures of workers', () => {
     expect(error.where).toBe('PL/pgSQL function half(integer) line 3 at RETURN')
   })
 
+  test('name a function that reads a table of the coordinator', () => {
+    const answer = answerTo('42P01', 'relation "public.member" does not exist', {
+      where: `SQL function "is_member" during inlining\n${fromWorker.where}`,
+    })
+    expect(answer).toEqual({
+      status: 500,
+      message: 'a function on the workers of "is_member" reads a table that is only on the coordinator',
+      data: { sqlState: '42P01', relation: 'is_member' },
+    })
+  })
+
   test('are unchanged where the coordinator itself reports them', () => {
     const error = databaseError('23505', { constraint: 'note_2025_102008', where: 'SQL function "f"' })
     expect(withoutShards(error)).toBe(error)

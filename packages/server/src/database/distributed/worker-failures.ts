@@ -10,6 +10,17 @@ const planningCodes = new Set(['0A000', 'XX000'])
 /** Routine of an error that {@link withoutShards} has recognized as a worker's rejection of the statement. */
 const workerRoutine = 'rejected by a worker'
 
+/** Routine of an error that {@link withoutShards} has recognized as one of a function that lacks a relation there. */
+const lackingRoutine = 'relation missing on a worker'
+
+/**
+ * Returns true if a function on a worker reads a relation of the coordinator. Citus carries the functions of policies
+ * to the workers, but not the tables of these functions.
+ */
+export function isMissingOnWorker({ routine }: pg.DatabaseError): boolean {
+  return routine === lackingRoutine
+}
+
 /** Returns true if Citus rejects the statement because of its form, not of its values or rows. */
 export function isRejectedByCitus({
   code = '',
@@ -71,6 +82,8 @@ export function withoutShards(error: pg.DatabaseError): pg.DatabaseError {
 /** Returns the routine that distinguishes errors of the same code. */
 function routineOf({ code = '' }: pg.DatabaseError, message: string, where: string): string | undefined {
   if (where === '' && rewrittenCodes.test(code)) return workerRoutine
+  // A statement that a function has made at run time may name anything.
+  if (code === '42P01' && !/ at EXECUTE$/m.test(where)) return lackingRoutine
   if (message.startsWith('permission denied for ')) return 'aclcheck_error'
   return / at RAISE$/m.test(where.split('\n')[0] ?? '') ? 'exec_stmt_raise' : undefined
 }

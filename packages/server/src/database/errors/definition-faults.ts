@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type AppError, messageOf } from '../../lib/errors.ts'
 import { StatementFailed } from '../connection/message.ts'
-import { isRejectedByCitus } from '../distributed/worker-failures.ts'
+import { isMissingOnWorker, isRejectedByCitus } from '../distributed/worker-failures.ts'
 import { databaseErrors } from './errors.ts'
 import { isOfPostGis } from './postgis.ts'
 
@@ -99,7 +99,10 @@ export function definitionError(error: pg.DatabaseError, relation: string, shows
   // PostgreSQL names the relation whose policies refer to each other.
   const named = /in policy for relation "(.*)"$/.exec(message)?.[1] ?? relation
   const described = describeWithoutValues(error)
-  return databaseErrors.databaseDefinitionError(code, named).with({
+  const fault = isMissingOnWorker(error)
+    ? databaseErrors.localTableOnWorker(named)
+    : databaseErrors.databaseDefinitionError(code, named)
+  return fault.with({
     data: { sqlState: code, relation: named, ...(showsText ? textOf(error) : {}) },
     detail: described,
     cause: error,
@@ -107,13 +110,16 @@ export function definitionError(error: pg.DatabaseError, relation: string, shows
   })
 }
 
+/** Kinds of {@link definitionError}. */
+const definitionKinds = new Set([
+  databaseErrors.databaseDefinitionError('', '').kind,
+  databaseErrors.localTableOnWorker('').kind,
+])
+
 /** Returns the error with PostgreSQL's text, for a server in development. */
 export function withText(error: AppError): AppError {
   const { cause, data } = error.extras
-  if (
-    error.kind !== databaseErrors.databaseDefinitionError('', '').kind ||
-    !(cause instanceof pg.DatabaseError)
-  ) {
+  if (!definitionKinds.has(error.kind) || !(cause instanceof pg.DatabaseError)) {
     return error
   }
   return error.with({ data: { ...textOf(cause), ...data } })
@@ -140,7 +146,8 @@ export function findOutermostFunction({ where = '' }: pg.DatabaseError): string 
 export function describeWithoutValues(error: pg.DatabaseError): string {
   const { code = '', message, where = '', internalPosition } = error
   const isWritten = internalPosition !== undefined && !/ at EXECUTE$/m.test(where)
-  const isNamed = isWritten || definitionCodes.test(code) || isMissingPrivilege(error)
+  const isNamed =
+    isWritten || definitionCodes.test(code) || isMissingPrivilege(error) || isMissingOnWorker(error)
   const said = code === assertionFailed ? 'an assertion failed' : isNamed ? message : maskValues(message)
   return [said, ...(where.match(functionLine) ?? [])].join(', ').replaceAll(/\s+/g, ' ')
 }

@@ -83,6 +83,12 @@ export const databaseErrorTable = {
       `a definition of the database failed on "${relation}" (SQLSTATE ${sqlState})`,
     help: 'A policy, view, trigger, function, default or constraint of the database has failed, such as policies that refer to each other (42P17). `data` has the SQLSTATE and the relation, and for administrators the text of PostgreSQL. See the guide to row-level security.',
   },
+  localTableOnWorker: {
+    status: 500,
+    message: (relation: string) =>
+      `a function on the workers of "${relation}" reads a table that is only on the coordinator`,
+    help: 'A policy, default or constraint of a distributed table calls a function. Citus runs the function on the workers, but its table is only on the coordinator. Make the table a reference table, or distribute it. `data` has the SQLSTATE and the relation, and for administrators the text of PostgreSQL. The advisor `local_table_on_worker` lists such policies. See the guide to distributed tables.',
+  },
   insufficientPermissions: {
     status: 403,
     message: (problem?: string) =>

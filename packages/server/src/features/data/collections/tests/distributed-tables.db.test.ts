@@ -470,6 +470,46 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     expect((await send('GET', 'note/1', undefined, tokens.bob)).status).toBe(404)
   })
 
+  test('reports a policy that reads a table of the coordinator', async () => {
+    await database.sql(`create table "local member" (user_id uuid primary key)`)
+    await database.sql(`
+      create function is_member() returns bool language sql stable as $$
+        select exists (select from public."local member" where user_id = ${me})
+      $$`)
+    await database.sql('create table secret (id int primary key)')
+    await database.sql('alter table secret enable row level security')
+    await database.sql('create policy members on secret using (is_member())')
+    await database.sql('grant select on secret to basalt_authenticated')
+    await database.sql(`select create_distributed_table('secret', 'id')`)
+    await database.sql('insert into secret values (1)')
+    const refused = {
+      code: 500,
+      error: 'local_table_on_worker',
+      message: 'a function on the workers of "secret" reads a table that is only on the coordinator',
+      data: { sqlState: '42P01', relation: 'secret' },
+    }
+    await waitFor('the new table', async () => (await send('GET', 'secret')).status !== 404)
+    expect((await send('GET', 'secret')).json).toEqual({ ...refused, doc_url: expect.any(String) })
+    const admin = await app.adminToken()
+    const advice = async () => {
+      const { json } = await app.request('GET', '/api/admin/advisors', { token: admin })
+      return json.items.filter(({ rule }: { rule: string }) => rule === 'local_table_on_worker')
+    }
+    const [found, ...others] = await advice()
+    expect(others).toEqual([])
+    expect(found).toMatchObject({
+      severity: 'warning',
+      object: 'policy "members" on public.secret',
+      detail: 'is_member() reads public.local member.',
+      statement: `select create_reference_table('"public"."local member"');`,
+    })
+    await database.sql(found.statement)
+    await database.sql('alter role basalt_authenticated set citus.allow_nested_distributed_execution = on')
+    await database.sql('grant select on "local member" to basalt_authenticated')
+    expect(await advice()).toEqual([])
+    await waitFor('the policy', async () => (await send('GET', 'secret')).status === 200)
+  })
+
   test('serves tables that are distributed on a coordinator without workers', async () => {
     await using alone = await createCitusDatabase({ isAlone: true })
     const first = await createTestApp({ database: alone })
