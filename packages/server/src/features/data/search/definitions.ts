@@ -34,8 +34,8 @@ export class StoredDefinitions implements SearchDefinitions {
     this.#config = deps.configName
     this.#watch = deps.notifications.watch({
       topic,
-      // There is a row per collection with settings of its own. Its version changes with every update.
-      version: sql`select string_agg(xmin::text, ',' order by schema_name, table_name) from basalt.search_settings`,
+      // There may be a row for each table. A change of one raises its version, and a deletion lowers the count.
+      version: sql`select concat(count(*), ' ', sum(xmin::text::bigint)) from basalt.search_settings`,
       onChange: () => this.#read(),
     })
   }
@@ -89,7 +89,8 @@ export class StoredDefinitions implements SearchDefinitions {
   async #read(): Promise<void> {
     const rows = await queries.listSearchRows(this.#deps.database)
     this.#settings = new Map(rows.map((row) => [keyOf(row.schema_name, row.table_name), row]))
-    this.#version = rows.map(({ version }) => version).join()
+    // Part of the keys of cached statements, so it is short.
+    this.#version = `${rows.length} ${rows.reduce((sum, { version }) => sum + BigInt(version), 0n)}`
   }
 
   /** Applies a committed change: it is in force on this node when this resolves, and soon on the others. */
@@ -138,6 +139,7 @@ export async function resolveConfig(
   }
 }
 
-function keyOf(schema: string, name: string): string {
+/** Returns the key of a table in maps of settings. */
+export function keyOf(schema: string, name: string): string {
   return JSON.stringify([schema, name])
 }

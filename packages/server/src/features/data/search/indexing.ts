@@ -2,7 +2,7 @@ import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { sortNaturally } from '../../../database/natural-order.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { toSettings } from './definitions.ts'
+import { keyOf, toSettings } from './definitions.ts'
 import { type IndexRow, listIndexes } from './index-queries.ts'
 import type { IndexChanges, Indexer } from './indexer.ts'
 import * as queries from './queries.ts'
@@ -88,8 +88,10 @@ export function createIndexing({ database, indexer, config, ignoresAccents }: In
         queries.listSearchRows(database),
         listIndexes(database, catalog.schemas),
       ])
+      // There may be a row for each table.
+      const rowOf = new Map(rows.map((row) => [keyOf(row.schema_name, row.table_name), row]))
       const statuses = [...catalog.relations.values()].flatMap((relation) => {
-        const row = rows.find((each) => isOf(relation, each))
+        const row = rowOf.get(keyOf(relation.schema, relation.name))
         const own = indexes.filter((each) => isOf(relation, each))
         if ((row === undefined || isOlder(row)) && own.length === 0 && !named.has(relation.collection))
           return []
