@@ -2,7 +2,7 @@ import { type CatalogScope, loadCatalog } from '../../../database/catalog/load.t
 import type { Queryable } from '../../../database/system-database.ts'
 import { printDatabase } from './print-database.ts'
 import { printKysely } from './print-kysely.ts'
-import { findNotNullColumns } from './view-origins.ts'
+import { findViewColumns } from './view-origins.ts'
 
 export type TypesFormat = 'client' | 'kysely'
 
@@ -23,7 +23,7 @@ export async function generateTypes(
   now: Date,
 ): Promise<GeneratedTypes> {
   const catalog = await loadCatalog(transaction, scope, now)
-  const isNotNull = await findNotNullColumns(transaction)
+  const views = await findViewColumns(transaction)
   const print = format === 'kysely' ? printKysely : printDatabase
-  return { text: print(catalog, isNotNull), fingerprint: catalog.fingerprint }
+  return { text: print(catalog, views), fingerprint: catalog.fingerprint }
 }

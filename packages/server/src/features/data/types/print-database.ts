@@ -8,7 +8,8 @@ import type {
   Relationship,
 } from '../../../database/catalog/model.ts'
 import { printEnum, printName, printText, printType } from './column-types.ts'
-import type { NotNullColumns } from './view-origins.ts'
+import { type NotNullValues, parseNotNullValues } from './not-null-comments.ts'
+import type { ViewColumns } from './view-origins.ts'
 
 const head = `// Made by \`basalt types\` from the database; changes by hand are lost.
 
@@ -35,14 +36,14 @@ export type Update<T extends keyof Tables> = Tables[T]['Update']
  * Prints the types of the collections and procedures, as `@basaltdb/client` uses them. Pure: the same for the same
  * catalog.
  */
-export function printDatabase(catalog: Catalog, isNotNull: NotNullColumns): string {
+export function printDatabase(catalog: Catalog, views: ViewColumns): string {
   const relations = inOrder([...catalog.relations.values()], ({ collection }) => collection)
-  const tables = relations.map((relation) => printRelation(catalog, relation, isNotNull))
+  const tables = relations.map((relation) => printRelation(catalog, relation, views))
   const enums = [...findEnums(catalog)].map(
     ([name, labels]) => `    ${printName(name)}: ${printEnum(labels)}`,
   )
   const procedures = inOrder([...catalog.procedures], ([name]) => name).flatMap(([name, overloads]) =>
-    printProcedure(name, overloads),
+    printProcedure(catalog, name, overloads),
   )
   return `${head}
 export interface Database {
@@ -59,13 +60,17 @@ ${procedures.join('\n')}
 ${tail}`
 }
 
-function printRelation(catalog: Catalog, relation: Relation, isNotNull: NotNullColumns): string {
+function printRelation(catalog: Catalog, relation: Relation, views: ViewColumns): string {
   const isStored = relation.kind === 'table' || relation.kind === 'partitioned_table'
   const isNullable = ({ name, nullable }: Column) =>
-    nullable && !(isViewed(relation) && isNotNull(relation.schema, relation.name, name))
-  const row = relation.columns.map(
-    (column) => `${printName(column.name)}: ${orNull(printType(column.type, 'read'), isNullable(column))}`,
-  )
+    nullable && !(isViewed(relation) && views.isNotNull(relation.schema, relation.name, name))
+  const isCount = ({ name }: Column) =>
+    isViewed(relation) && views.isCount(relation.schema, relation.name, name)
+  const row = relation.columns.map((column) => {
+    // No count has more digits than a number holds.
+    const type = isCount(column) ? 'number' : printType(column.type, 'read')
+    return `${printName(column.name)}: ${orNull(type, isNullable(column))}`
+  })
   const written = relation.columns.filter(
     ({ identity, isGenerated }) => identity !== 'always' && !isGenerated,
   )
@@ -116,43 +121,66 @@ function block(members: readonly string[]): string {
 }
 
 /** Prints the overloads of a procedure as a union. An overload that cannot be called by names is left out. */
-function printProcedure(name: string, overloads: readonly DatabaseFunction[]): string[] {
+function printProcedure(catalog: Catalog, name: string, overloads: readonly DatabaseFunction[]): string[] {
   const callable = overloads.filter(
     ({ isPolymorphic, parameters }) => !isPolymorphic && parameters.every((each) => each.name !== ''),
   )
   if (callable.length === 0) return []
-  const printed = callable.map((each) => `{ Args: ${printArguments(each)}; Returns: ${printReturns(each)} }`)
+  const printed = callable.map((each) => {
+    const notNull = parseNotNullValues(each.comment)
+    return `{ Args: ${printArguments(each, notNull)}; Returns: ${printReturns(catalog, each, notNull)} }`
+  })
   return [`    ${printName(name)}: ${printed.toSorted().join(' | ')}`]
 }
 
-function printArguments({ parameters }: DatabaseFunction): string {
+function printArguments({ parameters, isStrict }: DatabaseFunction, notNull: NotNullValues): string {
   if (parameters.length === 0) return 'Record<string, never>'
-  const members = parameters.map((parameter) => `${printName(parameter.name)}${printArgument(parameter)}`)
+  const members = parameters.map((parameter) => {
+    const { name, type } = parameter
+    // A strict function is not called with NULL. Its result would be NULL, whatever the function does.
+    const isNullable = !(isStrict || type.isNotNull || notNull.names.has(name))
+    return `${printName(name)}${printArgument(parameter, isNullable)}`
+  })
   return `{ ${members.join('; ')} }`
 }
 
-function printArgument({ type, hasDefault, isVariadic }: Parameter): string {
-  return `${hasDefault || isVariadic ? '?' : ''}: ${printType(type, 'write')} | null`
+function printArgument({ type, hasDefault, isVariadic }: Parameter, isNullable: boolean): string {
+  return `${hasDefault || isVariadic ? '?' : ''}: ${orNull(printType(type, 'write'), isNullable)}`
 }
 
-function printReturns({ result, returnsSet }: DatabaseFunction): string {
+function printReturns(
+  catalog: Catalog,
+  { result, returnsSet, returnedRelation }: DatabaseFunction,
+  notNull: NotNullValues,
+): string {
   switch (result.kind) {
     case 'void':
       return 'undefined'
     case 'scalar': {
-      const value = `${printType(result.type, 'read')} | null`
-      return returnsSet ? `(${value})[]` : value
+      const value = orNull(printType(result.type, 'read'), !notNull.result)
+      if (!returnsSet) return value
+      return notNull.result ? `${value}[]` : `(${value})[]`
     }
     case 'row': {
-      const members = result.columns.map(
-        ({ name, type }) => `${printName(name)}: ${printType(type, 'read')} | null`,
-      )
+      const required = notNull.result ? requiredColumns(catalog, returnedRelation) : new Set()
+      const members = result.columns.map(({ name, type }) => {
+        const isNullable = !(notNull.names.has(name) || required.has(name))
+        return `${printName(name)}: ${orNull(printType(type, 'read'), isNullable)}`
+      })
       const row = `{ ${members.join('; ')} }`
-      return returnsSet ? `${row}[]` : `${row} | null`
+      return returnsSet ? `${row}[]` : orNull(row, !notNull.result)
     }
-    case 'record':
-      return returnsSet ? '{ [column: string]: Json }[]' : '{ [column: string]: Json } | null'
+    case 'record': {
+      const row = '{ [column: string]: Json }'
+      return returnsSet ? `${row}[]` : orNull(row, !notNull.result)
+    }
   }
+}
+
+/** Returns the columns that rows of a table always have. A function may return rows that are not in the table. */
+function requiredColumns({ relations }: Catalog, oid: string | undefined): ReadonlySet<string> {
+  const relation = oid === undefined ? undefined : [...relations.values()].find((each) => each.oid === oid)
+  return new Set(relation?.columns.flatMap(({ name, nullable }) => (nullable ? [] : [name])))
 }
 
 /** Finds the enums that columns and parameters use, by name. */

@@ -1,7 +1,7 @@
 import type { Catalog, Column, ColumnType, Relation } from '../../../database/catalog/model.ts'
 import { printEnum, printName } from './column-types.ts'
 import { inOrder } from './print-database.ts'
-import type { NotNullColumns } from './view-origins.ts'
+import type { ViewColumns } from './view-origins.ts'
 
 const head = `// Made by \`basalt types --kysely\` from the database; changes by hand are lost.
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
@@ -10,12 +10,12 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 `
 
 /** Prints `DB` for kysely, with values as node-postgres parses them. */
-export function printKysely(catalog: Catalog, isNotNull: NotNullColumns): string {
+export function printKysely(catalog: Catalog, views: ViewColumns): string {
   const relations = inOrder([...catalog.relations.values()], ({ collection }) => collection)
-  return `${head}\nexport interface DB {\n${relations.map((relation) => printRelation(relation, isNotNull)).join('\n')}\n}\n`
+  return `${head}\nexport interface DB {\n${relations.map((relation) => printRelation(relation, views)).join('\n')}\n}\n`
 }
 
-function printRelation(relation: Relation, isNotNull: NotNullColumns): string {
+function printRelation(relation: Relation, { isNotNull }: ViewColumns): string {
   const { schema, name, columns, collection, kind } = relation
   const isViewed = kind === 'view' || kind === 'materialized_view'
   const members = columns.map((column) => {

@@ -1,11 +1,13 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-/**
- * Predicate for view columns that never hold NULL, because their source columns never do. PostgreSQL itself does not
- * say.
- */
-export type NotNullColumns = (schema: string, view: string, column: string) => boolean
+/** Facts about view columns that PostgreSQL itself does not say. */
+export interface ViewColumns {
+  /** Returns whether the column never holds NULL: its source column never does, or it is a count. */
+  isNotNull(schema: string, view: string, column: string): boolean
+  /** Returns whether the column is a number of rows. */
+  isCount(schema: string, view: string, column: string): boolean
+}
 
 /** Source column of an unchanged view column. */
 export interface Origin {
@@ -51,27 +53,60 @@ const notNullQuery: Sql = sql`
       where k.conrelid = a.attrelid and k.contype = 'n' and k.conkey = array[a.attnum] and not k.convalidated
     )`
 
-export async function findNotNullColumns(transaction: Queryable): Promise<NotNullColumns> {
+export async function findViewColumns(transaction: Queryable): Promise<ViewColumns> {
   const views = await transaction.many<ViewRow>(viewsQuery)
   const columns = views.length === 0 ? [] : await transaction.many<ColumnRow>(notNullQuery)
   const notNull = new Set(columns.map(({ relation, position }) => `${relation} ${position}`))
   const origins = new Map(views.map(({ oid, definition }) => [oid, readOrigins(definition)]))
+  const counts = new Map(views.map(({ oid, definition }) => [oid, readCounts(definition)]))
+  const isCount = (relation: string, position: number): boolean => {
+    if (counts.get(relation)?.has(position) === true) return true
+    const origin = origins.get(relation)?.get(position)
+    return origin !== undefined && isCount(origin.relation, origin.position)
+  }
   const isNotNull = (relation: string, position: number): boolean => {
     // A view numbers its columns as its target list does.
     const origin = origins.get(relation)?.get(position)
     return origin === undefined
-      ? notNull.has(`${relation} ${position}`)
+      ? notNull.has(`${relation} ${position}`) || isCount(relation, position)
       : isNotNull(origin.relation, origin.position)
   }
-  const known = new Set(
-    views.flatMap(({ oid, schema, name }) =>
-      [...(origins.get(oid) ?? [])].flatMap(([, origin]) =>
-        isNotNull(origin.relation, origin.position) ? [JSON.stringify([schema, name, origin.name])] : [],
-      ),
-    ),
-  )
-  return (schema, view, column) => known.has(JSON.stringify([schema, view, column]))
+  const known = { isNotNull: new Set<string>(), isCount: new Set<string>() }
+  for (const { oid, schema, name } of views) {
+    const named = [
+      ...[...(origins.get(oid) ?? [])].map(([position, origin]) => [position, origin.name] as const),
+      ...(counts.get(oid) ?? []),
+    ]
+    for (const [position, column] of named) {
+      const key = keyOf(schema, name, column)
+      if (isNotNull(oid, position)) known.isNotNull.add(key)
+      if (isCount(oid, position)) known.isCount.add(key)
+    }
+  }
+  return {
+    isNotNull: (...column) => known.isNotNull.has(keyOf(...column)),
+    isCount: (...column) => known.isCount.has(keyOf(...column)),
+  }
 }
+
+const keyOf = (...column: readonly [schema: string, view: string, column: string]) => JSON.stringify(column)
+
+/**
+ * Reads the names of the view columns, by number, that are a `count`, also over a window. Pure. A set operation has
+ * none, as its columns are those of its queries.
+ */
+function readCounts(definition: string): ReadonlyMap<number, string> {
+  return new Map(
+    entriesOf(definition).flatMap((entry): [number, string][] => {
+      const [, position = '', name = ''] = showsCount.exec(entry) ?? []
+      return name === '' ? [] : [[Number(position), withoutBackslashes(name)]]
+    }),
+  )
+}
+
+/** Entry whose whole value is a call of `count("any")` or `count(*)`, by their object ids (pg_proc.dat). */
+const showsCount =
+  /^\{TARGETENTRY :expr \{(?:AGGREF :aggfnoid|WINDOWFUNC :winfnoid) (?:2147|2803) .*\} :resno (\d+) :resname ((?:\\.|[^\\ ])+) :ressortgroupref \d+ :resorigtbl \d+ :resorigcol \d+ :resjunk false\}$/s
 
 /**
  * Reads the view columns, by number, that are unchanged source columns and cannot become NULL by a join. A definition

@@ -16,6 +16,7 @@ create schema shop;
 create type shop.colour as enum ('red', 'it''s "blue"', 'back\\slash');
 create type spot as (x int, label text, tags text[]);
 create domain positive as int check (value > 0);
+create domain positive_or_none as int not null;
 create table artist (id int primary key generated always as identity, name text not null);
 create table album (
   id bigint primary key, title text not null, artist_id int references artist, price numeric(10, 2) not null default 0,
@@ -32,6 +33,9 @@ create view over_view as select name, artist, doubled from plain;
 create view nested as select * from (select a.title, r.name from artist r left join album a on a.artist_id = r.id) x;
 create view united as select title from album union all select name from artist;
 create view grouped as select title, count(*) as n from album group by rollup (title);
+create view counted as select a.artist_id, count(*) as albums, count(a.price) filter (where a.ok) as ok, count(*) over () as groups,
+  count(*) + 1 as more from album a left join artist r on r.id = a.artist_id group by a.artist_id;
+create view over_counted as select albums, more from counted;
 create materialized view stored as select id, title, released from album;
 create view "odd view" as select "it's ""odd""" as "to (be} {or\\ not", "then" from "constructor";
 create function total(album_id bigint, factor numeric default 1) returns numeric language sql stable as 'select price * factor from album where id = album_id';
@@ -41,6 +45,13 @@ create function pair(out a int, out b text) language sql as $$ select 1, 'b' $$;
 create function forget(colour shop.colour) returns void language sql as '';
 create function over(a int) returns int language sql as 'select a';
 create function over(b text) returns text language sql as 'select b';
+create function echo_one(a int, b text default '') returns int language sql strict as 'select a';
+create function echo_all(ids int[], at positive_or_none) returns setof bigint language sql as 'select 1::bigint';
+comment on function echo_all is e'Returns numbers.\n@not_null';
+create function first_album(title text, "odd name" int) returns album language sql stable as 'select * from album limit 1';
+comment on function first_album is e'@not_null "odd name"\n  @not_null\t\nSee @not_null title.';
+create function figures(out total numeric, out name text, out rest int) returns record language sql as $$ select 1, 'a', 2 $$;
+comment on function figures(out numeric, out text, out int) is '@not_null total,name';
 insert into artist (name) values ('Ursula');
 insert into album (id, title, artist_id, price, released, doc, tags, colour, place, rank, length_ms, cover, during, ratio)
   values (9007199254740993, 'one', 1, 12345678.10, '2026-01-01', '{"a": [1, null]}', '{x,null}', 'red', '(1,a,{b})', 5, 61000, '\\x00ff', '[1,5)', 1.5);
@@ -158,7 +169,15 @@ describe('basalt types', () => {
       over_view: ['name: string', 'artist: string', 'doubled: number | null'],
       nested: ['title: string | null', 'name: string | null'],
       united: ['title: string | null'],
-      grouped: ['title: string | null', 'n: Exact | null'],
+      grouped: ['title: string | null', 'n: number'],
+      counted: [
+        'artist_id: number | null',
+        'albums: number',
+        'ok: number',
+        'groups: number',
+        'more: Exact | null',
+      ],
+      over_counted: ['albums: number', 'more: Exact | null'],
       stored: ['id: Exact', 'title: string', 'released: string | null'],
       "'odd view'": ["'to (be} {or\\\\ not': string", 'then: string | null'],
     }
@@ -208,6 +227,20 @@ describe('basalt types', () => {
     pair: { Args: Record<string, never>; Returns: { a: number | null; b: string | null } | null }
     total: { Args: { album_id: ExactInput | null; factor?: ExactInput | null }; Returns: Exact | null }
   }`)
+  })
+
+  test('has procedures whose arguments and results are never NULL', () => {
+    expect(text).toContain('    echo_one: { Args: { a: number; b?: string }; Returns: number | null }\n')
+    expect(text).toContain(
+      '    echo_all: { Args: { ids: (number | null)[] | null; at: number }; Returns: Exact[] }\n',
+    )
+    expect(text).toContain(
+      "    first_album: { Args: { title: string | null; 'odd name': number }; Returns: { id: Exact; title: string; artist_id: number | null; price: Exact; released: string | null;",
+    )
+    expect(/first_album: .*$/m.exec(text)?.[0]).toMatch(/ok: boolean \} \}$/)
+    expect(text).toContain(
+      '    figures: { Args: Record<string, never>; Returns: { total: Exact; name: string; rest: number | null } | null }\n',
+    )
   })
 
   test('prints the same for the same definitions made in another order', async () => {
