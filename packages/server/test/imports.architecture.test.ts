@@ -247,8 +247,12 @@ describe('sources', () => {
         !/\.test\.ts$|\/tests\//.test(file) &&
         /(?<!createRequire\()import\.meta\b/.test(readFileSync(join(source, file), 'utf8')),
     )
-    // The second one starts its neighbour as a process; both are in the same folder of a bundle, too.
-    expect(finding.toSorted()).toEqual(['features/files/storage/images/transformer.ts', 'package.ts'])
+    // Two start or load their neighbours, which are in the same folder of a bundle, too.
+    expect(finding.toSorted()).toEqual([
+      'features/files/storage/images/transformer.ts',
+      'features/messaging/sms/phone.ts',
+      'package.ts',
+    ])
   })
 })
 

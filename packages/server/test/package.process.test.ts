@@ -56,7 +56,10 @@ test('package › contains what runs, README, licence and documents, and neither
       'dashboard/graphiql.html',
       'dashboard/licenses-graphiql.md',
       'dashboard/licenses-index.md',
+      'dist/licenses.md',
       'dist/main.js',
+      'dist/phone-library.js',
+      'dist/swagger-ui/swagger-ui-bundle.js',
       'deploy/basalt.service',
       'deploy/nginx.conf',
       'docs/guides/deployment.md',
@@ -169,26 +172,50 @@ test('installed package › makes images smaller in a separate process', async (
   expect([width, height]).toEqual([10, 5])
 })
 
-test('installed package › create-basaltdb makes a project', () => {
+test('installed package › create-basaltdb creates the same project as basalt init, without a dependency', () => {
   expect(listFiles(creator).toSorted()).toEqual([
     'LICENSE',
     'README.md',
     'bin/create-basaltdb.js',
+    'dist/project.js',
     'package.json',
   ])
-  const printed = run(
-    process.execPath,
-    [join(creator, 'bin', 'create-basaltdb.js'), 'my-app'],
-    directory.path,
+  const manifests = [installed, creator].map((path) =>
+    JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')),
   )
-  expect(printed).toContain('Next: cd my-app && npm install && npx basalt dev')
-  expect(listFiles(join(directory.path, 'my-app'))).toEqual(
-    expect.arrayContaining([
-      'AGENTS.md',
-      'basalt.toml',
-      'package.json',
-      'seed.sql',
-      'tests/policies/todo.toml',
-    ]),
-  )
+  expect(manifests[1]).not.toHaveProperty('dependencies')
+  expect(manifests[1].version).toBe(manifests[0].version)
+  const [created, initialized] = (
+    [
+      ['created', [join(creator, 'bin', 'create-basaltdb.js')]],
+      ['initialized', [executable, 'init']],
+    ] as const
+  ).map(([name, command]) => {
+    const folder = join(directory.path, name)
+    mkdirSync(folder)
+    const printed = run(process.execPath, [...command, 'my-app'], folder)
+    const files = listFiles(join(folder, 'my-app')).toSorted()
+    // The name of the migration contains the time.
+    const untimed = (text: string) => text.replaceAll(/\d{14}/g, 'TIME')
+    return {
+      printed: untimed(printed),
+      files: files.map((path) => [untimed(path), readFileSync(join(folder, 'my-app', path), 'utf8')]),
+    }
+  })
+  expect(created).toEqual(initialized)
+  expect(created?.printed).toContain('created my-app/migrations/TIME_create_todo.sql\n')
+  expect(created?.printed).toContain('\nNext: cd my-app && npm install && npx basalt dev\n')
+  const project = JSON.parse(readFileSync(join(directory.path, 'created', 'my-app', 'package.json'), 'utf8'))
+  expect(project.dependencies).toEqual({ basaltdb: `^${manifests[0].version}` })
+})
+
+test('installed package › create-basaltdb explains wrong arguments', () => {
+  const command = [join(creator, 'bin', 'create-basaltdb.js'), 'one', 'two']
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' })
+  expect({ status, stdout, stderr }).toEqual({
+    status: 2,
+    stdout: '',
+    stderr:
+      'create-basaltdb: expected one directory, not 2\nUsage: npm create basaltdb [directory] [-- --json]\n',
+  })
 })

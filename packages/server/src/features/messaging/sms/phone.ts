@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
+import { extname, join } from 'node:path'
 
-type PhoneLibrary = typeof import('libphonenumber-js/max')
+type PhoneLibrary = typeof import('./phone-library.ts')
 
 export interface ParsedPhone {
   /** Number in E.164 form: `+14155550132`. */
@@ -20,7 +21,8 @@ let library: PhoneLibrary | undefined
  * plans.
  */
 function loadLibrary(): PhoneLibrary {
-  const loaded: PhoneLibrary = library ?? require('libphonenumber-js/max')
+  const path = join(import.meta.dirname, `phone-library${extname(import.meta.filename)}`)
+  const loaded: PhoneLibrary = library ?? require(path)
   library = loaded
   return loaded
 }

@@ -1,5 +1,6 @@
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
@@ -8,6 +9,7 @@ import { readStaticDocument } from '../../../http/plugins/api-document.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Page } from '../../../lib/page.ts'
+import { packageFolder } from '../../../package.ts'
 import { docsPath, siteAddressOf } from '../documentation/index.ts'
 import { type ApiDocument, createApiDocuments, entityTag, matchesTag } from './api-document.ts'
 import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
@@ -87,14 +89,20 @@ function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): Fastify
 
 function apiPageRoutes(app: HttpServer, graphqlPage: string | undefined): void {
   pageRoute(app, apiPagePath, 'reference.page', () => createApiPage(graphqlPage))
-  const require = createRequire(import.meta.url)
   for (const [name, type] of Object.entries(apiPageAssets)) {
-    const file = require.resolve(`@fastify/swagger-ui/static/${name}`)
+    const file = locateAsset(name)
     const { size, mtimeMs } = statSync(file)
     assetRoute(app, { name, type, etag: `"${size}-${mtimeMs}"`, read: () => createReadStream(file) })
   }
   const etag = entityTag(apiPageStyle)
   assetRoute(app, { name: 'api-page.css', type: 'text/css; charset=utf-8', etag, read: () => apiPageStyle })
+}
+
+/** Returns the path of a file of Swagger UI. The build copies these files, and sources read them from the package. */
+function locateAsset(name: string): string {
+  const copy = join(packageFolder, 'dist', 'swagger-ui', name)
+  if (existsSync(copy)) return copy
+  return createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
 }
 
 interface Asset {
