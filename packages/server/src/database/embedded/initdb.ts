@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorError } from '../../lib/errors.ts'
+import { nameAccount } from './account-name.ts'
 import type { Binaries } from './binaries.ts'
 import { isProcessAlive } from './lock-file.ts'
 import { giveTo, type OsUser } from './os-user.ts'
@@ -32,6 +33,7 @@ export async function initializeCluster(
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { mode: 0o700 })
   giveTo(user, unfinished)
+  using account = nameAccount(`${unfinished}.passwd`)
   const { code, output } = await runAs(
     user,
     binaries.initdb,
@@ -41,6 +43,7 @@ export async function initializeCluster(
       ...['--locale-provider', 'icu', '--icu-locale', 'und', '--locale', 'C', '--no-instructions'],
     ],
     signal,
+    account.env,
   )
   if (code !== 0) {
     rmSync(unfinished, { recursive: true, force: true })
@@ -65,7 +68,7 @@ export async function initializeCluster(
  */
 export function removeUnfinished(directory: string): void {
   for (const name of readdirSync(directory)) {
-    const [, pid] = /^(?:postgres|secrets)\.(\d+)$/.exec(name) ?? []
+    const [, pid] = /^(?:postgres|secrets)\.(\d+)(?:\.passwd)?$/.exec(name) ?? []
     if (pid === undefined || isProcessAlive(Number(pid))) continue
     try {
       rmSync(join(directory, name), { recursive: true, force: true })

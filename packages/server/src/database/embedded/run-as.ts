@@ -6,6 +6,7 @@ import type { OsUser } from './os-user.ts'
  * Runs a program of PostgreSQL as its account.
  *
  * @param signal ends the command and the processes that it has started
+ * @param variables additional variables of its environment
  * @throws OperatorError when it cannot be run
  */
 export function runAs(
@@ -13,6 +14,7 @@ export function runAs(
   command: string,
   args: string[],
   signal?: AbortSignal,
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
@@ -20,7 +22,7 @@ export function runAs(
       // It gets a process group of its own: initdb delegates its work to a Postgres, which has to end with it.
       detached: true,
       // Postgres sees no PG* variables, its messages are in English, and its account can enter the directory.
-      env: { LC_ALL: 'C', TZ: 'UTC' },
+      env: { LC_ALL: 'C', TZ: 'UTC', ...variables },
       cwd: '/',
       // The server keeps pg_ctl's descriptors: a pipe would stay open for as long as it runs.
       stdio: ['ignore', 'pipe', 'pipe'],
