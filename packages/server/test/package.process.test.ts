@@ -61,6 +61,7 @@ test('package › contains what runs, README, licence and documents, and neither
       'dist/phone-library.js',
       'dist/swagger-ui/swagger-ui-bundle.js',
       'deploy/basalt.service',
+      'deploy/kubernetes.yaml',
       'deploy/nginx.conf',
       'docs/guides/deployment.md',
       'docs/generated/configuration.md',
@@ -216,6 +217,6 @@ test('installed package › create-basaltdb explains wrong arguments', () => {
     status: 2,
     stdout: '',
     stderr:
-      'create-basaltdb: expected one directory, not 2\nUsage: npm create basaltdb [directory] [-- --json]\n',
+      'create-basaltdb: expected one directory, not 2\nUsage: npm create basaltdb [directory] [-- --app-name NAME --json]\n',
   })
 })
