@@ -196,6 +196,7 @@ export type ErrorSlug =
   | 'invalid_graphql_document'
   | 'invalid_graphql_request'
   | 'invalid_group'
+  | 'invalid_gzip_body'
   | 'invalid_hostname'
   | 'invalid_id_token'
   | 'invalid_idempotency_key'

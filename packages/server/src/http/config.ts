@@ -1,4 +1,4 @@
-import { count, flag, integer, list, text } from '../config/keys.ts'
+import { choice, count, flag, integer, list, text } from '../config/keys.ts'
 import type { ConfigRule, RuleViolation } from '../config/rule.ts'
 import { isAddressRange } from '../lib/addresses.ts'
 import { parseOrigin, parseOriginPattern } from '../lib/origin-pattern.ts'
@@ -32,6 +32,11 @@ export const serverConfig = Type.Object({
   body_limit: integer(1_048_576, 'Maximum size of a request body, in bytes.', 1024, 268_435_456),
   header_timeout: integer(10, 'Seconds within which a client must send the request headers.', 1, 600),
   request_timeout: integer(30, 'Seconds within which a client must send the whole request.', 1, 3600),
+  compression: choice(
+    'auto',
+    ['auto', 'off'],
+    'Compression of responses: auto compresses texts of 4 KiB and more by Accept-Encoding; off leaves it to a proxy.',
+  ),
   max_connections: integer(
     10_000,
     'Maximum number of open connections. Further ones are refused.',

@@ -23,13 +23,14 @@ import { logRequests } from './observation/request-log.ts'
 import { addRequestObservers, type RequestObserver } from './observation/request-observer.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { acceptAbsoluteForm } from './requests/absolute-form.ts'
-import { acceptJson, refuseEncodedBodies } from './requests/body.ts'
+import { acceptJson, decodeBodies } from './requests/body.ts'
 import { trackClients } from './requests/client-presence.ts'
 import { addExpectation } from './requests/expectation.ts'
 import { addForwardedFor } from './requests/forwarded-for.ts'
 import { compileValidator, refuseUndeclaredParameters } from './requests/parameters.ts'
 import { answerInOrder } from './requests/pipelining.ts'
 import { parseQuery } from './requests/query-string.ts'
+import { addCompression } from './responses/compression.ts'
 import {
   addResponseHeaders,
   createHeaderSetter,
@@ -130,7 +131,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.setSerializerCompiler(() => (payload) => JSON.stringify(payload))
   refuseUndeclaredParameters(app)
   acceptJson(app)
-  refuseEncodedBodies(app)
+  decodeBodies(app)
 
   if (server.trusted_proxies.length > 0) addForwardedFor(app)
   const allowedMethods = indexRoutes(app, headerLimitBytes)
@@ -139,6 +140,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addProtocolErrors(app, headers, referenceUrl)
   upgrades.route(app)
   addExpectation(app)
+  if (server.compression === 'auto') addCompression(app)
   const observers = [
     measureRequests(options.metrics),
     logRequests(options.requestLog ?? options.log, options.config.logging),

@@ -129,8 +129,13 @@ export const httpErrorTable = {
   },
   unsupportedContentEncoding: {
     status: 415,
-    message: 'the request body must not be encoded: no content encoding is accepted',
-    help: 'Send the body as it is, without `Content-Encoding`.',
+    message: (accepted: string) => `Content-Encoding of the request body: expected ${accepted}`,
+    help: 'JSON bodies may be encoded by `gzip`, once. Files, forms and signed bodies are sent as they are, without `Content-Encoding`.',
+  },
+  invalidGzipBody: {
+    status: 400,
+    message: 'the request body is not in the gzip format, or is incomplete',
+    help: 'The request has `Content-Encoding: gzip`, but its body cannot be decoded (RFC 1952).',
   },
   tooManyRequests: {
     status: 429,

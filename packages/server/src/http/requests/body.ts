@@ -4,6 +4,7 @@ import { AppError } from '../../lib/errors.ts'
 import { parseJson } from '../../lib/json.ts'
 import { nestsDeeperThan } from '../../lib/json-slices.ts'
 import { httpErrors } from '../errors/errors.ts'
+import { decodeGzip } from './gzip-body.ts'
 
 export const jsonType = 'application/json'
 export const formType = 'application/x-www-form-urlencoded'
@@ -96,15 +97,23 @@ function acceptNothingElse(app: FastifyInstance, expected: string): void {
   })
 }
 
-/** Rejects compressed bodies, which nothing here decodes. It reads the headers alone and none of the body. */
-export function refuseEncodedBodies(app: FastifyInstance): void {
-  app.addHook('preParsing', ({ headers, is404 }, _reply, payload, done) => {
+/**
+ * Decodes JSON bodies in gzip. Rejects other codings by the headers, and reads none of the body. Files, forms and signed
+ * bodies are accepted only as they are.
+ */
+export function decodeBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', ({ headers, is404, server }, _reply, payload, done) => {
     const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
     const { 'content-length': length = '0', 'transfer-encoding': transfer } = headers
     const isEmpty = length === '0' && transfer === undefined
+    const accepted = server.acceptedType === jsonType ? ['gzip', 'identity'] : ['identity']
     if (is404 || isEmpty || coding === '' || coding === 'identity') done(null, payload)
+    else if (accepted.includes(coding)) done(null, decodeGzip(payload))
     // RFC 9110 §15.5.16: the response names the accepted codings.
-    else done(httpErrors.unsupportedContentEncoding().with({ headers: { 'accept-encoding': 'identity' } }))
+    else {
+      const refusal = httpErrors.unsupportedContentEncoding(accepted.join(' or '))
+      done(refusal.with({ headers: { 'accept-encoding': accepted.join(', ') } }))
+    }
   })
 }
 

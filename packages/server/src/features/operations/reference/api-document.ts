@@ -39,10 +39,3 @@ function seal(document: object): ApiDocument {
 export function entityTag(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url')}"`
 }
-
-/** Returns whether a client that sends these tags has the document (RFC 9110 §13.1.2). */
-export function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false
-  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes(etag) || tags.includes('*')
-}

@@ -6,12 +6,13 @@ import type { FastifyReply } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Feature } from '../../../feature.ts'
 import { readStaticDocument } from '../../../http/plugins/api-document.ts'
+import { isKnown, sendNotModified } from '../../../http/responses/entity-tag.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Page } from '../../../lib/page.ts'
 import { packageFolder } from '../../../package.ts'
 import { docsPath, siteAddressOf } from '../documentation/index.ts'
-import { type ApiDocument, createApiDocuments, entityTag, matchesTag } from './api-document.ts'
+import { type ApiDocument, createApiDocuments, entityTag } from './api-document.ts'
 import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
 import type { StaticDocument } from './document-parts.ts'
 import { createErrorReference, type ReferencedError } from './error-reference.ts'
@@ -83,7 +84,7 @@ function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): Fastify
     .header('cache-control', 'private, no-cache')
     .header('vary', [reply.getHeader('vary'), 'Authorization'].filter(Boolean).join(', '))
     .header('etag', etag)
-  if (matchesTag(reply.request.headers['if-none-match'], etag)) return reply.code(304).send()
+  if (isKnown(reply.request, reply)) return sendNotModified(reply)
   return reply.type('application/json; charset=utf-8').send(text)
 }
 
@@ -118,7 +119,7 @@ function assetRoute(app: HttpServer, { name, type, etag, read }: Asset): void {
     { config: { guard: 'public', operation: 'reference.asset' }, schema: { hide: true } },
     (request, reply) => {
       void reply.header('etag', etag).header('cache-control', 'no-cache')
-      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      if (isKnown(request, reply)) return sendNotModified(reply)
       return reply.type(type).send(read())
     },
   )

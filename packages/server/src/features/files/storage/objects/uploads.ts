@@ -113,5 +113,5 @@ export const uploadOperations = [uploadForm, put]
 
 /** Rejects content that would be stored encoded, and sent without saying so. @throws AppError unsupported_content_encoding */
 function requirePlain({ headers }: FastifyRequest): void {
-  if (headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
+  if (headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding('identity')
 }

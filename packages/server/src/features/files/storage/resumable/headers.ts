@@ -38,7 +38,7 @@ export function requireChunk({ headers }: FastifyRequest): void {
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (type !== chunkType) throw storageErrors.invalidChunkType()
   // It would be stored encoded, and sent without saying so.
-  if (headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
+  if (headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding('identity')
 }
 
 /** Checks whether the creation has a body, which is the beginning of the upload. @throws those of `requireChunk` */

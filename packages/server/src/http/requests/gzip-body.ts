@@ -1,0 +1,31 @@
+import { PassThrough, type Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { httpErrors } from '../errors/errors.ts'
+
+/** Body whose encoded bytes are counted, which the parser compares with `Content-Length`. */
+interface DecodedBody extends PassThrough {
+  receivedEncodedLength: number
+}
+
+/**
+ * Returns the body as it was before gzip. The parser stops reading at the size limit, so a body that expands beyond it is
+ * never unpacked.
+ *
+ * @throws AppError invalid_gzip_body, by the stream
+ */
+export function decodeGzip(payload: Readable): Readable {
+  const gunzip = createGunzip()
+  const body: DecodedBody = Object.assign(new PassThrough(), { receivedEncodedLength: 0 })
+  payload.on('data', (chunk: Buffer) => {
+    body.receivedEncodedLength += chunk.length
+  })
+  payload.once('error', (error) => body.destroy(error))
+  gunzip.once('error', () => body.destroy(httpErrors.invalidGzipBody()))
+  body.once('close', () => {
+    payload.unpipe(gunzip)
+    gunzip.destroy()
+    payload.resume()
+  })
+  payload.pipe(gunzip).pipe(body)
+  return body
+}
