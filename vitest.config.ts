@@ -119,6 +119,8 @@ export default defineConfig({
           name: 'process',
           include: [`${server}/{src,test}/**/*.process.test.ts`, `${client}/src/**/*.process.test.ts`],
           exclude: [underLoad],
+          // Packages are packed without the documentation site, so that its generator is not needed.
+          env: { BASALT_TEST_WITHOUT_DOCS: 'true' },
           ...limits,
           maxConcurrency: 2,
           ...database,

@@ -1,6 +1,7 @@
-// Builds the server and the dashboard, and copies the files that the published package shares with the repository; or
-// removes all of it again. `npm pack` and `npm publish` call it before and after (docs.npmjs.com, scripts, prepack and
-// postpack). After a failure npm does not call it. Plain JavaScript, so that it runs under any Node that runs npm.
+// Builds the server, the dashboard and the documentation site, and copies the files that the published package shares
+// with the repository; or removes all of it again. `npm pack` and `npm publish` call it before and after
+// (docs.npmjs.com, scripts, prepack and postpack). After a failure npm does not call it. Plain JavaScript, so that it
+// runs under any Node that runs npm.
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,6 +18,8 @@ if (process.argv[2] === 'add') {
   try {
     run('build-server.js')
     run('build-dashboard.js', '--copy-to', join(server, 'dashboard'))
+    // Tests of packages need neither the site nor its generator.
+    if (process.env.BASALT_TEST_WITHOUT_DOCS === undefined) run('build-docs.ts')
     for (const name of shared) cpSync(join(root, name), join(server, name), { recursive: true })
   } catch (error) {
     remove()
@@ -25,7 +28,7 @@ if (process.argv[2] === 'add') {
 }
 
 function remove() {
-  for (const name of [...shared, 'dashboard', 'dist'])
+  for (const name of [...shared, 'dashboard', 'dist', 'docs-site'])
     rmSync(join(server, name), { recursive: true, force: true })
 }
 
