@@ -23,33 +23,40 @@ import { inPreparation } from './preparation.ts'
 export async function prepareAccess(
   connection: Connection,
   schemas: readonly string[],
+  engine: Pick<EngineProbe, 'isDistributed'>,
+): Promise<void> {
+  await inPreparation(connection, (transaction) => prepareAccessIn(transaction, schemas, engine))
+}
+
+/** Prepares access within a transaction, as {@link prepareAccess} does. */
+export async function prepareAccessIn(
+  transaction: Queryable,
+  schemas: readonly string[],
   { isDistributed }: Pick<EngineProbe, 'isDistributed'>,
 ): Promise<void> {
-  await inPreparation(connection, async (transaction) => {
-    await keepSystemSchemaOffPath(transaction)
-    await ensureRoles(transaction)
-    await grantSearch(transaction)
-    await grantStorage(transaction)
-    await ensureLogins(transaction)
-    for (const schema of schemas) {
-      const { exists } = await transaction.one<{ exists: boolean }>(
-        sql`select exists (select from pg_namespace where nspname = ${schema})`,
-      )
-      if (!exists) throw new OperatorError(`the schema "${schema}" of database.schemas does not exist`)
-      const isNew = await transaction.count(
-        sql`insert into basalt.opened_schemas (schema_name) values (${schema}) on conflict do nothing`,
-      )
-      if (isNew > 0) await openSchema(transaction, schema)
-    }
-    const isAdministrator = await transaction.maybeOne(
-      sql`select from pg_roles where rolname = ${administratorRole}`,
+  await keepSystemSchemaOffPath(transaction)
+  await ensureRoles(transaction)
+  await grantSearch(transaction)
+  await grantStorage(transaction)
+  await ensureLogins(transaction)
+  for (const schema of schemas) {
+    const { exists } = await transaction.one<{ exists: boolean }>(
+      sql`select exists (select from pg_namespace where nspname = ${schema})`,
     )
-    if (isAdministrator !== undefined) await grantToAdministrator(transaction)
-    if (isDistributed) {
-      await letCallersReachWorkers(transaction)
-      await ensureProbeTable(transaction)
-    }
-  })
+    if (!exists) throw new OperatorError(`the schema "${schema}" of database.schemas does not exist`)
+    const isNew = await transaction.count(
+      sql`insert into basalt.opened_schemas (schema_name) values (${schema}) on conflict do nothing`,
+    )
+    if (isNew > 0) await openSchema(transaction, schema)
+  }
+  const isAdministrator = await transaction.maybeOne(
+    sql`select from pg_roles where rolname = ${administratorRole}`,
+  )
+  if (isAdministrator !== undefined) await grantToAdministrator(transaction)
+  if (isDistributed) {
+    await letCallersReachWorkers(transaction)
+    await ensureProbeTable(transaction)
+  }
 }
 
 /**
@@ -165,9 +172,12 @@ async function grantStorage(transaction: Queryable): Promise<void> {
  */
 async function lockBriefly(transaction: Queryable, relation: Sql): Promise<void> {
   // The timeout is shorter than `deadlock_timeout`, after which PostgreSQL fails either of the two.
+  const { before } = await transaction.one<{ before: string }>(
+    sql`select current_setting('lock_timeout') as before`,
+  )
   await transaction.count(sql`set local lock_timeout = '500ms'`)
   await attempt(transaction, sql`lock table only ${relation} in share update exclusive mode`)
-  await transaction.count(sql`set local lock_timeout = default`)
+  await transaction.count(sql`select set_config('lock_timeout', ${before}, true)`)
 }
 
 async function openSchema(transaction: Queryable, schema: string): Promise<void> {

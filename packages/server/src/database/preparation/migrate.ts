@@ -25,17 +25,19 @@ interface Migration {
  * @throws OperatorError when the database was migrated by a newer Basalt
  */
 export async function migrate(connection: Connection): Promise<string[]> {
-  const migrations = readMigrations()
-  return await inPreparation(connection, async (transaction) => {
-    const pending = await selectPending(transaction, migrations)
-    for (const { version, name, script, checksum } of pending) {
-      await connection.script(script)
-      await transaction.count(
-        sql`insert into basalt.migrations (version, name, checksum) values (${version}, ${name}, ${checksum})`,
-      )
-    }
-    return pending.map(({ name }) => name)
-  })
+  return await inPreparation(connection, (transaction) => migrateIn(connection, transaction))
+}
+
+/** Applies pending migrations within a transaction of the connection, as {@link migrate} does. */
+export async function migrateIn(connection: Connection, transaction: Queryable): Promise<string[]> {
+  const pending = await selectPending(transaction, readMigrations())
+  for (const { version, name, script, checksum } of pending) {
+    await connection.script(script)
+    await transaction.count(
+      sql`insert into basalt.migrations (version, name, checksum) values (${version}, ${name}, ${checksum})`,
+    )
+  }
+  return pending.map(({ name }) => name)
 }
 
 /**
