@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   search: async () => (await import('./cli/search.ts')).searchCommands,
   dev: async () => (await import('./cli/dev.ts')).devCommand,
   init: async () => (await import('./cli/init.ts')).initCommand,
+  adopt: async () => (await import('./cli/adopt.ts')).adoptCommand,
   policy: async () => (await import('./cli/policy.ts')).policyCommands,
   db: async () => (await import('./cli/db.ts')).dbCommands,
   migrate: async () => (await import('./cli/migrate.ts')).migrateCommands,
