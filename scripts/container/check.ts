@@ -5,11 +5,11 @@
  */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Container } from './container.ts'
+import { Container, requireRuntime } from './container.ts'
 import { type ImageConfig, Images, requireTools, run, Unavailable } from './image.ts'
 
 const repository = join(import.meta.dirname, '../..')
@@ -33,8 +33,8 @@ try {
   report(`not checked: ${error.message}`)
 } finally {
   images.close()
-  run('umount', [work])
-  rmSync(work, { recursive: true, force: true })
+  run('umount', ['--lazy', work])
+  run('rm', ['-rf', '--one-file-system', work])
 }
 
 async function check(base: string): Promise<void> {
@@ -45,6 +45,7 @@ async function check(base: string): Promise<void> {
   checkFiles(first.root)
 
   const data = makeData('named')
+  requireRuntime({ image: first, directory: join(work, 'runtime'), data, user: 1000, env: {} })
   const user = Number(spawnSync('chroot', [first.root, 'id', '-u', first.config.User]).stdout)
   await withContainer(first, { data, user }, async (container) => {
     sql(container, 'create table kept (id int primary key)')

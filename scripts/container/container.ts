@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ImageConfig, run } from './image.ts'
+import { type ImageConfig, run, Unavailable } from './image.ts'
 
 export interface ContainerOptions {
   readonly image: { readonly config: ImageConfig; readonly root: string }
@@ -73,6 +73,18 @@ export class Container {
   remove(): void {
     run('runc', [...this.#state, 'delete', '--force', this.#name])
   }
+}
+
+/** Checks that this machine can run a container, by one that does nothing. @throws Unavailable */
+export function requireRuntime(options: ContainerOptions): void {
+  const config = { ...options.image.config, Entrypoint: ['true'], Cmd: [] }
+  const nothing = { ...options, image: { ...options.image, config } }
+  mkdirSync(options.directory, { recursive: true })
+  writeFileSync(join(options.directory, 'config.json'), JSON.stringify(specification(nothing)))
+  const state = ['--root', join(options.directory, 'state')]
+  const name = `basalt-check-${process.pid}`
+  const { ok, output } = run('runc', [...state, 'run', '--bundle', options.directory, name])
+  if (!ok) throw new Unavailable(`runc: ${output.split('\n').at(-1)}`)
 }
 
 /** Returns the configuration of the OCI runtime specification. Pure. */
