@@ -1,10 +1,5 @@
 import { callerRole } from '../../../database/caller/caller-scope.ts'
-import {
-  closedRelations,
-  functionsOfPublic,
-  openDefiners,
-  unguardedTables,
-} from '../../../database/catalog/advisories.ts'
+import { functionsOfPublic, openDefiners, unguardedTables } from '../../../database/catalog/advisories.ts'
 import type { Catalog, Column, DatabaseFunction, Policy, Relation } from '../../../database/catalog/model.ts'
 import {
   comparedColumns,
@@ -31,13 +26,6 @@ const rules = {
     title: 'Open to every signed-in caller',
     explanation:
       'Without row-level security every signed-in caller can access every row, as far as the grants of the table allow.',
-  },
-  closed: {
-    name: 'rls_required',
-    group: 'access',
-    title: 'Closed because row-level security is off',
-    explanation:
-      'Callers have grants on it, but database.require_rls hides relations without row-level security. Requests return 403.',
   },
   withoutPolicy: {
     name: 'rls_without_policy',
@@ -75,7 +63,6 @@ export function findAccess(catalog: Catalog): Finding[] {
   return [
     ...unguardedTables(catalog, 'anonymous').map((table) => adviseRls(table, rules.openToAnyone)),
     ...unguardedTables(catalog, 'callers').map((table) => adviseRls(table, rules.openToCallers)),
-    ...closedRelations(catalog).map(adviseClosed),
     ...relations.filter(lacksPolicy).map(advisePolicy),
     ...relations.flatMap((relation) => relation.policies.flatMap((policy) => adviseCalls(relation, policy))),
     ...openDefiners(catalog).map(adviseSearchPath),
@@ -90,18 +77,6 @@ function adviseRls(table: Relation, rule: Rule): Finding {
     object: nameOf(table),
     statement: write(sql`alter table ${idOf(table)} enable row level security`),
   }
-}
-
-/** Advises on a relation that is closed. The one without row-level security may be a relation that a view reads. */
-function adviseClosed(relation: Relation): Finding {
-  const gap = relation.rlsGap ?? relation
-  const statement =
-    gap.kind === 'table' || gap.kind === 'partitioned_table'
-      ? sql`alter table ${idOf(gap)} enable row level security`
-      : gap.kind === 'view'
-        ? sql`alter view ${idOf(gap)} set (security_invoker = true)`
-        : sql`revoke all on ${idOf(gap)} from ${sql.id(callerRole)}`
-  return { rule: rules.closed, severity: 'warning', object: nameOf(relation), statement: write(statement) }
 }
 
 function lacksPolicy({ rlsEnabled, policies, callers, isOfExtension }: Relation): boolean {

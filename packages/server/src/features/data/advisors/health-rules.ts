@@ -1,7 +1,9 @@
 import { callerRole } from '../../../database/caller/caller-scope.ts'
+import { isClosed } from '../../../database/catalog/changes.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { nameOf } from './access-rules.ts'
 import { type Finding, type Rule, write } from './advice.ts'
 
 const rules = {
@@ -53,11 +55,13 @@ const usedShare = 0.8
 
 /** Finds problems of views, extensions, tables and connections in the catalogs and statistics of PostgreSQL. */
 export async function findHealth(
-  { schemas }: Pick<Catalog, 'schemas'>,
+  { schemas, relations }: Pick<Catalog, 'schemas' | 'relations'>,
   database: Queryable,
 ): Promise<Finding[]> {
+  // database.require_rls hides these from callers.
+  const closed = new Set([...relations.values()].filter(isClosed).map(nameOf))
   const found = [
-    await findViews(database, schemas),
+    (await findViews(database, schemas)).filter(({ object }) => !closed.has(object)),
     await findExtensions(database, schemas),
     await findTables(database, schemas),
     await findConnections(database),

@@ -439,8 +439,9 @@ test('basalt advisors › prints the advice and exits with 1 on an error', async
   expect(json.find(({ object }: Advice) => object === 'public.printed')).toEqual(
     await find('rls_disabled', 'public.printed'),
   )
-  // With database.require_rls the table is closed, which is no error.
+  await app.sql(`${guarded('behind', 'true')}; create view past_policies as select id from behind`)
+  // With database.require_rls the relations are closed, which is no finding.
   const closed = await basaltHere(['advisors'], { env: { ...env, BASALT_DATABASE_REQUIRE_RLS: 'true' } })
-  expect(closed.stdout).toContain('warning  public.printed: Closed because row-level security is off\n')
-  expect(closed.stdout).not.toContain('public.printed: Open')
+  expect(closed.stdout).not.toMatch(/^\w+ +public\.(printed|past_policies):/m)
+  expect((await basaltHere(['advisors'], { env })).stdout).toMatch(/^error +public\.past_policies: A view/m)
 })
