@@ -132,6 +132,11 @@ export const httpErrorTable = {
     message: (accepted: string) => `Content-Encoding of the request body: expected ${accepted}`,
     help: 'JSON bodies may be encoded by `gzip`, once. Files, forms and signed bodies are sent as they are, without `Content-Encoding`.',
   },
+  preconditionFailed: {
+    status: 412,
+    message: (problem = 'precondition failed') => problem,
+    help: 'The record or file does not meet `If-Match`, `If-None-Match` or `If-Unmodified-Since` (RFC 9110 §13), because another client changed it after you read it. Nothing was written. For a record, `ETag` and `data.etag` have the current tag, if it exists. Read it again and decide which changes to keep.',
+  },
   invalidGzipBody: {
     status: 400,
     message: 'the request body is not in the gzip format, or is incomplete',

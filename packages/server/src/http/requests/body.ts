@@ -8,6 +8,7 @@ import { decodeGzip } from './gzip-body.ts'
 
 export const jsonType = 'application/json'
 export const formType = 'application/x-www-form-urlencoded'
+const anyType = '*/*'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -73,6 +74,7 @@ export function acceptForms(app: FastifyInstance): void {
 /** Accepts bodies of every type as raw bytes, for routes that check a signature before they parse. */
 export function acceptRaw(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.decorate('acceptedType', anyType)
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 }
 
@@ -82,6 +84,7 @@ export function acceptRaw(app: FastifyInstance): void {
  */
 export function acceptStreams(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.decorate('acceptedType', anyType)
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
 

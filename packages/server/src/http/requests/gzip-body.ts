@@ -16,6 +16,8 @@ interface DecodedBody extends PassThrough {
 export function decodeGzip(payload: Readable): Readable {
   const gunzip = createGunzip()
   const body: DecodedBody = Object.assign(new PassThrough(), { receivedEncodedLength: 0 })
+  // The parser gets its error. Without a parser, the error must not end the process.
+  body.on('error', () => undefined)
   payload.on('data', (chunk: Buffer) => {
     body.receivedEncodedLength += chunk.length
   })

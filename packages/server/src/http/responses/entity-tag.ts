@@ -9,6 +9,8 @@ export interface EntityTag {
   readonly isWeak: boolean
   /** Text between the quotes, without the suffix of a coding. */
   readonly opaque: string
+  /** Tag as it was sent, without `W/`. */
+  readonly sent: string
 }
 
 /**
@@ -23,7 +25,7 @@ export function parseTags(header: string): '*' | readonly EntityTag[] | undefine
   for (let isLast = false; !isLast; ) {
     const [, weak, opaque = '', separator] = pattern.exec(header) ?? []
     if (separator === undefined) return undefined
-    tags.push({ isWeak: weak !== undefined, opaque: opaque.replace(codingSuffix, '') })
+    tags.push({ isWeak: weak !== undefined, opaque: opaque.replace(codingSuffix, ''), sent: `"${opaque}"` })
     isLast = separator === ''
   }
   return tags
@@ -44,14 +46,20 @@ export function digestOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 24)
 }
 
-/** Returns whether the client has the representation that the response would carry (RFC 9110 §13.1.2). */
+/**
+ * Returns whether the client has the representation that the response would carry (RFC 9110 §13.1.2). The response then has
+ * the tag of the coding that the client has.
+ */
 export function isKnown({ headers }: FastifyRequest, reply: FastifyReply): boolean {
   const header = headers['if-none-match']
   const tag = reply.getHeader('etag')
   if (header === undefined || typeof tag !== 'string') return false
   const tags = parseTags(header)
-  if (tags === undefined) return false
-  return tags === '*' || tags.some(({ opaque }) => opaque === opaqueOf(tag))
+  if (tags === undefined || tags === '*') return tags === '*'
+  const known = tags.find(({ opaque }) => opaque === opaqueOf(tag))
+  if (known === undefined) return false
+  void reply.header('etag', tag.startsWith('W/') ? `W/${known.sent}` : known.sent)
+  return true
 }
 
 /** Sends a response without a body: the client has it. */

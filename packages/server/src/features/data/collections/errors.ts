@@ -50,11 +50,6 @@ export const collectionErrorTable = {
     message: (problem: string) => `If-Match: ${problem}`,
     help: 'Only a write of one record has a precondition. A batch states it per operation as `ifMatch`.',
   },
-  preconditionFailed: {
-    status: 412,
-    message: 'the record has changed since it was read; nothing was written',
-    help: 'The record has another version than `If-Match` requires, because another client wrote it after you read it. `ETag` and `data.etag` have its current tag; they are absent when no record exists. Read it again and decide which changes to keep.',
-  },
   invalidReadConsistency: {
     status: 400,
     message: 'X-Read-Consistency is eventual or strong',

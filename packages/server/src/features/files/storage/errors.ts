@@ -82,11 +82,6 @@ export const storageErrorTable = {
     message: 'an object cannot be a service worker',
     help: 'A service worker would respond instead of this server. Serve it with the application, as a file of a site.',
   },
-  preconditionFailed: {
-    status: 412,
-    message: 'precondition failed',
-    help: 'The object does not meet the condition of `If-Match`, `If-None-Match` or `If-Unmodified-Since` (RFC 9110 §13).',
-  },
   fileTooLarge: {
     status: 413,
     message: (limit: number) => `file too large: at most ${limit} bytes`,

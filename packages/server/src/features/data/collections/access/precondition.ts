@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import { parseTags } from '../../../../http/responses/entity-tag.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import { collectionErrors } from '../errors.ts'
@@ -34,7 +35,7 @@ export function meetsPrecondition(
 
 /** Returns the error of a precondition that the record does not meet. @param tag of the record as it is, if it exists */
 export function preconditionFailed(tag: string | undefined): AppError {
-  const error = collectionErrors.preconditionFailed()
+  const error = httpErrors.preconditionFailed('the record has changed since it was read; nothing was written')
   return tag === undefined ? error : error.with({ data: { etag: tag }, headers: { etag: tag } })
 }
 

@@ -126,11 +126,12 @@ describe('conditional requests › GET of a record', () => {
   ])('responds 304 without a body to %s', async (_, header) => {
     const tag = await tagOf('item/1')
     const known = await send('GET', 'item/1', { ifNoneMatch: header(tag) })
-    expect([known.status, known.text, known.headers.get('etag')]).toEqual([304, '', tag])
+    const coded = header(tag).includes('-gzip') ? tag.replace(/"$/, '-gzip"') : tag
+    expect([known.status, known.text, known.headers.get('etag')]).toEqual([304, '', coded])
     expect(known.headers.get('cache-control')).toBe('private, no-cache')
     expect(known.headers.get('content-type')).toBeNull()
     const head = await send('HEAD', 'item/1', { ifNoneMatch: header(tag) })
-    expect([head.status, head.headers.get('etag')]).toEqual([304, tag])
+    expect([head.status, head.headers.get('etag')]).toEqual([304, coded])
   })
 
   test.each([

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import { contentDisposition, isSafeInline } from '../../../../http/responses/disposition.ts'
 import { selectPart } from '../../../../http/responses/partial-content.ts'
 import type { ByteStore } from '../bytes/store.ts'
@@ -36,7 +37,7 @@ export async function serveObject(
   // Whole seconds: the header has no more.
   const modifiedAt = Math.floor(Date.parse(object.updatedAt) / 1000)
   const part = selectPart(request, { tag, size: object.size, modifiedAt })
-  if (part === 'failed') throw storageErrors.preconditionFailed()
+  if (part === 'failed') throw httpErrors.preconditionFailed()
   if (part === 'unsatisfiable') {
     throw storageErrors.rangeNotSatisfiable().with({
       headers: {

