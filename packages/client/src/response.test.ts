@@ -23,7 +23,7 @@ test.each([
   ['soon', undefined],
 ])('Retry-After › parses %s of a proxy as seconds from now', (retryAfter, retryAfterSeconds) => {
   const response = new Response('<html>', { status: 503, headers: { 'retry-after': retryAfter } })
-  const message = 'the server returned 503'
+  const message = 'the server is restarting or unavailable; try again in a moment'
   expect(readError(response, '<html>')).toMatchObject({
     error: 'http_503',
     message,

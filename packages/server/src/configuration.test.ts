@@ -53,6 +53,7 @@ describe('configuration without any source', () => {
         body_limit: 1_048_576,
         header_timeout: 10,
         request_timeout: 30,
+        compression: 'auto',
         max_connections: 10_000,
         shutdown_timeout: 30,
         workers: 1,
