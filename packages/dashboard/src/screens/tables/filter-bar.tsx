@@ -3,7 +3,8 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import type { TableInfo } from './api.ts'
-import { andFilter, formatCondition, parseSort, type Test } from './names.ts'
+import { andFilter, formatCondition, parseSort, type SortTerm, type Test } from './names.ts'
+import { SortDialog } from './sort-dialog.tsx'
 import styles from './tables.module.css'
 import type { View, ViewChange } from './use-view.ts'
 
@@ -20,7 +21,11 @@ export function FilterBar({ info, view, onChange }: FilterBarProps) {
   const [from, setFrom] = useState(view.from ?? '')
   useEffect(() => setText(view.filter), [view.filter])
   useEffect(() => setFrom(view.from ?? ''), [view.from])
-  const first = parseSort(view.sort)[0]?.key ?? info.primaryKey[0]
+  const [isSorting, setSorting] = useState(false)
+  const sort = parseSort(view.sort)
+  // Rows have no value of a related record to jump to.
+  const first =
+    sort[0] === undefined ? info.primaryKey[0] : sort[0].path === undefined ? sort[0].key : undefined
   return (
     <search className={styles.filters}>
       <form
@@ -41,6 +46,9 @@ export function FilterBar({ info, view, onChange }: FilterBarProps) {
         <Button type="submit">Apply</Button>
         {view.filter !== '' && <Button onClick={() => onChange({ filter: '' })}>Clear</Button>}
         <Button onClick={() => setBuilding(true)}>Add condition</Button>
+        <Button onClick={() => setSorting(true)}>
+          {sort.length === 0 ? 'Sort' : `Sort: ${sortText(sort)}`}
+        </Button>
       </form>
       {first !== undefined && (
         <form
@@ -59,6 +67,9 @@ export function FilterBar({ info, view, onChange }: FilterBarProps) {
           <Button type="submit">Jump</Button>
         </form>
       )}
+      {isSorting && (
+        <SortDialog info={info} view={view} onChange={onChange} onClose={() => setSorting(false)} />
+      )}
       {isBuilding && (
         <ConditionDialog
           info={info}
@@ -72,6 +83,10 @@ export function FilterBar({ info, view, onChange }: FilterBarProps) {
     </search>
   )
 }
+
+/** Returns a sort as in the headers of the grid, which has no header for a related column. */
+const sortText = (sort: readonly SortTerm[]) =>
+  sort.map(({ key, isDescending }) => `${key} ${isDescending ? '▾' : '▴'}`).join(', ')
 
 const tests: readonly { readonly value: Test; readonly label: string }[] = [
   { value: '=', label: 'is' },

@@ -33,6 +33,13 @@ describe('dashboard › tables › column names in parameters', () => {
     ]
     expect(parseSort(formatSort(terms))).toEqual(terms)
     expect(parseSort('')).toEqual([])
+    const related = [
+      { key: 'album.artist.name', path: ['album', 'artist', 'name'], isDescending: true },
+      { key: 'a.b', isDescending: false },
+      { key: 'A B.c.d', path: ['A B', 'c.d'], isDescending: false },
+    ]
+    expect(formatSort(related)).toBe('-album.artist.name,"a.b","A B"."c.d"')
+    expect(parseSort(formatSort(related))).toEqual(related)
     expect(parseSort('-a, b')).toEqual([
       { key: 'a', isDescending: true },
       { key: 'b', isDescending: false },

@@ -13,20 +13,30 @@ const reserved = new Set(
 )
 
 export interface SortTerm {
+  /** Name of the column, or the names of a path joined by dots. */
   readonly key: string
+  /** Names of relations to one record, and of a column of the last one. Undefined for a column of the table. */
+  readonly path?: readonly string[]
   readonly isDescending: boolean
 }
 
 export function formatSort(terms: readonly SortTerm[]): string {
-  return terms.map(({ key, isDescending }) => `${isDescending ? '-' : ''}${nameText(key)}`).join()
+  return terms
+    .map(({ key, path = [key], isDescending }) => `${isDescending ? '-' : ''}${path.map(nameText).join('.')}`)
+    .join()
 }
 
 /** Parses a sort. Returns an empty list for anything else. */
 export function parseSort(text: string): SortTerm[] {
   const terms: SortTerm[] = []
-  for (const [, sign, quoted, bare] of text.matchAll(/([-+]?)(?:"((?:[^"]|"")+)"|([^",]+))(?:,|$)/g)) {
-    const key = quoted?.replaceAll('""', '"') ?? bare?.trim()
-    if (key !== undefined && key !== '') terms.push({ key, isDescending: sign === '-' })
+  const term = /\s*([-+]?)((?:"(?:[^"]|"")+"|[^",.]+)(?:\.(?:"(?:[^"]|"")+"|[^",.]+))*)(?:,|$)/g
+  for (const [, sign, names = ''] of text.matchAll(term)) {
+    const path = [...names.matchAll(/"((?:[^"]|"")+)"|[^".]+/g)].map(
+      ([bare, quoted]) => quoted?.replaceAll('""', '"') ?? bare.trim(),
+    )
+    if (path.includes('')) continue
+    const related = path.length > 1 ? { path } : {}
+    terms.push({ key: path.join('.'), ...related, isDescending: sign === '-' })
   }
   return terms
 }

@@ -129,9 +129,9 @@ function codeOf({ table, schema, name, primaryKey }: TableInfo, { filter, sort }
   ]
   return {
     request: { method: 'GET', path: `/api/collections/${encodeURIComponent(table)}?${query}` },
-    // SQL does not understand the filter language of the API.
+    // SQL does not understand the filter language of the API, nor paths of relations.
     sql:
-      filter === ''
+      filter === '' && terms.every(({ path }) => path === undefined)
         ? [
             `select * from ${quoteName(schema)}.${quoteName(name)}`,
             ...(order.length === 0 ? [] : [`order by ${order.join(', ')}`]),

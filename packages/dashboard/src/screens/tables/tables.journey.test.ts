@@ -327,6 +327,30 @@ journeys('dashboard › tables', () => {
     await grid().getByText('No rows were read.').waitFor()
   })
 
+  test('sorts by a column of a related record', async () => {
+    const { page } = dashboard
+    await open('/tables/book')
+    await page.getByRole('button', { name: 'Sort', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Sort' })
+    await dialog.getByLabel('Records').selectOption('author')
+    await dialog.getByLabel('Column').selectOption('name')
+    await dialog.getByLabel('Order').selectOption('descending')
+    await dashboard.expectAccessible()
+    await dialog.getByRole('button', { name: 'Sort', exact: true }).click()
+    // The books with odd numbers are Bob's.
+    await expect.poll(() => cell(2, 2).textContent()).toBe('Book 3')
+    expect(new URL(page.url()).search).toBe('?sort=-author.name')
+    const header = grid().getByRole('columnheader', { name: /price/ }).getByRole('button')
+    await header.click({ modifiers: ['Shift'] })
+    await header.click({ modifiers: ['Shift'] })
+    await page.getByRole('button', { name: 'Sort: author.name ▾, price ▾' }).waitFor()
+    await expect.poll(() => cell(1, 2).textContent()).toBe('Book 299')
+    await page.getByRole('button', { name: /^Sort:/ }).click()
+    await dialog.getByRole('button', { name: 'By key' }).click()
+    await expect.poll(() => cell(2, 2).textContent()).toBe('Book 2')
+    expect(new URL(page.url()).search).toBe('')
+  })
+
   test('edits a text of one megabyte in an editor that renders only the visible part', async () => {
     const { app, page } = dashboard
     await app.sql(`update book set title = repeat(E'a line\\r\\n', 125000) where id = 1`)
