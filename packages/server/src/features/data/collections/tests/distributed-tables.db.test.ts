@@ -111,13 +111,14 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     const plainPath = path.replace(/(expand=|sort=-?)(?=task\b|project\b)/g, '$1plain_')
     const plain = await send(method, `plain_${plainPath}`, body, token)
     // Workers return the records of a write in any order. A cursor names its columns.
-    const sorted = (items: unknown[]) => items.map((item) => JSON.stringify(item)).sort()
-    const comparable = ({ status, text, json }: TestResponse) => ({
+    const sortItems = (text: string) => {
+      if (!text.startsWith('{"updated":')) return text
+      const { items = [], ...rest } = JSON.parse(text)
+      return JSON.stringify({ ...rest, items: items.map((item: unknown) => JSON.stringify(item)).sort() })
+    }
+    const comparable = ({ status, text }: TestResponse) => ({
       status,
-      text: (json?.updated === undefined
-        ? text
-        : JSON.stringify({ ...json, items: sorted(json.items ?? []) })
-      )
+      text: sortItems(text)
         .replace(/(?<="nextCursor":")[\w-]+/, (cursor) => Buffer.from(cursor, 'base64url').toString())
         .replaceAll(/plain_|\s/g, ''),
     })
