@@ -88,6 +88,13 @@ export function acceptStreams(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
 
+/** Leaves bodies of every type to the handlers, which read the request. */
+export function acceptUnread(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.decorate('acceptedType', anyType)
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+}
+
 /**
  * Rejects other content types. An empty body may have any type: `fetch` names `text/plain` for an empty text.
  */

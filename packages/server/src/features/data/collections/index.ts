@@ -119,7 +119,7 @@ export { updateRecord } from './write/update.ts'
 
 import type { Feature } from '../../../feature.ts'
 import { addOperations } from '../../../http/operation.ts'
-import { acceptJsonText } from '../../../http/requests/body.ts'
+import { acceptJsonText, acceptUnread } from '../../../http/requests/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { browseOperations } from './browse/operations.ts'
 import { type CollectionDeps, openCollections } from './collections.ts'
@@ -159,9 +159,7 @@ export function collections({
         addOperations(scope, opened, operations)
       })
       void app.register(async (scope) => {
-        // The handlers read the bodies as streams.
-        scope.removeAllContentTypeParsers()
-        scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+        acceptUnread(scope)
         checkNothing(scope)
         addOperations(scope, openImports(imports), importOperations)
       })
