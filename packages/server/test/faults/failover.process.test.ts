@@ -231,7 +231,7 @@ describe('faults › failover', () => {
         code: 503,
         message: 'the database is unavailable',
         error: 'database_unavailable',
-        doc_url: expect.stringMatching(/#database_unavailable$/),
+        doc_url: expect.stringMatching(/\/docs\/errors\/database_unavailable$/),
       },
     })
 

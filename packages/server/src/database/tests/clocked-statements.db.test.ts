@@ -185,7 +185,7 @@ describe('statements on a clock', () => {
       // Each index scan may read one more level; the queue has two scans per job type.
       expect.soft(plan.blocks, statement.text).toBeLessThan(before + 100)
     }
-  }, 180_000)
+  }, 600_000)
 })
 
 function isQuery({ text }: RenderedSql): boolean {

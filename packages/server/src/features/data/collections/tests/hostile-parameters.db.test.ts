@@ -275,7 +275,7 @@ function expectAnswer(response: TestResponse, what: string): void {
   }
   const { code, message, error, doc_url: url } = response.json
   expect([code, typeof message, typeof error], what).toEqual([status, 'string', 'string'])
-  expect(url).toMatch(new RegExp(`#${error}$`))
+  expect(url).toMatch(new RegExp(`/docs/errors/${error}$`))
   expect(message.length).toBeLessThan(25_000)
   expect(text).not.toMatch(/select |item t |\.ts:|pg_temp|node_modules/)
 }
