@@ -11,8 +11,8 @@ import { type Sql, sql } from '../sql.ts'
 interface CollationRefresh {
   /** Opens a connection to a database of the cluster. */
   readonly connect: (database: string) => Promise<Connection>
-  /** Database that is about to be opened. */
-  readonly database: string
+  /** Database that is about to be opened, whose own collations are checked, too. */
+  readonly database: string | undefined
   readonly log: (message: string, detail?: object) => void
 }
 
@@ -53,14 +53,15 @@ function indexesOf(isDefault: boolean): Sql {
 
 /**
  * Rebuilds the indexes whose order a new version of a collation provider has changed, and stores the new versions.
- * It handles all databases with a changed default collation, and the one that is about to be opened. A crash in the middle leaves the old versions, so that the next start repeats it.
+ * It handles all databases with a changed default collation, and the one that is about to be opened. A crash in the
+ * middle leaves the old versions, so that the next start repeats it.
  *
  * @param keeper connection that holds a lock, so that one process does it while others wait
  */
 export async function refreshCollations(keeper: Connection, refresh: CollationRefresh): Promise<void> {
   const { rows: changed } = await keeper.query<{ name: string; is_open: boolean }>(changedDatabases)
   const { rows: present } = await keeper.query<{ name: string }>(
-    sql`select datname as name from pg_database where datname = ${refresh.database}`,
+    sql`select datname as name from pg_database where datname = ${refresh.database ?? null}`,
   )
   const names = [...changed.filter(({ is_open }) => is_open), ...present].map(({ name }) => name)
   for (const name of new Set(names)) {

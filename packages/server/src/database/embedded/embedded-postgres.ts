@@ -85,9 +85,10 @@ export class EmbeddedPostgres {
   static async open(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
     const { settings, tcp, signal } = options
     const cluster = await prepareCluster(options.dataDirectory, { settings, tcpPort: tcp.port, signal })
+    const isStart = !isClusterRunning(cluster)
     const embedded = new EmbeddedPostgres(cluster, options, await join(cluster, options))
     try {
-      await untilAborted(signal, embedded.#refreshCollations())
+      await untilAborted(signal, embedded.#refreshCollations(isStart))
       await ensureDatabase(embedded.#keeper)
       if (tcp.port !== 0 && tcp.password !== undefined)
         await setPassword(embedded.#keeper, tcp.password.read())
@@ -98,8 +99,13 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Rebuilds indexes whose order a new version of ICU has changed. One process does it, and others wait for it. */
-  async #refreshCollations(): Promise<void> {
+  /**
+   * Rebuilds indexes whose order a new version of ICU has changed. One process does it, and others wait for it.
+   *
+   * @param isStart true if Postgres did not run before. Otherwise the version is that of its start, and a session in the
+   * database would wait for a copy of it, or prevent one.
+   */
+  async #refreshCollations(isStart: boolean): Promise<void> {
     const { database = embeddedDatabase, log, signal } = this.#options
     while (!(await lock(this.#keeper, 'pg_try_advisory_lock', collationLock))) {
       await delay(100, undefined, signal === undefined ? {} : { signal })
@@ -107,7 +113,7 @@ export class EmbeddedPostgres {
     try {
       await refreshCollations(this.#keeper, {
         connect: (name) => connect(this.#cluster, this.#options, name),
-        database,
+        database: isStart ? database : undefined,
         log,
       })
     } finally {
