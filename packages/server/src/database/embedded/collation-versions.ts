@@ -11,7 +11,7 @@ import { type Sql, sql } from '../sql.ts'
 interface CollationRefresh {
   /** Opens a connection to a database of the cluster. */
   readonly connect: (database: string) => Promise<Connection>
-  /** Database that is about to be opened, whose own collations are checked, too. */
+  /** Database that is about to be opened. Its own collations are checked as well. */
   readonly database: string | undefined
   readonly log: (message: string, detail?: object) => void
 }
