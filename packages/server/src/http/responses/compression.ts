@@ -19,10 +19,20 @@ import { codedTag, varyBy } from './entity-tag.ts'
 const thresholdBytes = 4096
 
 /** Size in bytes from which the work leaves the event loop. */
-const largeBytes = 64 * 1024
+const largeBytes = 256 * 1024
 
+/** Base-2 logarithm of the window in bytes. Larger windows cost memory, and its collection, for each response. */
+const windowBits = 17
+
+const zstdOptions = {
+  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: windowBits },
+}
 const brotliOptions = {
-  params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: 1,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_LGWIN]: windowBits,
+  },
 }
 const gzipOptions = { level: 1 }
 
@@ -32,7 +42,10 @@ interface Compressor {
 }
 
 const compressors: Readonly<Record<ResponseCoding, Compressor>> = {
-  zstd: { small: (text) => zstdCompressSync(text), large: promisify(zstdCompress) },
+  zstd: {
+    small: (text) => zstdCompressSync(text, zstdOptions),
+    large: (text) => promisify(zstdCompress)(text, zstdOptions),
+  },
   br: {
     small: (text) => brotliCompressSync(text, brotliOptions),
     large: (text) => promisify(brotliCompress)(text, brotliOptions),
