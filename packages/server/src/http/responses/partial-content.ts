@@ -1,15 +1,16 @@
 import type { FastifyRequest } from 'fastify'
+import { parseTags } from './entity-tag.ts'
 
 /** Returns true if a list of entity tags contains this one, or any (RFC 9110 §13.1.2). */
 export function matchesTag(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false
-  if (header.trim() === '*') return true
-  return header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)
+  const tags = header === undefined ? undefined : parseTags(header)
+  return tags === '*' || tags?.some(({ sent }) => sent === tag) === true
 }
 
 /** Returns the same for `If-Match`, where a weak tag matches nothing (RFC 9110 §13.1.1). */
 export function matchesStrongTag(header: string, tag: string): boolean {
-  return header.trim() === '*' || header.split(',').some((each) => each.trim() === tag)
+  const tags = parseTags(header)
+  return tags === '*' || tags?.some(({ isWeak, sent }) => !isWeak && sent === tag) === true
 }
 
 /** Pattern of the three date formats (RFC 9110 §5.6.7). */

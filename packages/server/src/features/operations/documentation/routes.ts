@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { codedTag, isKnown, sendNotModified, varyBy } from '../../../http/responses/entity-tag.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { plainAddressOf } from './plain-address.ts'
 import { missingPage, type SiteFile, type SiteFiles } from './site-files.ts'
@@ -60,24 +61,19 @@ async function sendFile(
 }
 
 async function send(request: FastifyRequest, reply: FastifyReply, file: SiteFile): Promise<unknown> {
-  void reply
-    .header('content-security-policy', policy)
-    .header('x-robots-tag', 'noindex')
-    .header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '))
+  void reply.header('content-security-policy', policy).header('x-robots-tag', 'noindex')
+  varyBy(reply, 'Accept-Encoding')
   if (reply.statusCode === 200) {
     void reply
       .header('cache-control', file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache')
       .header('etag', file.etag)
-    if (hasTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send()
+    if (isKnown(request, reply)) return sendNotModified(reply)
   }
   const codings = request.headers['accept-encoding']
   const { content, coding } = await file.read(typeof codings === 'string' ? codings : undefined)
-  if (coding !== undefined) void reply.header('content-encoding', coding)
+  if (coding !== undefined) {
+    void reply.header('content-encoding', coding)
+    if (reply.statusCode === 200) void reply.header('etag', codedTag(file.etag, coding))
+  }
   return reply.type(file.type).send(content)
-}
-
-/** Returns whether a client that sends these tags has the file (RFC 9110 §13.1.2). */
-function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
-  const tags = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
-  return tags.includes(etag) || tags.includes('*')
 }

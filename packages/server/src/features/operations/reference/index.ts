@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Feature } from '../../../feature.ts'
 import { readStaticDocument } from '../../../http/plugins/api-document.ts'
-import { isKnown, sendNotModified } from '../../../http/responses/entity-tag.ts'
+import { isKnown, sendNotModified, varyBy } from '../../../http/responses/entity-tag.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Page } from '../../../lib/page.ts'
@@ -80,10 +80,8 @@ function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDep
 
 function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): FastifyReply {
   // The document depends on the token. A cache may store it only for its owner, and must revalidate it.
-  void reply
-    .header('cache-control', 'private, no-cache')
-    .header('vary', [reply.getHeader('vary'), 'Authorization'].filter(Boolean).join(', '))
-    .header('etag', etag)
+  void reply.header('cache-control', 'private, no-cache').header('etag', etag)
+  varyBy(reply, 'Authorization')
   if (isKnown(reply.request, reply)) return sendNotModified(reply)
   return reply.type('application/json; charset=utf-8').send(text)
 }

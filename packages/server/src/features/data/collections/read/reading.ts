@@ -70,7 +70,7 @@ function notePrefixes(searches: SearchDefinitions, relation: Relation, filter: F
   }
 }
 
-export function readerOf({ scope }: Pick<Caller, 'scope'>): Reader {
+export function readerOf({ scope }: Caller): Reader {
   return scope.kind
 }
 

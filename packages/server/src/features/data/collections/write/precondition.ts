@@ -13,29 +13,33 @@ import { readerOf, runRead } from '../read/reading.ts'
 
 /** Record that a write is about, and the condition on it. */
 export interface CheckedWrite {
-  readonly precondition: Precondition | undefined
-  /** Form of the record in responses. */
-  readonly record: RecordPlan
-  /** Statement that reads the record and its version. */
-  readonly find: () => Call
+  readonly relation: Relation
+  readonly precondition?: Precondition | undefined
+  /** Returns the form of the record in responses, and the statement that reads it with its version. */
+  readonly find: () => { readonly record: RecordPlan; readonly call: Call }
 }
 
 /** Returns the checked write of the record with a primary key. */
 export function checkedWriteOf(
   { statements }: Collections,
-  { scope }: Pick<Caller, 'scope'>,
-  write: {
-    readonly relation: Relation
+  caller: Caller,
+  {
+    relation,
+    precondition,
+    id,
+    answer,
+  }: Omit<CheckedWrite, 'find'> & {
     readonly id: readonly string[]
     readonly answer?: RecordPlan | undefined
-    readonly precondition?: Precondition | undefined
   },
 ): CheckedWrite {
-  const record = write.answer ?? planWholeRecord(write.relation, readerOf({ scope }))
   return {
-    precondition: write.precondition,
-    record,
-    find: () => statements.fill(compileGet(record), writeSlots('', write.id)),
+    relation,
+    precondition,
+    find() {
+      const record = answer ?? planWholeRecord(relation, readerOf(caller))
+      return { record, call: statements.fill(compileGet(record), writeSlots('', id)) }
+    },
   }
 }
 
@@ -53,7 +57,7 @@ export async function runChecked<Result>(
   write: () => Promise<Result>,
   missing: (failure: StatementFailed, exists: boolean) => AppError,
 ): Promise<Result> {
-  requireVersions(checked.precondition, checked.record.relation)
+  requireVersions(checked.precondition, checked.relation)
   try {
     return await write()
   } catch (error) {
@@ -86,12 +90,13 @@ function isMissing(error: unknown): error is StatementFailed {
 export async function isMetNow(
   collections: Collections,
   caller: Caller,
-  { precondition, record, find }: CheckedWrite,
+  { precondition, find }: CheckedWrite,
 ): Promise<boolean> {
   if (precondition === undefined) return false
+  const { record, call } = find()
   // A replica may not have the version that failed.
   const { consistency: _, ...primary } = caller
-  const [answer] = await runRead(collections, primary, { relations: relationsOf(record) }, [find()])
+  const [answer] = await runRead(collections, primary, { relations: relationsOf(record) }, [call])
   const [json, version] = answer?.rows[0] ?? []
   if (json == null) return false
   if (meetsPrecondition(precondition, version ?? undefined)) return true

@@ -54,12 +54,14 @@ export function checkedUpsert(
     precondition,
   }: Omit<UpsertWrite, 'catalog' | 'reader' | 'requiresRow' | 'shape'>,
 ): CheckedWrite {
-  const record = answer ?? planWholeRecord(relation, reader)
   return {
+    relation,
     precondition,
-    record,
-    find: () =>
-      statements.fill(compileTagged(record, compileSameKey(plan.key, 't')), writeSlots(body.json, [])),
+    find() {
+      const record = answer ?? planWholeRecord(relation, reader)
+      const condition = compileSameKey(plan.key, 't')
+      return { record, call: statements.fill(compileTagged(record, condition), writeSlots(body.json, [])) }
+    },
   }
 }
 
