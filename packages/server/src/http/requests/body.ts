@@ -112,13 +112,13 @@ function acceptNothingElse(app: FastifyInstance, expected: string): void {
  * bodies are accepted only as they are.
  */
 export function decodeBodies(app: FastifyInstance): void {
-  app.addHook('preParsing', ({ headers, is404, server }, _reply, payload, done) => {
+  app.addHook('preParsing', ({ headers, is404, server, routeOptions }, _reply, payload, done) => {
     const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
     const { 'content-length': length = '0', 'transfer-encoding': transfer } = headers
     const isEmpty = length === '0' && transfer === undefined
     const accepted = server.acceptedType === jsonType ? ['gzip', 'identity'] : ['identity']
     if (is404 || isEmpty || coding === '' || coding === 'identity') done(null, payload)
-    else if (accepted.includes(coding)) done(null, decodeGzip(payload))
+    else if (accepted.includes(coding)) done(null, decodeGzip(payload, routeOptions.bodyLimit))
     // RFC 9110 §15.5.16: the response names the accepted codings.
     else {
       const refusal = httpErrors.unsupportedContentEncoding(accepted.join(' or '))

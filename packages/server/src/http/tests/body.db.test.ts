@@ -189,6 +189,24 @@ describe('request body with a content encoding', () => {
     expect((await sendEncoded(gzipSync('{"body":"after"}'), 'gzip')).status).toBe(201)
   })
 
+  test('gets 413 for blocks that are empty without end', async () => {
+    const { socket, write, ended } = openRaw(app.url)
+    write(
+      `POST /api/collections/note HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Type: application/json\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n',
+    )
+    // A header (RFC 1952 §2.3), then empty stored blocks (RFC 1951 §3.2.4).
+    const empty = Buffer.alloc(5 * 13_000, Buffer.from([0, 0, 0, 0xff, 0xff]))
+    const chunkOf = (bytes: Buffer) =>
+      Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+    socket.write(chunkOf(Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])))
+    for (let sent = 0; sent < 40 && socket.writable; sent += 1) {
+      socket.write(chunkOf(empty))
+      await nextTurn()
+    }
+    expect(parseRaw((await ended).text).status).toBe(413)
+  })
+
   test('is rejected by its headers, before it has arrived', async () => {
     const connection = openRaw(app.url)
     for (const path of endpoints) {

@@ -39,7 +39,7 @@ ${problem === undefined ? '' : `<p class="bad" role="alert">${escapeHtml(problem
 <p class="row"><button name="choice" value="verified">Sign in</button>
 <button class="plain" name="choice" value="unverified">Sign in, address not verified</button></p>
 </form>
-<h2>Nobody</h2>
+<h2>Refuse</h2>
 <form method="post">${hidden}
 <p><button class="plain" name="choice" value="cancel">Cancel, as a user who refuses</button></p>
 </form>

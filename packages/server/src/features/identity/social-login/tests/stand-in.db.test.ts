@@ -102,7 +102,7 @@ describe('stand-in for sign-in providers', () => {
     const authorization = await new Browser().start(app, 'google')
     for (const [fields, problem] of [
       [{ choice: 'verified' }, 'Enter a name or an address.'],
-      [{ choice: 'verified', email: 'nobody' }, 'The address needs an @ between two parts.'],
+      [{ choice: 'verified', email: 'ada' }, 'The address needs an @ between two parts.'],
       [{ choice: 'verified', name: 'x'.repeat(201) }, 'At most 200 characters.'],
       [{ choice: '99' }, 'This person is no longer listed.'],
     ] as const) {
@@ -191,7 +191,7 @@ describe('stand-in under attack', () => {
     expect([await userinfo('google'), await userinfo('github')]).toEqual([200, 401])
   })
 
-  test.each(['/nobody/authorize', '/google/nothing', '/', '/constructor/authorize'])(
+  test.each(['/unknown/authorize', '/google/nothing', '/', '/constructor/authorize'])(
     '%s is not found',
     async (path) => {
       expect((await fetch(standIn.url + path)).status).toBe(404)
