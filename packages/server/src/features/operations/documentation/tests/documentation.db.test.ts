@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packSite } from '../../../../../../../scripts/docs/pack-site.ts'
 import { policyOf } from '../../../../../test/page.ts'
 import { makeScratchDirectory } from '../../../../../test/scratch-directory.ts'
+import { sendBytes } from '../../../../../test/send-bytes.ts'
 import { createTestApp, envelope, type TestApp } from '../../../../../test/test-app.ts'
 import { openSiteFiles } from '../site-files.ts'
 
@@ -107,8 +108,17 @@ describe('GET /docs', () => {
         ['br', brotliDecompressSync],
         ['gzip, br;q=0', gunzipSync],
       ] as const) {
-        const { content, coding } = await readCoded(path, accepted)
-        expect([path, coding, decode(content).toString()]).toEqual([path, accepted.split(',')[0], plain.text])
+        const { headers, body } = await sendBytes('GET', app.url + path, { 'accept-encoding': accepted })
+        const coding = accepted.split(',')[0]
+        expect([path, headers['content-encoding'], decode(body).toString()]).toEqual([
+          path,
+          coding,
+          plain.text,
+        ])
+        const tag = plain.headers.get('etag')?.replace(/"$/, `-${coding}"`)
+        expect(headers.etag).toBe(tag)
+        const known = await get(app, path, { 'if-none-match': tag ?? '' })
+        expect([known.status, known.text]).toEqual([304, ''])
       }
     }
   })
@@ -177,18 +187,3 @@ test('openSiteFiles › opens no site of another version', () => {
   expect(openSiteFiles(packed, '1.2.4')).toBeUndefined()
   expect(openSiteFiles(join(folder, 'nowhere'), '1.2.3')).toBeUndefined()
 })
-
-async function readCoded(path: string, accepted: string) {
-  const { request } = await import('node:http')
-  return await new Promise<{ content: Buffer; coding: string | undefined }>((resolve, reject) => {
-    const sent = request(app.url + path, { headers: { 'accept-encoding': accepted } }, (response) => {
-      const parts: Buffer[] = []
-      response.on('data', (part: Buffer) => parts.push(part))
-      response.on('end', () =>
-        resolve({ content: Buffer.concat(parts), coding: response.headers['content-encoding'] }),
-      )
-    })
-    sent.on('error', reject)
-    sent.end()
-  })
-}
