@@ -553,8 +553,9 @@ describe('live list', () => {
     await watched.shows('live: ')
     const errors = new Set<unknown>()
     const stop = list.subscribe(({ error }) => errors.add(error))
-    // The responses cover all attempts of two reads.
-    network.answer('/api/collections/task', ...Array.from({ length: 8 }, () => refuse(503, 'unavailable')))
+    // A pause that exceeds the retry time of a read leaves it one attempt.
+    const refusals = [refuse(503, 'unavailable', '3'), refuse(503, 'unavailable', '3')]
+    network.answer('/api/collections/task', ...refusals)
     await client.batch((batch) => [batch.create('task', { title: 'missed' })])
     await watched.shows('live: missed')
     expect(watched.states).toEqual(['live: ', 'stale: ', 'stale: ', 'live: missed'])
