@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { FailedFiles } from './packages/server/test/failed-files.ts'
 import { LongestFirst } from './packages/server/test/longest-first.ts'
 import { filesOnReplica } from './packages/server/test/on-replica.ts'
 import { filesOnWorkers } from './packages/server/test/on-workers.ts'
@@ -42,7 +43,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // Packages import each other by name, which resolves to their sources without a build.
     execArgv: ['--conditions=@basaltdb/source'],
-    reporters: [new SlowestFiles(), new RepeatedTests(), 'default'],
+    reporters: [new SlowestFiles(), new RepeatedTests(), new FailedFiles(), 'default'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {
