@@ -9,6 +9,7 @@ import { totpUser } from './second-factors.ts'
 export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () => Promise<AdminWrite>>> {
   const make = createAdminThings(accounts)
   return {
+    'PATCH /api/admin/preferences': async () => make.at('/preferences', { theme: 'dark' }),
     'PUT /api/admin/usage/{tenantId}/plan': async () =>
       make.at(`/usage/${defaultApp}/plan`, { plan: 'default' }),
     'POST /api/admin/search/{table}/enable': async () => make.at('/search/note/enable'),

@@ -321,6 +321,12 @@ export type AdminSession = {
   readonly expiresAt: string
 }
 
+export type AdminSetPreferencesInput = {
+  readonly theme?: 'system' | 'light' | 'dark' | undefined
+  readonly foldedGroups?: ReadonlyArray<string> | undefined
+  readonly lastTable?: string | undefined
+}
+
 export type AdminSignInResult = {
   readonly token: string
   readonly expiresAt: string
@@ -903,6 +909,14 @@ export type CustomMailTemplate = MailTemplate & {
   readonly createdAt: string
   /** Reasons why the template will not be used. */
   readonly warnings?: ReadonlyArray<string> | undefined
+}
+
+export type DashboardPreferences = {
+  readonly theme: 'system' | 'light' | 'dark'
+  /** Groups of the navigation that are folded. */
+  readonly foldedGroups: ReadonlyArray<string>
+  /** Table that was opened last. */
+  readonly lastTable: string | null
 }
 
 export type DatabaseState = {
@@ -4138,12 +4152,26 @@ export interface Operations {
     readonly body: undefined
     readonly answer: undefined
   }
+  'admin.preferences': {
+    readonly method: 'GET'
+    readonly path: 'admin/preferences'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: DashboardPreferences
+  }
   'admin.session': {
     readonly method: 'GET'
     readonly path: 'admin/session'
     readonly query: never
     readonly body: undefined
     readonly answer: AdminSession
+  }
+  'admin.setPreferences': {
+    readonly method: 'PATCH'
+    readonly path: 'admin/preferences'
+    readonly query: never
+    readonly body: AdminSetPreferencesInput
+    readonly answer: DashboardPreferences
   }
   'admin.signIn': {
     readonly method: 'POST'

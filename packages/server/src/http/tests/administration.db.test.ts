@@ -57,6 +57,8 @@ const sentElsewhere = new Set([
 const unrecorded = new Set([
   // The audit records rows of collections for the tables in `audit.tables`.
   'POST /api/admin/tables/{table}/changes',
+  // These are kept for the dashboard alone.
+  'PATCH /api/admin/preferences',
   // These show what would be sent.
   'POST /api/admin/email/templates/{key}/preview',
   // These are parts of a deploy, whose start and end are recorded.

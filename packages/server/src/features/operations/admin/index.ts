@@ -1,6 +1,7 @@
 import type { Feature } from '../../../feature.ts'
 import { addOperations } from '../../../http/operation.ts'
 import { type AdminContext, adminOperations } from './operations.ts'
+import { preferenceOperations } from './preferences.ts'
 
 export type { AdminDeps } from './context.ts'
 export { adminErrorTable } from './errors.ts'
@@ -15,5 +16,11 @@ export { createAdminTokenVerifier } from './token-verifier.ts'
  * without policies.
  */
 export function admin(context: AdminContext): Feature {
-  return { name: 'admin', routes: (app) => addOperations(app, context, adminOperations) }
+  return {
+    name: 'admin',
+    routes(app) {
+      addOperations(app, context, adminOperations)
+      addOperations(app, context, preferenceOperations)
+    },
+  }
 }
