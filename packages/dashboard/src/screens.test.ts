@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { screens, sections } from './screens.ts'
+import { groups, screens } from './screens.ts'
 import { screenOf } from './shell/location.ts'
 
 describe('dashboard › screens', () => {
@@ -13,8 +13,14 @@ describe('dashboard › screens', () => {
     expect(paths.filter((path) => path === '/sign-in' || path.endsWith('/'))).toEqual([])
   })
 
-  it('belong to a navigation section', () => {
-    expect(screens.filter(({ section }) => !sections.includes(section))).toEqual([])
+  it('are an entry of the navigation or a tab of one', () => {
+    const grouped = groups.flatMap((group) => screens.filter(({ entry }) => entry?.group === group))
+    expect(screens.filter((screen) => screen.entry !== undefined && !grouped.includes(screen))).toEqual([
+      expect.objectContaining({ path: '/settings' }),
+    ])
+    const entries = screens.filter(({ entry }) => entry !== undefined).map(({ path }) => path)
+    const tabs = screens.filter(({ entry }) => entry === undefined)
+    expect(tabs.filter(({ tabOf }) => tabOf === undefined || !entries.includes(tabOf))).toEqual([])
   })
 
   it('contain every path below their own, and no path that merely starts alike', () => {

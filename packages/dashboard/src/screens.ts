@@ -1,14 +1,25 @@
 import type { ComponentType } from 'react'
+import type { IconName } from './ui/icon.tsx'
 
-/** Sections of the navigation, in display order. */
-export const sections = ['Data', 'People', 'Programs', 'Activity', 'Files', 'Push', 'Settings'] as const
-export type SectionName = (typeof sections)[number]
+/** Groups of the navigation that can be folded, in display order. Settings has no group. */
+export const groups = ['Data', 'People', 'Programs', 'Files', 'Activity'] as const
+export type GroupName = (typeof groups)[number]
 
 export interface Screen {
   /** Path below `/admin`. The screen also has all paths below it: `/tables` includes `/tables/posts`. */
   readonly path: `/${string}`
   readonly title: string
-  readonly section: SectionName
+  /** Permission that the administrator needs for the screen. */
+  readonly permission: 'owner'
+  /** Entry of the navigation. Undefined for a screen that is a tab of another one. */
+  readonly entry?: {
+    readonly group?: GroupName
+    readonly icon: IconName
+    /** Title of the entry, where it is not that of its screen. */
+    readonly title?: string
+  }
+  /** Path of the screen of which this one is a tab. */
+  readonly tabOf?: `/${string}`
   /** Key that opens the screen after `g`: one unique letter. */
   readonly key?: string
   /** Further words by which the command palette finds the screen. */
@@ -18,67 +29,66 @@ export interface Screen {
 }
 
 export const screens: readonly Screen[] = [
-  // Data: Tables
+  // Data
   {
     path: '/tables',
     title: 'Tables',
-    section: 'Data',
+    permission: 'owner',
+    entry: { group: 'Data', icon: 'table' },
     key: 't',
     words: 'rows data grid edit import export',
     load: async () => (await import('./screens/tables/tables.tsx')).TablesScreen,
   },
-
-  // Data: Structure
   {
     path: '/structure',
     title: 'Structure',
-    section: 'Data',
+    permission: 'owner',
+    entry: { group: 'Data', icon: 'structure' },
     key: 's',
     words: 'tables columns indexes constraints policies enums functions triggers migrations schema',
     load: async () => (await import('./screens/structure/structure.tsx')).StructureScreen,
   },
-
-  // Data: SQL
   {
     path: '/sql',
     title: 'SQL',
-    section: 'Data',
+    permission: 'owner',
+    entry: { group: 'Data', icon: 'terminal' },
     key: 'q',
     words: 'query statement explain plan history saved',
     load: async () => (await import('./screens/sql/sql.tsx')).SqlScreen,
   },
-
-  // Data: Access
   {
     path: '/access',
     title: 'Access',
-    section: 'Data',
+    permission: 'owner',
+    entry: { group: 'Data', icon: 'shield' },
     key: 'a',
     words: "why can't they see it policies row-level security explain test",
     load: async () => (await import('./screens/access/access.tsx')).AccessScreen,
   },
-
-  // Data: Search, Embeddings
   {
     path: '/search',
     title: 'Search',
-    section: 'Data',
+    permission: 'owner',
+    entry: { group: 'Data', icon: 'search' },
     words: 'full text fuzzy typos synonyms weights ranking facets highlight indexes vector',
     load: async () => (await import('./screens/search/search.tsx')).SearchScreen,
   },
   {
     path: '/embeddings',
     title: 'Embeddings',
-    section: 'Data',
+    permission: 'owner',
+    tabOf: '/search',
     words: 'vectors backfill provider model semantic meaning ai',
     load: async () => (await import('./screens/embeddings/embeddings.tsx')).EmbeddingsScreen,
   },
 
-  // People: Users, Sign-in, Mail, SMS
+  // People
   {
     path: '/users',
     title: 'Users',
-    section: 'People',
+    permission: 'owner',
+    entry: { group: 'People', icon: 'users' },
     key: 'u',
     words: 'accounts people sessions factors passkeys impersonate invite',
     load: async () => (await import('./screens/users/users.tsx')).UsersScreen,
@@ -86,46 +96,50 @@ export const screens: readonly Screen[] = [
   {
     path: '/sign-in-settings',
     title: 'Sign-in',
-    section: 'People',
+    permission: 'owner',
+    entry: { group: 'People', icon: 'signIn' },
     words: 'auth settings providers google github oidc social login',
     load: async () => (await import('./screens/sign-in/sign-in.tsx')).SignInSettingsScreen,
   },
   {
     path: '/mail',
     title: 'Mail',
-    section: 'People',
+    permission: 'owner',
+    entry: { group: 'People', icon: 'mail', title: 'Messages' },
     words: 'email templates sent',
     load: async () => (await import('./screens/mail/mail.tsx')).MailScreen,
   },
   {
     path: '/sms',
     title: 'SMS',
-    section: 'People',
+    permission: 'owner',
+    tabOf: '/mail',
     words: 'text messages phone',
     load: async () => (await import('./screens/sms/sms.tsx')).SmsScreen,
   },
-
-  // People: Support
+  {
+    path: '/push',
+    title: 'Push',
+    permission: 'owner',
+    tabOf: '/mail',
+    words: 'devices deliveries providers fcm apns web push',
+    load: async () => (await import('./screens/push/push.tsx')).PushScreen,
+  },
   {
     path: '/support',
     title: 'Support',
-    section: 'People',
+    permission: 'owner',
+    entry: { group: 'People', icon: 'chat' },
     words: 'tickets help messages answer',
     load: async () => (await import('./screens/support/support.tsx')).SupportScreen,
   },
 
-  // Programs: Apps, API keys, OAuth clients
-  {
-    path: '/apps',
-    title: 'Apps',
-    section: 'Programs',
-    words: 'rate limits tenants',
-    load: async () => (await import('./screens/apps/apps.tsx')).AppsScreen,
-  },
+  // Programs
   {
     path: '/api-keys',
     title: 'API keys',
-    section: 'Programs',
+    permission: 'owner',
+    entry: { group: 'Programs', icon: 'key', title: 'Keys and apps' },
     key: 'k',
     words: 'tokens secrets',
     load: async () => (await import('./screens/api-keys/api-keys.tsx')).ApiKeysScreen,
@@ -133,63 +147,41 @@ export const screens: readonly Screen[] = [
   {
     path: '/oauth-clients',
     title: 'OAuth clients',
-    section: 'Programs',
+    permission: 'owner',
+    tabOf: '/api-keys',
     words: 'grants consents redirect secret',
     load: async () => (await import('./screens/oauth-clients/oauth-clients.tsx')).OAuthClientsScreen,
   },
-
-  // Activity: Logs, Requests, Audit, Usage, Statements
   {
-    path: '/logs',
-    title: 'Logs',
-    section: 'Activity',
-    key: 'l',
-    words: 'live tail errors',
-    load: async () => (await import('./screens/logs/logs.tsx')).LogsScreen,
+    path: '/apps',
+    title: 'Apps',
+    permission: 'owner',
+    tabOf: '/api-keys',
+    words: 'rate limits tenants',
+    load: async () => (await import('./screens/apps/apps.tsx')).AppsScreen,
   },
-  {
-    path: '/requests',
-    title: 'Requests',
-    section: 'Activity',
-    key: 'r',
-    words: 'latency status errors',
-    load: async () => (await import('./screens/requests/requests.tsx')).RequestsScreen,
-  },
-  {
-    path: '/audit',
-    title: 'Audit',
-    section: 'Activity',
-    words: 'history changes who',
-    load: async () => (await import('./screens/audit/audit.tsx')).AuditScreen,
-  },
-  {
-    path: '/usage',
-    title: 'Usage',
-    section: 'Activity',
-    words: 'charts latency bandwidth plans limits',
-    load: async () => (await import('./screens/usage/usage.tsx')).UsageScreen,
-  },
-  {
-    path: '/statements',
-    title: 'Statements',
-    section: 'Activity',
-    words: 'slow queries pg_stat_statements performance',
-    load: async () => (await import('./screens/statements/statements.tsx')).StatementsScreen,
-  },
-
-  // Activity: Events, Webhooks, Jobs, Schedules, Materialized views, Realtime
   {
     path: '/events',
     title: 'Events',
-    section: 'Activity',
+    permission: 'owner',
+    entry: { group: 'Programs', icon: 'bolt' },
     key: 'e',
     words: 'timeline changes outbox log deliveries replay',
     load: async () => (await import('./screens/events/events.tsx')).EventsScreen,
   },
   {
+    path: '/realtime',
+    title: 'Realtime',
+    permission: 'owner',
+    tabOf: '/events',
+    words: 'streams connections subscriptions inspector websocket',
+    load: async () => (await import('./screens/realtime/realtime.tsx')).RealtimeScreen,
+  },
+  {
     path: '/webhooks',
     title: 'Webhooks',
-    section: 'Activity',
+    permission: 'owner',
+    entry: { group: 'Programs', icon: 'send' },
     key: 'w',
     words: 'deliveries replay secret receiver',
     load: async () => (await import('./screens/webhooks/webhooks.tsx')).WebhooksScreen,
@@ -197,7 +189,8 @@ export const screens: readonly Screen[] = [
   {
     path: '/jobs',
     title: 'Jobs',
-    section: 'Activity',
+    permission: 'owner',
+    entry: { group: 'Programs', icon: 'clock' },
     key: 'j',
     words: 'queue retry cancel enqueue',
     load: async () => (await import('./screens/jobs/jobs.tsx')).JobsScreen,
@@ -205,40 +198,26 @@ export const screens: readonly Screen[] = [
   {
     path: '/schedules',
     title: 'Schedules',
-    section: 'Activity',
+    permission: 'owner',
+    tabOf: '/jobs',
     words: 'cron jobs',
     load: async () => (await import('./screens/schedules/schedules.tsx')).SchedulesScreen,
   },
   {
     path: '/matviews',
     title: 'Materialized views',
-    section: 'Activity',
+    permission: 'owner',
+    tabOf: '/jobs',
     words: 'refresh',
     load: async () => (await import('./screens/matviews/matviews.tsx')).MatviewsScreen,
   },
-  {
-    path: '/realtime',
-    title: 'Realtime',
-    section: 'Activity',
-    words: 'streams connections subscriptions inspector websocket',
-    load: async () => (await import('./screens/realtime/realtime.tsx')).RealtimeScreen,
-  },
 
-  // Activity: Advisors
-  {
-    path: '/advisors',
-    title: 'Advisors',
-    section: 'Activity',
-    key: 'v',
-    words: 'security indexes policies health',
-    load: async () => (await import('./screens/advisors/advisors.tsx')).AdvisorsScreen,
-  },
-
-  // Files: Storage, Sites
+  // Files
   {
     path: '/storage',
     title: 'Storage',
-    section: 'Files',
+    permission: 'owner',
+    entry: { group: 'Files', icon: 'folder' },
     key: 'f',
     words: 'buckets objects uploads',
     load: async () => (await import('./screens/storage/storage.tsx')).StorageScreen,
@@ -246,25 +225,70 @@ export const screens: readonly Screen[] = [
   {
     path: '/sites',
     title: 'Sites',
-    section: 'Files',
+    permission: 'owner',
+    entry: { group: 'Files', icon: 'globe' },
     words: 'deploys domains hosting',
     load: async () => (await import('./screens/sites/sites.tsx')).SitesScreen,
   },
 
-  // Push
+  // Activity
   {
-    path: '/push',
-    title: 'Push',
-    section: 'Push',
-    words: 'devices deliveries providers fcm apns web push',
-    load: async () => (await import('./screens/push/push.tsx')).PushScreen,
+    path: '/logs',
+    title: 'Logs',
+    permission: 'owner',
+    entry: { group: 'Activity', icon: 'list' },
+    key: 'l',
+    words: 'live tail errors',
+    load: async () => (await import('./screens/logs/logs.tsx')).LogsScreen,
+  },
+  {
+    path: '/requests',
+    title: 'Requests',
+    permission: 'owner',
+    tabOf: '/logs',
+    key: 'r',
+    words: 'latency status errors',
+    load: async () => (await import('./screens/requests/requests.tsx')).RequestsScreen,
+  },
+  {
+    path: '/audit',
+    title: 'Audit',
+    permission: 'owner',
+    tabOf: '/logs',
+    words: 'history changes who',
+    load: async () => (await import('./screens/audit/audit.tsx')).AuditScreen,
+  },
+  {
+    path: '/usage',
+    title: 'Usage',
+    permission: 'owner',
+    entry: { group: 'Activity', icon: 'chart' },
+    words: 'charts latency bandwidth plans limits',
+    load: async () => (await import('./screens/usage/usage.tsx')).UsageScreen,
+  },
+  {
+    path: '/statements',
+    title: 'Statements',
+    permission: 'owner',
+    tabOf: '/usage',
+    words: 'slow queries pg_stat_statements performance',
+    load: async () => (await import('./screens/statements/statements.tsx')).StatementsScreen,
+  },
+  {
+    path: '/advisors',
+    title: 'Advisors',
+    permission: 'owner',
+    entry: { group: 'Activity', icon: 'bulb' },
+    key: 'v',
+    words: 'security indexes policies health',
+    load: async () => (await import('./screens/advisors/advisors.tsx')).AdvisorsScreen,
   },
 
-  // Settings
   {
     path: '/settings',
     title: 'Settings',
-    section: 'Settings',
+    permission: 'owner',
+    entry: { icon: 'sliders' },
     key: ',',
     words: 'server status configuration',
     load: async () => (await import('./screens/settings/settings.tsx')).SettingsScreen,

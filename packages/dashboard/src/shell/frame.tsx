@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../ui/button.tsx'
+import { Icon, Mark } from '../ui/icon.tsx'
 import { SkipLink } from '../ui/skip-link.tsx'
 import { ConnectionBanner } from './connection-banner.tsx'
 import styles from './frame.module.css'
@@ -29,10 +30,17 @@ export function Frame() {
           aria-controls="navigation"
           onClick={() => setUnfolded(!isUnfolded)}
         >
+          <Icon name="menu" />
           Menu
         </Button>
-        <strong>Basalt</strong>
-        <Button onClick={openPalette}>Search</Button>
+        <strong>
+          <Mark size={20} />
+          Basalt
+        </strong>
+        <Button onClick={openPalette}>
+          <Icon name="search" />
+          Search
+        </Button>
       </div>
       <Navigation isUnfolded={isUnfolded} onSearch={openPalette} onKeys={openKeys} />
       <main id="content" className={styles.content} tabIndex={-1}>

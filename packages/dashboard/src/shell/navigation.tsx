@@ -1,13 +1,13 @@
-import { useState } from 'react'
+import { useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAction } from '../api/queries.ts'
-import { screens, sections } from '../screens.ts'
+import { groups, type Screen, screens } from '../screens.ts'
 import { Button } from '../ui/button.tsx'
-import { Select } from '../ui/field.tsx'
-import { isWithin } from './location.ts'
+import { Icon, type IconName, Mark } from '../ui/icon.tsx'
+import { isWithin, tabsOf } from './location.ts'
 import styles from './navigation.module.css'
-import { signOut } from './session.ts'
-import { chooseTheme, chosenTheme } from './theme.ts'
+import { PersonMenu } from './person-menu.tsx'
+import { changePreferences, usePreferences } from './preferences.ts'
+import { applyTheme } from './theme.ts'
 
 interface NavigationProps {
   /** True if the menu is open. Applies to narrow screens only. */
@@ -18,72 +18,98 @@ interface NavigationProps {
 
 export function Navigation({ isUnfolded, onSearch, onKeys }: NavigationProps) {
   const [path] = useLocation()
+  const preferences = usePreferences()
+  const theme = preferences?.theme
+  useEffect(() => {
+    if (theme !== undefined) applyTheme(theme)
+  }, [theme])
+  const folded = preferences?.foldedGroups ?? []
+  const settings = screens.find(({ path: at }) => at === '/settings')
   return (
     <nav id="navigation" className={styles.navigation} aria-label="Screens" data-unfolded={isUnfolded}>
-      <Link href="/" className={styles.home} aria-current={path === '/' ? 'page' : undefined}>
+      <Link href="/" className={styles.brand} aria-label="Basalt, Home">
+        <Mark />
         Basalt
       </Link>
       <Button className={styles.search} onClick={onSearch}>
-        Search <kbd>Ctrl K</kbd>
+        <Icon name="search" size={14} />
+        <span>Search</span>
+        <kbd>Ctrl K</kbd>
       </Button>
-      {sections.map((section) => {
-        const items = screens.filter((screen) => screen.section === section)
-        return (
-          items.length > 0 && (
-            <section key={section} aria-label={section}>
-              <h2 className={styles.title}>{section}</h2>
+      <div className={styles.groups}>
+        <ul className={styles.list}>
+          <Entry href="/" icon="home" title="Home" isCurrent={path === '/'} />
+        </ul>
+        {groups.map((group) => {
+          const isFolded = folded.includes(group)
+          const entries = screens.filter(({ entry }) => entry?.group === group)
+          return (
+            <section key={group} aria-label={group}>
+              <h2>
+                <button
+                  type="button"
+                  className={styles.title}
+                  aria-expanded={!isFolded}
+                  onClick={() =>
+                    void changePreferences({
+                      foldedGroups: isFolded ? folded.filter((name) => name !== group) : [...folded, group],
+                    })
+                  }
+                >
+                  {group}
+                  <Icon name="chevron" size={12} />
+                </button>
+              </h2>
               <ul className={styles.list}>
-                {items.map((screen) => (
-                  <li key={screen.path}>
-                    <Link href={screen.path} aria-current={isWithin(path, screen.path) ? 'page' : undefined}>
-                      {screen.title}
-                    </Link>
-                  </li>
-                ))}
+                {entries
+                  .filter((screen) => !isFolded || isOpen(screen, path))
+                  .map((screen) => (
+                    <ScreenEntry key={screen.path} screen={screen} path={path} />
+                  ))}
               </ul>
             </section>
           )
-        )
-      })}
-      <footer className={styles.footer}>
-        <a href="/docs" className={styles.documentation}>
-          Documentation
-        </a>
-        <Button variant="plain" onClick={onKeys}>
-          Keyboard shortcuts
-        </Button>
-        <ThemeChoice />
-        <SignOut />
-      </footer>
+        })}
+      </div>
+      <div className={styles.footer}>
+        <ul className={styles.list}>
+          {settings !== undefined && <ScreenEntry screen={settings} path={path} />}
+        </ul>
+        <PersonMenu theme={theme ?? 'system'} onKeys={onKeys} />
+      </div>
     </nav>
   )
 }
 
-function ThemeChoice() {
-  const [theme, setTheme] = useState(chosenTheme)
+const isOpen = (screen: Screen, path: string) => tabsOf(screen).some((tab) => isWithin(path, tab.path))
+
+function ScreenEntry({ screen, path }: { readonly screen: Screen; readonly path: string }) {
+  const { entry, title } = screen
+  if (entry === undefined) return null
   return (
-    <Select
-      label="Theme"
-      hidesLabel
-      value={theme}
-      choices={[
-        { value: 'system', label: 'System theme' },
-        { value: 'light', label: 'Light theme' },
-        { value: 'dark', label: 'Dark theme' },
-      ]}
-      onChange={(next) => {
-        setTheme(next)
-        chooseTheme(next)
-      }}
+    <Entry
+      href={screen.path}
+      icon={entry.icon}
+      title={entry.title ?? title}
+      isCurrent={isOpen(screen, path)}
     />
   )
 }
 
-function SignOut() {
-  const action = useAction(signOut)
+interface EntryProps {
+  readonly href: string
+  readonly icon: IconName
+  readonly title: string
+  readonly isCurrent: boolean
+}
+
+function Entry({ href, icon, title, isCurrent }: EntryProps) {
   return (
-    <Button onClick={() => action.run()} isPending={action.isPending}>
-      Sign out
-    </Button>
+    <li>
+      <Link href={href} aria-current={isCurrent ? 'page' : undefined}>
+        <Icon name={icon} />
+        {title}
+      </Link>
+    </li>
   )
 }

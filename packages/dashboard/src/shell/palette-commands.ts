@@ -24,15 +24,13 @@ export function useCommands(typed: string): readonly Command[] {
   const actions = useStore(screenActions).map(
     (action, index): Command => ({ id: `action-${index}`, kind: 'Action', ...action }),
   )
-  const screenCommands = screens.map(
-    ({ path, title, section, words }): Command & { readonly text: string } => ({
-      id: `screen-${path}`,
-      title,
-      kind: section,
-      path,
-      text: `${title} ${section} ${words ?? ''}`,
-    }),
-  )
+  const screenCommands = screens.map(({ path, title, words }): Command & { readonly text: string } => ({
+    id: `screen-${path}`,
+    title,
+    kind: 'Screen',
+    path,
+    text: `${title} ${words ?? ''}`,
+  }))
   const isTyping = typed !== ''
   const search = useDebounced(typed)
   // The server searches the tables, because there may be twenty thousand.

@@ -7,7 +7,8 @@ import { PageHeader } from '../ui/layout.tsx'
 import { Spinner } from '../ui/states.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { useFocusOnNavigation } from './focus.ts'
-import { screenOf } from './location.ts'
+import styles from './frame.module.css'
+import { screenOf, tabsOf } from './location.ts'
 import { pageTitle } from './page-title.ts'
 
 const views = new Map<Screen, ComponentType>(
@@ -35,11 +36,30 @@ export function ScreenView() {
   useFocusOnNavigation(key, 'content')
   if (path === signInPath) return <Redirect to="/" replace />
   return (
-    <ErrorBoundary key={key}>
-      <Suspense fallback={<Spinner />}>
-        <View />
-      </Suspense>
-    </ErrorBoundary>
+    <>
+      {screen !== undefined && <ScreenTabs screen={screen} />}
+      <ErrorBoundary key={key}>
+        <Suspense fallback={<Spinner />}>
+          <View />
+        </Suspense>
+      </ErrorBoundary>
+    </>
+  )
+}
+
+/** Renders the screens that belong together. */
+function ScreenTabs({ screen }: { readonly screen: Screen }) {
+  const tabs = tabsOf(screen)
+  const [first] = tabs
+  if (first === undefined || tabs.length === 1) return null
+  return (
+    <nav className={styles.tabs} aria-label={first.entry?.title ?? first.title}>
+      {tabs.map(({ path, title }) => (
+        <Link key={path} href={path} aria-current={path === screen.path ? 'page' : undefined}>
+          {title}
+        </Link>
+      ))}
+    </nav>
   )
 }
 

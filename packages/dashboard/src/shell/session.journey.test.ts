@@ -69,6 +69,7 @@ journeys('dashboard › session', () => {
   })
 
   test('rejects a used link, and accepts the password instead', async () => {
+    await page.getByRole('button', { name: 'Administrator' }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await passwordField().waitFor()
     expect(await database.sql('select from basalt.admin_sessions')).toHaveLength(0)
@@ -113,11 +114,11 @@ journeys('dashboard › session', () => {
     await app[Symbol.asyncDispose]()
     await page.getByText('The server is unavailable.').waitFor()
     // Neither its script nor its style sheet has been loaded.
-    await page.getByRole('link', { name: 'Realtime', exact: true }).click()
+    await page.getByRole('link', { name: 'Advisors', exact: true }).click()
     await page.getByText('Loading…').waitFor()
     app = await createTestApp({ database, config: { ...config, 'server.port': new URL(app.url).port } })
     await page.getByText('The server is unavailable.').waitFor({ state: 'hidden' })
-    await heading('Realtime').waitFor()
+    await heading('Advisors').waitFor()
     const unstyled = () =>
       [...document.querySelectorAll('link')].filter(
         ({ rel, sheet }) => rel === 'stylesheet' && sheet === null,
@@ -182,13 +183,30 @@ journeys('dashboard › session', () => {
     await heading('Home').waitFor()
     expect(await page.getByRole('link', { name: 'Storage' }).isVisible()).toBe(false)
     await page.getByRole('button', { name: 'Menu' }).click()
-    await page.getByLabel('Theme').selectOption('dark')
+    await page.getByRole('button', { name: 'Files' }).click()
+    await page.getByRole('link', { name: 'Storage' }).waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Files' }).click()
+    await page.getByRole('button', { name: 'Activity' }).click()
+    await page.getByRole('button', { name: 'Administrator' }).click()
+    await page.getByText('Dark', { exact: true }).click()
+    await page.keyboard.press('Escape')
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
     await page.getByRole('link', { name: 'Storage' }).click()
     await heading('Storage').waitFor()
     await page.getByRole('navigation').waitFor({ state: 'hidden' })
+    // Another browser of the administrator has the same preferences.
+    await expect
+      .poll(() => database.sql(`select value from basalt.settings where key = 'dashboard_preferences'`))
+      .toEqual([{ value: expect.objectContaining({ theme: 'dark', foldedGroups: ['Activity'] }) }])
+    await page.evaluate(() => {
+      // biome-ignore lint/suspicious/noDocumentCookie: as in theme.ts.
+      document.cookie = 'basalt-theme=; Path=/admin; Max-Age=0'
+    })
     await page.reload()
     await heading('Storage').waitFor()
+    await page.getByRole('button', { name: 'Menu' }).click()
+    expect(await page.getByRole('button', { name: 'Activity' }).getAttribute('aria-expanded')).toBe('false')
+    await page.getByRole('button', { name: 'Menu' }).click()
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
     const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth
     expect(await page.evaluate(overflow)).toBe(0)

@@ -1,4 +1,5 @@
-import type { ComponentProps } from 'react'
+import type { ComponentProps, ReactNode } from 'react'
+import { Link } from 'wouter'
 import styles from './button.module.css'
 
 export interface ButtonProps extends ComponentProps<'button'> {
@@ -28,5 +29,14 @@ export function Button({
       disabled={isPending || disabled}
       className={className === undefined ? styles.button : `${styles.button} ${className}`}
     />
+  )
+}
+
+/** Renders a link to a screen as the primary button of a view. */
+export function LinkButton({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+  return (
+    <Link href={href} className={styles.button} data-variant="primary">
+      {children}
+    </Link>
   )
 }

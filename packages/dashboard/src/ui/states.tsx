@@ -1,13 +1,50 @@
 import { isBasaltError } from '@basaltdb/client'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Button } from './button.tsx'
+import { Button, LinkButton } from './button.tsx'
+import { Code } from './code.tsx'
+import { Icon, type IconName } from './icon.tsx'
 import { Notice } from './layout.tsx'
 import styles from './states.module.css'
 
 /** Renders an empty state: the reason, and what to do. */
 export function Empty({ children }: { readonly children: ReactNode }) {
   return <div className={styles.empty}>{children}</div>
+}
+
+interface LessonProps {
+  readonly icon: IconName
+  /** One sentence: the purpose of the empty list. */
+  readonly children: ReactNode
+  /** Three lines of code that fill the list. */
+  readonly code?: string
+  /** Label of the code for screen readers. */
+  readonly label?: string
+  /** Label of the button that fills the list. It leads to a path or runs a function. */
+  readonly action?: string
+  readonly to?: string
+  readonly onAct?: () => void
+}
+
+/** Renders an empty list for a person who sees it for the first time. */
+export function Lesson({ icon, children, code, label = 'Example', action, to, onAct }: LessonProps) {
+  return (
+    <div className={styles.lesson}>
+      <span className={styles.picture}>
+        <Icon name={icon} size={22} />
+      </span>
+      <p>{children}</p>
+      {code !== undefined && <Code label={label}>{code}</Code>}
+      {action !== undefined &&
+        (to === undefined ? (
+          <Button variant="primary" onClick={onAct}>
+            {action}
+          </Button>
+        ) : (
+          <LinkButton href={to}>{action}</LinkButton>
+        ))}
+    </div>
+  )
 }
 
 export function Spinner({ label = 'Loading' }: { readonly label?: string }) {

@@ -9,7 +9,7 @@ import { Select } from '../../ui/field.tsx'
 import { Badge, Toolbar } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { SecretDialog } from '../../ui/secret-dialog.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { Lesson, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type ApiKey, type KeyFilter, listKeys, revokeKey, rotateKey } from './api.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
@@ -21,6 +21,9 @@ const graces = [
   { value: '86400', label: 'One day' },
   { value: '604800', label: 'One week' },
 ] as const
+
+const curl = `curl ${location.origin}/api/schema \\
+  --header "authorization: Bearer $KEY"`
 
 type KeyAction = 'grant' | 'rotate' | 'revoke'
 
@@ -60,7 +63,17 @@ export function KeyTable({ userId, appId }: KeyFilter) {
             rows={rows}
             rowKey={({ id }) => id}
             columns={[...columns, actionsOf((apiKey, action) => setChosen({ apiKey, action }))]}
-            empty="No API keys."
+            empty={
+              <Lesson
+                icon="key"
+                action="Create the first key"
+                onAct={() => setCreating(true)}
+                code={curl}
+                label="Request with a key"
+              >
+                No API keys yet. A key lets a program call the API as a user, with the scopes that you choose.
+              </Lesson>
+            }
             {...moreOf(keys)}
           />
         )}

@@ -7,7 +7,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
 import { formatDuration, formatNumber } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { Lesson, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { countJobs, type JobState, jobStates, listJobs } from './api.ts'
 import { EnqueueDialog } from './enqueue-dialog.tsx'
@@ -77,7 +77,15 @@ export function JobsScreen() {
             rowKey={(job) => job.id}
             href={(job) => `/jobs/${job.id}${rest}`}
             selectedKey={params?.id}
-            empty={state === '' && type === '' ? 'No jobs yet.' : 'No jobs match.'}
+            empty={
+              state === '' && type === '' ? (
+                <Lesson icon="clock" action="Add the first job" onAct={() => setNew(true)}>
+                  No jobs yet. Jobs run in the background, are retried, and survive restarts.
+                </Lesson>
+              ) : (
+                'No jobs match.'
+              )
+            }
             columns={[
               { key: 'type', title: 'Type', cell: (job) => job.type },
               { key: 'state', title: 'State', cell: (job) => <StateBadge state={job.state} /> },

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { Lesson, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listSchedules, type Schedule, setScheduleEnabled } from './api.ts'
 import { ScheduleDetail, ScheduleDialog } from './schedule-detail.tsx'
@@ -42,7 +42,11 @@ export function SchedulesScreen() {
                 rowKey={(schedule) => schedule.id}
                 href={(schedule) => `/schedules/${schedule.id}`}
                 selectedKey={params?.id}
-                empty="No schedules."
+                empty={
+                  <Lesson icon="clock" action="Add the first schedule" onAct={() => setNew(true)}>
+                    No schedules yet. A schedule adds a job at set times.
+                  </Lesson>
+                }
                 columns={[
                   { key: 'name', title: 'Name', cell: (schedule) => schedule.name },
                   { key: 'cron', title: 'When', cell: (schedule) => <code>{schedule.cronExpr}</code> },

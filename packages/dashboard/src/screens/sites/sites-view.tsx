@@ -8,7 +8,7 @@ import { Checkbox, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { SafeLink } from '../../ui/safe-link.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { Lesson, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { createSite, listSites } from './api.ts'
 
@@ -38,7 +38,17 @@ export function SitesView() {
             rows={rows}
             rowKey={({ id }) => id}
             href={({ id }) => `/sites/${id}`}
-            empty="No sites yet."
+            empty={
+              <Lesson
+                icon="globe"
+                action="Add the first site"
+                onAct={() => setCreating(true)}
+                code={'npx basalt sites deploy ./dist --site my-site'}
+                label="Deploy command"
+              >
+                No sites yet. A site serves the files of a build on a host of its own.
+              </Lesson>
+            }
             columns={[
               { key: 'name', title: 'Name', cell: ({ name }) => name },
               {

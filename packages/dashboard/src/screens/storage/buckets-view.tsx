@@ -7,7 +7,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes } from '../../ui/format.ts'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { Lesson, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Bucket, deleteBucket, listBuckets } from './api.ts'
 import { BucketForm } from './bucket-form.tsx'
@@ -45,7 +45,16 @@ export function BucketsView() {
             rows={items}
             rowKey={({ id }) => id}
             href={({ name }) => `/storage/${encodeURIComponent(name)}`}
-            empty="No buckets yet."
+            empty={
+              <Lesson
+                icon="folder"
+                action="Create the first bucket"
+                onAct={() => setDialog({ kind: 'create' })}
+              >
+                No buckets yet. A bucket holds files of users, and its policies control who reads and writes
+                them.
+              </Lesson>
+            }
             columns={[
               { key: 'name', title: 'Name', cell: ({ name }) => name },
               {

@@ -13,7 +13,10 @@ import styles from './tables.module.css'
 export const openTableId = 'table'
 
 /** Maximum number of listed tables. Others are found by name, because there may be twenty thousand. */
-const listed = 200
+export const listed = 200
+
+/** Key of the list without a search. */
+export const allTables = ['tables', 'list', '']
 
 export function TableList({ current }: { readonly current: string | undefined }) {
   const [search, setSearch] = useState('')

@@ -1,11 +1,14 @@
-import { useLocation } from 'wouter'
+import { useEffect } from 'react'
+import { Redirect, useLocation } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { rowsLink } from '../../links.ts'
 import { decodeSegment } from '../../path-segment.ts'
 import { useFocusOnNavigation } from '../../shell/focus.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { Loaded } from '../../ui/states.tsx'
-import { describeTable } from './api.ts'
-import { openTableId, TableList } from './table-list.tsx'
+import { changePreferences, usePreferences } from '../../shell/preferences.ts'
+import { Lesson, Loaded } from '../../ui/states.tsx'
+import { describeTable, listTables } from './api.ts'
+import { allTables, listed, openTableId, TableList } from './table-list.tsx'
 import { TableView } from './table-view.tsx'
 import styles from './tables.module.css'
 
@@ -18,17 +21,44 @@ export function TablesScreen() {
   return (
     <div className={styles.screen} data-open={table !== undefined || undefined}>
       <TableList current={table} />
-      {table === undefined ? (
-        <div className={styles.hint}>
-          <h1 className="visually-hidden">Tables</h1>
-          <p>Select a table.</p>
-        </div>
-      ) : (
-        <OpenTable key={table} table={table} />
+      {table === undefined ? <LastTable /> : <OpenTable key={table} table={table} />}
+    </div>
+  )
+}
+
+/** Opens the table that was opened last, or the first one. */
+function LastTable() {
+  const preferences = usePreferences()
+  const tables = useApi(allTables, (signal) => listTables('', listed, signal))
+  const names = tables.data?.items.map(({ collection }) => collection) ?? []
+  const last = preferences?.lastTable
+  const target = names.find((name) => name === last) ?? names[0]
+  if (preferences !== undefined && target !== undefined) return <Redirect to={rowsLink(target)} replace />
+  return (
+    <div className={styles.hint}>
+      <h1 className="visually-hidden">Tables</h1>
+      {tables.data !== undefined && target === undefined && (
+        <Lesson
+          icon="table"
+          code={firstTable}
+          label="First table"
+          to="/structure/new"
+          action="Create a table"
+        >
+          Rows of a table are served immediately, to the callers that its policies admit.
+        </Lesson>
       )}
     </div>
   )
 }
+
+const firstTable = `create table note (
+  id bigint generated always as identity primary key,
+  owner uuid not null default basalt.user_id(),
+  text text not null
+);
+alter table note enable row level security;
+create policy own on note using (owner = basalt.user_id());`
 
 function tableOf(path: string): string | undefined {
   const [, , name] = path.split('/')
@@ -39,6 +69,11 @@ function OpenTable({ table }: { readonly table: string }) {
   const info = useApi(['tables', table, 'info'], (signal) => describeTable(table, signal), {
     keepsPrevious: false,
   })
+  const preferences = usePreferences()
+  const isNews = info.isSuccess && preferences !== undefined && preferences.lastTable !== table
+  useEffect(() => {
+    if (isNews) void changePreferences({ lastTable: table })
+  }, [isNews, table])
   return (
     <div className={styles.table} id={openTableId} tabIndex={-1}>
       <Loaded query={info}>{(loaded) => <TableView info={loaded} />}</Loaded>

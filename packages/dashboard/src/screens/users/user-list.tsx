@@ -9,7 +9,7 @@ import { Select } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
 import { SearchedTo } from '../../ui/searched-to.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { Lesson, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { countUsers, listUsers, type User } from './api.ts'
 import { CreateUserDialog } from './create-user-dialog.tsx'
@@ -29,6 +29,10 @@ const kinds = {
   'factor=false': 'Without a second factor',
 } as const
 type Kind = keyof typeof kinds
+
+const signUp = `import { createAuth } from '@basaltdb/client/auth'
+const auth = createAuth({ url: '${location.origin}' })
+await auth.signUp({ email, password })`
 
 export function UserList() {
   const [parameters, setParameters] = useSearchParams()
@@ -100,7 +104,21 @@ export function UserList() {
               rowKey={({ id }) => id}
               href={({ id }) => userLink(id)}
               columns={columns}
-              empty={parameters.size > 0 ? 'No users match.' : 'No users yet.'}
+              empty={
+                parameters.size === 0 ? (
+                  <Lesson
+                    icon="users"
+                    action="Invite the first user"
+                    onAct={() => setCreating(true)}
+                    code={signUp}
+                    label="Sign-up in your app"
+                  >
+                    No users yet. Users sign up in your app, or you invite them.
+                  </Lesson>
+                ) : (
+                  'No users match.'
+                )
+              }
               {...moreOf(users)}
             />
             <SearchedTo list={users} />

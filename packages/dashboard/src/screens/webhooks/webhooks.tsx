@@ -5,7 +5,7 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { Lesson, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listWebhooks, type Webhook } from './api.ts'
 import { EditDialog } from './edit-dialog.tsx'
@@ -44,7 +44,12 @@ export function WebhooksScreen() {
                 rowKey={(webhook) => webhook.id}
                 href={(webhook) => `/webhooks/${webhook.id}`}
                 selectedKey={id}
-                empty="No webhooks yet."
+                empty={
+                  <Lesson icon="send" action="Add the first webhook" onAct={() => setNew(true)}>
+                    No webhooks yet. A webhook sends each change of a row to an address of your choice, signed
+                    and retried.
+                  </Lesson>
+                }
                 columns={[
                   { key: 'url', title: 'URL', cell: ({ url }) => url },
                   { key: 'state', title: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },

@@ -5,8 +5,8 @@ import { DataTable } from '../../../ui/data-table.tsx'
 import { Select } from '../../../ui/field.tsx'
 import { formatBytes, formatNumber } from '../../../ui/format.ts'
 import { FilterField, Toolbar } from '../../../ui/layout.tsx'
-import { LoadedRows } from '../../../ui/states.tsx'
-import { tableAddress } from '../addresses.ts'
+import { Lesson, LoadedRows } from '../../../ui/states.tsx'
+import { newTableAddress, tableAddress } from '../addresses.ts'
 import { listRelations, type RelationSummary, readObjects } from '../api.ts'
 import { useForm } from '../forms/form.tsx'
 import { createView } from '../forms/sql.tsx'
@@ -50,7 +50,15 @@ export function RelationsView() {
             rows={rows}
             rowKey={(relation) => JSON.stringify([relation.schema, relation.name])}
             href={tableAddress}
-            empty={q === '' && schema === '' ? 'There are no tables yet.' : 'No tables or views match.'}
+            empty={
+              q === '' && schema === '' ? (
+                <Lesson icon="structure" action="Create the first table" to={newTableAddress}>
+                  There are no tables yet. Each table is served by the API immediately, under its policies.
+                </Lesson>
+              ) : (
+                'No tables or views match.'
+              )
+            }
             columns={[
               {
                 key: 'name',

@@ -1,0 +1,59 @@
+import { useRef } from 'react'
+import { useAction } from '../api/queries.ts'
+import { Icon } from '../ui/icon.tsx'
+import styles from './navigation.module.css'
+import { changePreferences } from './preferences.ts'
+import { signOut } from './session.ts'
+import { type Theme, themes } from './theme.ts'
+
+interface PersonMenuProps {
+  readonly theme: Theme
+  readonly onKeys: () => void
+}
+
+const id = 'person-menu'
+const labels: Readonly<Record<Theme, string>> = { system: 'System', light: 'Light', dark: 'Dark' }
+
+/** Renders the person, with the choices that concern the person alone. */
+export function PersonMenu({ theme, onKeys }: PersonMenuProps) {
+  const menu = useRef<HTMLDivElement>(null)
+  const end = useAction(signOut)
+  return (
+    <>
+      <button type="button" className={styles.person} popoverTarget={id}>
+        <Icon name="person" />
+        Administrator
+      </button>
+      <div ref={menu} id={id} popover="auto" className={styles.menu}>
+        <fieldset className={styles.themes}>
+          <legend className="visually-hidden">Theme</legend>
+          {themes.map((each) => (
+            <label key={each}>
+              <input
+                type="radio"
+                name="theme"
+                className="visually-hidden"
+                checked={each === theme}
+                onChange={() => void changePreferences({ theme: each })}
+              />
+              {labels[each]}
+            </label>
+          ))}
+        </fieldset>
+        <a href="/docs">Documentation</a>
+        <button
+          type="button"
+          onClick={() => {
+            menu.current?.hidePopover()
+            onKeys()
+          }}
+        >
+          Keyboard shortcuts <kbd>?</kbd>
+        </button>
+        <button type="button" disabled={end.isPending} onClick={() => end.run()}>
+          Sign out
+        </button>
+      </div>
+    </>
+  )
+}
