@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { StatementFailed } from '../connection/message.ts'
 import { translateDatabaseFailure } from '../errors/error-translation.ts'
+import { isWorthAnotherAttempt } from '../errors/retry.ts'
 import { databaseError } from '../tests/recording.ts'
 import { withoutShards } from './worker-failures.ts'
 
@@ -82,6 +84,31 @@ describe('failures of workers', () => {
       status: 400,
       message: `not supported on a distributed table: ${message}`,
     })
+  })
+
+  test.each([
+    ['placement_connection.c', 'could not commit transaction for shard 102008 on at least one active node'],
+    ['remote_transaction.c', 'failure on connection marked as essential: 10.0.0.7:5432'],
+    ['remote_transaction.c', "failed to prepare transaction 'citus_0_1_2_3' on host 10.0.0.7:5432"],
+    [
+      'adaptive_executor.c',
+      'execution cannot recover from multiple connection failures. Last node failed 10.0.0.7:5432',
+    ],
+    [
+      'remote_commands.c',
+      'server closed the connection unexpectedly\n\tThis probably means the server terminated',
+    ],
+  ])('are an unavailable database where a worker ends, by the report of %s: %s', (file, message) => {
+    const error = withoutShards(databaseError('XX000', { message, file, routine: 'any' }))
+    const answer = translateDatabaseFailure(error)
+    expect([answer?.status, answer?.message, answer?.extras.headers]).toEqual([
+      503,
+      'the database is unavailable',
+      { 'retry-after': '1' },
+    ])
+    const failed = new StatementFailed(error, 0)
+    expect(isWorthAnotherAttempt(failed, 1, { isRead: true })).toBe(true)
+    expect(isWorthAnotherAttempt(failed, 1, { isRead: false })).toBe(false)
   })
 
   test('keep the context of a function on the worker, without the address', () => {

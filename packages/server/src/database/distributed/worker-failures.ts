@@ -53,13 +53,48 @@ const fromWorker = /(?:^|\n)while executing command on .*:\d+$/
 const shardNumber = /(?<=\w)_\d{6,}(?=")/g
 const shardNumberOfBareName = /^(permission denied for (?:table|sequence) .*?)_\d{6,}$/
 
+/** SQLSTATE of a lost connection. Citus has it for most failures to reach a worker. */
+export const connectionFailure = '08006'
+
+/**
+ * Messages of Citus and of libpq about a worker that ends during a statement or a commit. They have the code of an
+ * internal error.
+ */
+const lostWorker = new RegExp(
+  `^(?:${[
+    'could not commit transaction for shard \\d+',
+    'failure on connection marked as essential',
+    "failed to prepare transaction '",
+    'execution cannot recover from multiple connection failures',
+    'cannot connect to \\S+ to fetch intermediate results',
+    'failed to read result "[^"]*" from node ',
+    'server closed the connection unexpectedly',
+    'could not (?:receive data from|send data to) server',
+    'connection not open',
+    'no connection to the server',
+    'SSL (?:SYSCALL error|connection has been closed unexpectedly)',
+  ].join('|')})`,
+)
+
+/** Source files of Citus that report these messages. */
+const connectionFiles =
+  /^(?:adaptive_executor|intermediate_results|placement_connection|remote_commands|remote_transaction)\.c$/
+
+function isOfLostWorker({ code, file = '', message }: pg.DatabaseError): boolean {
+  return code === 'XX000' && connectionFiles.test(file) && lostWorker.test(message)
+}
+
 /**
  * Returns the failure of a worker as PostgreSQL itself would report it. Citus passes on the code and the texts,
- * which name shards, and neither the names of constraint and column nor the routine. Returns any other error
- * unchanged.
+ * which name shards, and neither the names of constraint and column nor the routine. The loss of a worker is the loss
+ * of a connection. Returns any other error unchanged.
  */
 export function withoutShards(error: pg.DatabaseError): pg.DatabaseError {
   const { where = '' } = error
+  if (isOfLostWorker(error)) {
+    const lost = new pg.DatabaseError(error.message, error.length, error.name as pg.DatabaseError['name'])
+    return Object.assign(lost, { severity: error.severity, code: connectionFailure })
+  }
   if (error.file !== 'remote_commands.c' || !fromWorker.test(where)) return error
   const message = stripShards(error.message)
   const rest = where.replace(fromWorker, '')

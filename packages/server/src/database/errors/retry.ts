@@ -1,12 +1,16 @@
 import { missingStatement, StatementFailed } from '../connection/message.ts'
 import { isStaleRead } from '../distributed/stale-read.ts'
+import { connectionFailure } from '../distributed/worker-failures.ts'
 import { ConnectionLost } from './failures.ts'
 
 /** SQLSTATEs of a serialization failure and a deadlock. Nothing happened, and another attempt may succeed. */
 export const conflictCodes = new Set(['40001', '40P01'])
 const conflictAttempts = 4
-/** SQLSTATEs of a backend that ends: administrator's command, crash of a sibling, start-up. */
-const endingCodes = new Set(['57P01', '57P02', '57P03'])
+/**
+ * SQLSTATEs of a backend that ends: administrator's command, crash of a sibling, start-up. A worker's connection, which
+ * the coordinator keeps, is lost when the worker restarts.
+ */
+const endingCodes = new Set(['57P01', '57P02', '57P03', connectionFailure])
 
 /** Attempt that may be repeated. */
 interface Attempt {
