@@ -19,6 +19,8 @@ export interface FakePostgresOptions {
   readonly isSilent?: boolean
   /** True to greet clients and respond to no query. */
   readonly answersNothing?: boolean
+  /** True to end each message of the extended query protocol without any result. */
+  readonly hasNoResults?: boolean
 }
 
 export async function startFakePostgres(options: FakePostgresOptions): Promise<FakePostgres> {
@@ -39,6 +41,8 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
       } else if (chunk[0] === 'Q'.charCodeAt(0)) {
         isQueried = true
         if (options.answersNothing !== true) socket.write(answer(options.row ?? {}))
+      } else if (options.hasNoResults === true) {
+        socket.write(ready())
       }
     })
   })

@@ -254,6 +254,18 @@ describe.each(poolers)('pooler › %s in transaction mode', (_, startPooler) => 
     await client.end()
   })
 
+  test('returns to each of many reads at once its own record', async () => {
+    await database.sql(`truncate note; insert into note (body, owner_id)
+      select 'note ' || turn, '${alice}' from generate_series(1, 60) turn`)
+    const notes = await database.sql<{ id: string; body: string }>('select id::text, body from note')
+    const read = async (id: string) =>
+      (await app.request('GET', `/api/collections/note/${id}?fields=body`, { token: token.alice })).json
+    for (let turn = 0; turn < 10; turn += 1) {
+      const found = await Promise.all(notes.map(({ id }) => read(id)))
+      expect(found).toEqual(notes.map(({ body }) => ({ body })))
+    }
+  })
+
   test.each([
     ['all', 'succeeds', 'select 1', 200],
     ['all', 'fails', 'select 1/0', 400],

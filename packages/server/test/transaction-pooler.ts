@@ -4,6 +4,7 @@ import { createReader, failure, greeting, int32, text } from './postgres-wire.ts
 /**
  * Pooler in transaction mode, like PgBouncer: many clients share few sessions, and each transaction may run on another
  * one. It reports the process id of one session to all clients, and rejects requests that such a pooler cannot support.
+ * It reads the Sync of a message only after the result of the message before, as PgBouncer may when packets are split.
  */
 export interface TransactionPooler extends AsyncDisposable {
   readonly port: number
@@ -31,6 +32,8 @@ interface Client {
   held: Buffer[]
   /** Number of Sync and Query messages without their ReadyForQuery. */
   open: number
+  /** Messages that have not been read yet. */
+  unread: (readonly [type: string, frame: Buffer])[]
 }
 
 /** Parameters that a client may send at startup. */
@@ -51,7 +54,7 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject)
       socket.write(startupMessage({ user: options.user, database: options.database }))
-      const read = createReader(true, (type, frame) => {
+      const readSession = createReader(true, (type, frame) => {
         if (type === 'K') processId = frame.readInt32BE(5)
         if (type === 'Z' && session.client === undefined) resolve()
         const { client } = session
@@ -60,8 +63,9 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
         if (type !== 'Z') return
         client.open -= 1
         if (client.open === 0 && String.fromCharCode(frame[5] ?? 0) === 'I') release(session)
+        if (client.unread.length > 0) resume(client)
       })
-      socket.on('data', read)
+      socket.on('data', readSession)
     })
     return session
   }
@@ -92,6 +96,17 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
     if (!isClosed) void openSession().then(release)
   }
 
+  /** Reads the rest of a client's packet, whose session another client may have now. */
+  function resume(client: Client): void {
+    if (client.session === undefined) idle.unshift(...idle.splice(-1))
+    for (const [type, frame] of client.unread.splice(0)) read(client, type, frame)
+  }
+
+  function read(client: Client, type: string, frame: Buffer): void {
+    if (client.unread.length > 0 || (type === 'S' && client.open > 0)) client.unread.push([type, frame])
+    else receive(client, type, frame)
+  }
+
   function receive(client: Client, type: string, frame: Buffer): void {
     if (type === 'X') {
       client.socket.end()
@@ -115,22 +130,22 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
 
   const listener = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
-    const client: Client = { socket, session: undefined, held: [], open: 0 }
+    const client: Client = { socket, session: undefined, held: [], open: 0, unread: [] }
     socket.on('error', () => undefined)
     socket.on('close', () => {
       sockets.delete(socket)
       forget(client)
     })
-    const read = createReader(false, (type, frame) => {
+    const readClient = createReader(false, (type, frame) => {
       if (type !== '') {
-        receive(client, type, frame)
+        read(client, type, frame)
         return
       }
       const unknown = parametersOf(frame).find((name) => !knownParameters.has(name))
       if (unknown !== undefined) socket.end(failure('08P01', `unsupported startup parameter: ${unknown}`))
       else socket.write(greeting(options.processId ?? processId))
     })
-    socket.on('data', read)
+    socket.on('data', readClient)
   })
   for (let count = 0; count < options.sessions; count += 1) idle.unshift(await openSession())
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))

@@ -235,11 +235,14 @@ export class Connection {
     return new Promise((receive, fail) => this.sendEach([{ calls, receive, fail }]))
   }
 
-  /** Runs several messages that are sent together, in order, each in its own transaction. */
+  /**
+   * Runs several messages in order, each in its own transaction. They are sent together, except behind a pooler. It takes the
+   * result of one as the end of the client's work, and may give its session to another client in the middle of the next.
+   */
   sendEach(outgoing: readonly (Receiver & { readonly calls: readonly Call[] })[]): void {
     const [first, ...followers] = outgoing.map((each) => new Message(each.calls, this.#prepare, each))
     if (first === undefined) return
-    if (followers.length > 0) first.leads(followers, (next) => void this.#client.query(next))
+    if (followers.length > 0) first.leads(followers, this.#prepare, (next) => void this.#client.query(next))
     this.#client.query(first)
   }
 

@@ -102,6 +102,7 @@ export class Message implements Submittable {
   #rows: (string | null)[][] = []
   #isSent = false
   #followers: readonly Message[] = []
+  #isPipelined = false
   #submitNext: ((next: Message) => void) | undefined
 
   /** @param prepare false where named statements do not survive, as behind a transaction pooler */
@@ -112,15 +113,16 @@ export class Message implements Submittable {
   }
 
   /**
-   * Pipelines other messages with this one. All are written at once, and Postgres runs them in order, each in a
-   * transaction of its own.
+   * Chains other messages to this one. Postgres runs them in order, each in a transaction of its own.
    *
+   * @param isPipelined true if all are written at once; otherwise each one follows the result of the one before
    * @param submitNext passes the next message to the client, synchronously, when its result is due
    */
-  leads(followers: readonly Message[], submitNext: (next: Message) => void): void {
+  leads(followers: readonly Message[], isPipelined: boolean, submitNext: (next: Message) => void): void {
     const chain = [this, ...followers]
     chain.forEach((message, index) => {
       message.#followers = chain.slice(index + 1)
+      message.#isPipelined = isPipelined
       message.#submitNext = submitNext
     })
   }
@@ -130,7 +132,9 @@ export class Message implements Submittable {
     const prepared = preparedNamesOf(wire)
     // They are at the head of the packet, where no error can make Postgres skip them.
     const parts = prepared.takeSurplus().map(closeStatement)
-    for (const message of [this, ...this.#followers]) message.#write(prepared, parts)
+    for (const message of this.#isPipelined ? [this, ...this.#followers] : [this]) {
+      message.#write(prepared, parts)
+    }
     wire.stream.write(Buffer.concat(parts))
     return undefined
   }
@@ -190,7 +194,16 @@ export class Message implements Submittable {
     this.#expectNext()
   }
 
-  handleReadyForQuery(): void {
+  handleReadyForQuery(wire: WireConnection): void {
+    if (this.#finished.length !== this.#calls.length) {
+      // A pooler has mixed up the results of its clients. Those that follow may belong to others, too.
+      const error = new Error(
+        `the database returned ${this.#finished.length} results for ${this.#calls.length} statements`,
+      )
+      this.handleError(error, wire)
+      wire.stream.destroy(error)
+      return
+    }
     // The transaction commits only now: a deferred constraint fails after the last CommandComplete.
     this.#receiver.receive(this.#finished)
     this.#expectNext()

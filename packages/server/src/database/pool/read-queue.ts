@@ -43,7 +43,7 @@ const overdueMs = 20
  */
 export class ReadQueue {
   readonly #pool: Pool
-  readonly #sessions: Pick<SessionGuard, 'sendEach'>
+  readonly #sessions: Pick<SessionGuard, 'isPooled' | 'sendEach'>
   readonly #waiting: SubjectQueue<Read>
   readonly #expiry: Expiry<Read>
   /** Connections that have been requested and not been assigned yet. */
@@ -53,7 +53,7 @@ export class ReadQueue {
   /** Average time of one read, in milliseconds; pessimistic until known. */
   #averageMs = quickMs
 
-  constructor(pool: Pool, sessions: Pick<SessionGuard, 'sendEach'>) {
+  constructor(pool: Pool, sessions: Pick<SessionGuard, 'isPooled' | 'sendEach'>) {
     this.#pool = pool
     this.#sessions = sessions
     this.#waiting = new SubjectQueue(pool.quotas, {
@@ -121,6 +121,8 @@ export class ReadQueue {
   }
 
   #groupSize(): number {
+    // A connection to a pooler sends one message at a time.
+    if (this.#sessions.isPooled) return 1
     return this.#averageMs < quickMs ? groupLimit : 1
   }
 

@@ -12,8 +12,9 @@ const currentPosition: Call = {
 }
 
 /**
- * Sends the message and, in the same packet, a query of the position after its commit. In the message itself the
- * position would be read before the commit record exists.
+ * Sends the message and a query of the position after its commit, in the same packet except behind a pooler. In the
+ * message itself the position would be read before the commit record exists. The result is due when both have ended, so
+ * that the connection is ready for other work.
  *
  * @param message transaction of its own, or the end of one
  * @param send sends messages in order, each with its own Sync
@@ -25,8 +26,10 @@ export function sendWithPosition(
 ): Promise<readonly Answer[]> {
   return new Promise((resolve, reject) => {
     let written: readonly Answer[] | undefined
+    let failure: unknown
     const finish = () => {
-      if (written !== undefined) resolve(written)
+      if (written === undefined) reject(failure)
+      else resolve(written)
     }
     const receive = ([answer]: readonly Answer[]) => {
       const position = parseLogPosition(answer?.rows[0]?.[0] ?? '')
@@ -42,7 +45,9 @@ export function sendWithPosition(
         receive(answers) {
           written = answers
         },
-        fail: reject,
+        fail(error) {
+          failure = error
+        },
       },
       // The write is committed, whatever happens to this message.
       { calls: [currentPosition], leavesState: false, receive, fail: finish },

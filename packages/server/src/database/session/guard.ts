@@ -30,7 +30,8 @@ const textLimit = 2000
  * the next message may get another session.
  */
 export class SessionGuard {
-  readonly #isPooled: boolean
+  /** True if a pooler shares sessions between transactions. */
+  readonly isPooled: boolean
   #transactions: TransactionMode
   #code: SessionCode | undefined
   #resets: readonly Call[]
@@ -42,7 +43,7 @@ export class SessionGuard {
   readonly #generations = new WeakMap<Connection, number>()
 
   constructor({ isPooled, transactions }: SessionOptions) {
-    this.#isPooled = isPooled
+    this.isPooled = isPooled
     this.#transactions = transactions
     this.#resets = resetCalls({ isPooled, mayPrepare: true })
   }
@@ -50,7 +51,7 @@ export class SessionGuard {
   /** Judges statements by this code from now on. Before the first call, every statement may leave state. */
   trust(code: SessionCode): void {
     this.#code = code
-    this.#resets = resetCalls({ isPooled: this.#isPooled, mayPrepare: code.mayPrepare })
+    this.#resets = resetCalls({ isPooled: this.isPooled, mayPrepare: code.mayPrepare })
     this.#judged = new WeakMap()
     this.#judgedTexts = new Lru(textLimit)
     this.#generation += 1
@@ -68,7 +69,7 @@ export class SessionGuard {
     const found = await probeTransactions(connection, check?.message)
     await check?.outcome
     if (found === 'message') return connection
-    if (found === 'block' && this.#isPooled) {
+    if (found === 'block' && this.isPooled) {
       this.#transactions = found
       return connection
     }
@@ -106,24 +107,24 @@ export class SessionGuard {
 
   /** Returns true if a message has to begin and end its transaction itself. */
   needsBlock(leavesState: boolean): boolean {
-    return this.#transactions === 'block' || (this.#isPooled && leavesState)
+    return this.#transactions === 'block' || (this.isPooled && leavesState)
   }
 
   /** Returns the last calls of a transaction block. */
   ending(leavesState: boolean): readonly Call[] {
-    return this.#isPooled && leavesState ? [checkConstraints, ...this.#resets, commit] : [commit]
+    return this.isPooled && leavesState ? [checkConstraints, ...this.#resets, commit] : [commit]
   }
 
   /** Returns the same calls as one text, for any statements. */
   get endingText(): string {
-    if (!this.#isPooled) return 'commit'
+    if (!this.isPooled) return 'commit'
     const texts = resetTexts({ isPooled: true, mayPrepare: this.#code?.mayPrepare ?? true })
     return [checkConstraints.statement.text, ...texts, 'commit'].join('; ')
   }
 
   /** Calls that undo a rehearsed transaction, and leave no state in its session. */
   get undoing(): readonly Call[] {
-    return this.#isPooled ? [rollbackAndChain, ...this.#resets, commit] : [rollback]
+    return this.isPooled ? [rollbackAndChain, ...this.#resets, commit] : [rollback]
   }
 
   /** Sends messages that are transactions by themselves, each followed by its own reset. */
@@ -177,13 +178,13 @@ export class SessionGuard {
       await this.#abandon(connection, leavesState())
       throw error
     }
-    if (!this.#isPooled && leavesState()) await this.#reset(connection)
+    if (!this.isPooled && leavesState()) await this.#reset(connection)
     return result
   }
 
   async #abandon(connection: Connection, leavesState: boolean): Promise<void> {
     const calls =
-      leavesState && this.#isPooled ? this.undoing : [rollback, ...(leavesState ? this.#resets : [])]
+      leavesState && this.isPooled ? this.undoing : [rollback, ...(leavesState ? this.#resets : [])]
     await connection.send(calls).catch(() => connection.destroy())
   }
 
@@ -201,7 +202,7 @@ export class SessionGuard {
     if (known === this.#generation) return
     this.#generations.set(connection, this.#generation)
     // A new session has nothing to reset.
-    if (known !== undefined && !this.#isPooled) void this.#reset(connection)
+    if (known !== undefined && !this.isPooled) void this.#reset(connection)
   }
 }
 

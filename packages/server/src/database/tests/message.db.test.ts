@@ -1,10 +1,21 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { call, connectTo } from '../../../test/connections.ts'
+import { startFakePostgres } from '../../../test/fake-postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
+import { startTransactionPooler } from '../../../test/transaction-pooler.ts'
+import { waitFor } from '../../../test/wait-for.ts'
 import type { Connection } from '../connection/connection.ts'
-import { type Answer, type Call, StatementFailed, statement, subjectOf } from '../connection/message.ts'
+import {
+  type Answer,
+  begin,
+  type Call,
+  StatementFailed,
+  statement,
+  subjectOf,
+} from '../connection/message.ts'
 import { ConnectionLost } from '../errors/failures.ts'
+import { sendingOn, sendWithPosition } from '../replicas/write-position.ts'
 
 let database: TestDatabase
 let connection: Connection
@@ -112,6 +123,55 @@ describe('message', () => {
     expect(failure).toMatchObject({ index, error: { code } })
     expect(await database.sql('select id from entry union all select id from later')).toEqual([])
     expect(await connection.send([call('select 3::text')])).toEqual([{ rows: [['3']], count: 1 }])
+  })
+})
+
+describe('write position', () => {
+  test('leaves the connection ready for a rollback when it fails', async () => {
+    const warnings: string[] = []
+    const note = ({ message }: Error) => warnings.push(message)
+    process.on('warning', note)
+    const write = { calls: [begin, call('select 1/0')], leavesState: false }
+    const positions: string[] = []
+    const outcome = sendWithPosition(write, sendingOn(connection), (position) => positions.push(position))
+    await expect(outcome).rejects.toMatchObject({ index: 1, error: { code: '22012' } })
+    expect(connection.isReady).toBe(true)
+    expect(await connection.send([call('rollback')])).toHaveLength(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', note)
+    expect({ warnings, positions }).toEqual({ warnings: [], positions: [] })
+  })
+})
+
+describe('messages behind a pooler', () => {
+  test('return their own results, although each may run on another session', async () => {
+    const { port, username, pathname } = new URL(database.url)
+    await using pooler = await startTransactionPooler({
+      target: Number(port),
+      user: username,
+      database: pathname.slice(1),
+      sessions: 2,
+    })
+    const pooled = await connectTo(
+      { url: `postgresql://${username}@127.0.0.1:${pooler.port}${pathname}` },
+      { prepare: false },
+    )
+    const messages = [
+      [call('select 1::text'), call('select 2::text')],
+      [call('select 1/0')],
+      [call('select 3::text')],
+    ]
+    expect(await sendEach(messages, pooled)).toEqual(['0 [["1"],["2"]]', '1 22012 at 0', '2 [["3"]]'])
+    expect(await pooled.send([call('select 4::text')])).toEqual([{ rows: [['4']], count: 1 }])
+    await pooled.close()
+  })
+
+  test('fail and end the connection when a result is missing', async () => {
+    await using server = await startFakePostgres({ hasNoResults: true })
+    const pooled = await connectTo({ url: `postgresql://app@127.0.0.1:${server.port}/app` })
+    const messages = [[call('select 1')], [call('select 2')]]
+    expect(await sendEach(messages, pooled)).toEqual(['0 connection lost', '1 connection lost'])
+    await waitFor('the end of the connection', () => !pooled.isOpen)
   })
 })
 

@@ -35,6 +35,7 @@ function createQueue(options: Partial<PoolOptions> = {}) {
 
 /** Sends messages as they are. */
 const unguarded: ConstructorParameters<typeof ReadQueue>[1] = {
+  isPooled: false,
   sendEach: (connection, messages) => connection.sendEach(messages),
 }
 
