@@ -55,6 +55,8 @@ export interface History {
   readonly refused: number
   /** Responses from 500 on that differ from the documentation. */
   readonly malformed: readonly string[]
+  /** Responses from 400 to 499. */
+  readonly rejected: readonly string[]
   readonly creates: ReadonlyMap<string, Fate>
 }
 
@@ -71,6 +73,7 @@ export function startLoad({
   const statuses = new Map<number, number>()
   const failures = new Map<string, number>()
   const malformed: string[] = []
+  const rejected: string[] = []
   const creates = new Map<string, Fate>()
   let isStopped = false
   let answered = 0
@@ -90,6 +93,7 @@ export function startLoad({
           onReply?.({ url, method, status: answer.status })
           statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
           if (answer.status >= 500 && !isAsDocumented(answer)) malformed.push(describe(method, path, answer))
+          if (answer.status >= 400 && answer.status < 500) rejected.push(describe(method, path, answer))
           if (method === 'POST') creates.set(key, fateOf(answer.status))
           if (answer.headers.connection === 'close') target += 1
           break
@@ -125,7 +129,7 @@ export function startLoad({
     async stop() {
       isStopped = true
       await Promise.all(running)
-      return { statuses, failures, refused, malformed, creates }
+      return { statuses, failures, refused, malformed, rejected, creates }
     },
   }
 }

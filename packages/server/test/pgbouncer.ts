@@ -16,7 +16,16 @@ export const pgbouncer = '/usr/sbin/pgbouncer'
 /** Starts PgBouncer before a database whose user needs no password. */
 export async function startPgBouncer(
   database: URL,
-  { poolMode = 'transaction', sessions = 3 }: { readonly poolMode?: string; readonly sessions?: number } = {},
+  {
+    poolMode = 'transaction',
+    sessions = 3,
+    settings = {},
+  }: {
+    readonly poolMode?: string
+    readonly sessions?: number
+    /** Further settings of its file. */
+    readonly settings?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<Pooler> {
   const account = isRoot ? unprivileged : undefined
   const directory = createDirectory(account)
@@ -33,7 +42,9 @@ unix_socket_dir =
 auth_type = any
 pool_mode = ${poolMode}
 default_pool_size = ${sessions}
-`,
+${Object.entries(settings)
+  .map(([name, value]) => `${name} = ${value}\n`)
+  .join('')}`,
   )
   const child = spawn(pgbouncer, ['--quiet', file], { stdio: 'ignore', ...account })
   const ended = new Promise((resolve) => child.once('exit', resolve))

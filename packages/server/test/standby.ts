@@ -43,6 +43,30 @@ export async function startStandby(
     },
     (directory) => copyPrimary(primary, directory),
   )
+  return controlStandby(cluster, primary)
+}
+
+/** Starts a former primary, which has been stopped, as a standby of the new one. */
+export async function followAsStandby(former: ThrowAwayCluster, primary: ThrowAwayCluster): Promise<Standby> {
+  const { user, home } = locateHome(former.directory)
+  const root = join(home, 'postgres')
+  writeFileSync(
+    join(root, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=postgres'\n`,
+  )
+  requestStandby(root, user)
+  await former.start()
+  return controlStandby(former, primary)
+}
+
+/** Makes PostgreSQL start as a standby on these files. */
+function requestStandby(root: string, user: ReturnType<typeof locateHome>['user']): void {
+  const signal = join(root, 'standby.signal')
+  writeFileSync(signal, '')
+  giveTo(user, signal)
+}
+
+function controlStandby(cluster: ThrowAwayCluster, primary: ThrowAwayCluster): Standby {
   const run = (text: string) => cluster.sql('postgres', text)
   return {
     ...cluster,
@@ -95,7 +119,5 @@ async function copyPrimary(primary: ThrowAwayCluster, dataDirectory: string): Pr
       giveTo(user, path)
     }
   }
-  const signal = join(root, 'standby.signal')
-  writeFileSync(signal, '')
-  giveTo(user, signal)
+  requestStandby(root, user)
 }

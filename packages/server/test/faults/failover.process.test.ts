@@ -1,11 +1,15 @@
+import { existsSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
+import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
-import { countKeys, startNodes, startPair } from '../failover.ts'
+import { countKeys, type Pair, startNodes, startPair } from '../failover.ts'
 import { alice } from '../fixtures.ts'
 import { contradictions, type History, type Load, startLoad } from '../load.ts'
+import { pgbouncer, startPgBouncer } from '../pgbouncer.ts'
 import { startReceiver } from '../receiver.ts'
 import { sendRequest } from '../send-request.ts'
 import type { ServerProcess } from '../server-process.ts'
+import { followAsStandby } from '../standby.ts'
 import { createTcpProxy } from '../tcp-proxy.ts'
 import { userToken } from '../test-app.ts'
 import { testAdminPassword } from '../test-config.ts'
@@ -30,6 +34,7 @@ async function moreWrites(load: Load, count = 40): Promise<void> {
 /** Expects that clients have received nothing but results and 503 with the time to wait. */
 function expectNoFaults(history: History, nodes: readonly ServerProcess[]): void {
   expect(history.malformed).toEqual([])
+  expect(history.rejected).toEqual([])
   expect([...history.failures]).toEqual([])
   expect([...history.statuses.keys()].filter((status) => ![200, 201, 503].includes(status))).toEqual([])
   for (const node of nodes) {
@@ -177,6 +182,89 @@ describe('faults › failover', () => {
     expect(nodes.map((node) => hasLeft(node))).toEqual([true, true])
     expect(contradictions(history, await countKeys(second))).toEqual([])
   })
+
+  describe.skipIf(!existsSync(pgbouncer))(
+    `behind PgBouncer${existsSync(pgbouncer) ? '' : ' (skipped: PgBouncer is not installed)'}`,
+    () => {
+      /** Starts two nodes behind PgBouncer, which reaches the primary through a balancer. */
+      async function startPooled({ first }: Pair, settings: Readonly<Record<string, string>>) {
+        const balancer = await startBalancer(first.port)
+        cleanUp.push(balancer)
+        const pooler = await startPgBouncer(
+          new URL(`postgresql://postgres@127.0.0.1:${balancer.port}/shop`),
+          { sessions: 10, settings: { server_login_retry: '1', ...settings } },
+        )
+        cleanUp.push(pooler)
+        const url = `postgresql://postgres@127.0.0.1:${pooler.port}/shop`
+        return { balancer, nodes: await startNodes(url, cleanUp), url }
+      }
+
+      test('finds the new primary when the former one is killed', async () => {
+        const pair = await startPair(true, cleanUp)
+        const { first, second } = pair
+        const { balancer, nodes } = await startPooled(pair, {})
+        const load = loadOf(nodes, 'pooled')
+        await moreWrites(load)
+        await first.stop('immediate')
+        await waitFor('writes to be refused', () => load.count(503) > 5)
+        await second.promote()
+        balancer.target = second.port
+        await moreWrites(load)
+        const history = await load.stop()
+        expectNoFaults(history, nodes)
+        expect(contradictions(history, await countKeys(second))).toEqual([])
+      })
+
+      test('neither reads nor writes by a former primary that became a standby', async () => {
+        const pair = await startPair(false, cleanUp)
+        const { first, second } = pair
+        const { balancer, nodes, url } = await startPooled(pair, { server_lifetime: '5' })
+        const load = loadOf(nodes, 'switched')
+        await moreWrites(load)
+        await first.stop('fast')
+        await second.promote()
+        const standby = await followAsStandby(first, second)
+        await waitFor('the standby', () => standby.hasCaughtUp())
+        await standby.pause()
+        await second.sql('shop', `update item set counter = 77 where id = 7`)
+
+        await waitFor('PgBouncer to lead to it', async () => {
+          const client = new pg.Client({ connectionString: url })
+          client.on('error', () => undefined)
+          try {
+            await client.connect()
+            const { rows } = await client.query('select pg_is_in_recovery() as is_standby')
+            return rows[0].is_standby === true
+          } catch {
+            return false
+          } finally {
+            await client.end().catch(() => undefined)
+          }
+        })
+        const read = (node: ServerProcess) =>
+          sendRequest('GET', `${node.url}/api/collections/item/7?fields=counter`, { token })
+        for (const node of nodes) {
+          const written = await sendRequest('POST', `${node.url}/api/collections/item`, {
+            token,
+            body: { key: 'rejected' },
+          })
+          expect([written.status, written.headers['retry-after']]).toEqual([
+            503,
+            expect.stringMatching(/^\d+$/),
+          ])
+          await waitFor('reads to be refused', async () => (await read(node)).status === 503)
+          for (let turn = 0; turn < 20; turn += 1) expect((await read(node)).status).toBe(503)
+        }
+
+        balancer.target = second.port
+        await moreWrites(load)
+        for (const node of nodes) expect((await read(node)).json).toEqual({ counter: 77 })
+        const history = await load.stop()
+        expectNoFaults(history, nodes)
+        expect(contradictions(history, await countKeys(second))).toEqual([])
+      })
+    },
+  )
 
   test('leaves a primary whose packets get lost, with several hosts in every URL', async () => {
     const { first, second } = await startPair(true, cleanUp)

@@ -145,7 +145,10 @@ export class Primary {
         receive: (answers) => {
           try {
             const state = stateOf(answers)
-            if (state.isStandby) throw this.#refuse(session, `${tracked.host} is a standby`)
+            if (state.isStandby) {
+              this.#dropStandby(tracked)
+              throw this.#refuse(session, `${tracked.host} is a standby`)
+            }
             this.#admit(session, tracked, state, false)
             resolve()
           } catch (error) {
@@ -162,7 +165,7 @@ export class Primary {
 
   /**
    * Compares the servers, and switches to a primary that is newer than the one in use. Read-only sessions are
-   * closed if there is a writable primary.
+   * closed if there is a writable primary, and those to a host that is a standby at once.
    *
    * @param skipsPreferred leaves out the host in use
    * @returns true if a writable primary was found
@@ -172,6 +175,9 @@ export class Primary {
     const search = this.#searchOf(key)
     const hosts = servers.hosts.filter((host) => !skipsPreferred || describeHost(host) !== search.preferred)
     const states = await Promise.all(hosts.map((host) => this.#stateAt(servers, host)))
+    for (const found of states) {
+      if (found?.state.isStandby === true) this.#dropStandby({ search: key, host: found.host })
+    }
     const writable = states.filter(
       (found) => found !== undefined && !found.state.isStandby && !found.state.isReadOnly,
     )
@@ -319,6 +325,14 @@ export class Primary {
     this.#hasChanged = true
     this.#log('the primary has changed', { host })
     this.#drop((tracked) => tracked.search === key && tracked.host !== host)
+  }
+
+  /**
+   * Closes the sessions to a host that leads to a standby. A direct session ends before its server becomes a standby. A pooler
+   * keeps it, and its next transaction may read old data there.
+   */
+  #dropStandby({ search, host }: Pick<SessionServer, 'host' | 'search'>): void {
+    this.#drop((tracked) => tracked.search === search && tracked.host === host)
   }
 
   #drop(isOutdated: (tracked: SessionServer) => boolean): void {
