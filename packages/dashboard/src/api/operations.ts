@@ -1399,6 +1399,10 @@ export type GridTable = {
   /** As in `/api/schema`. */
   readonly columns: ReadonlyArray<GridColumn>
   readonly relations: ReadonlyArray<GridRelation>
+  /** Column by which people recognize a row: one with `@label` in its comment, a name or title, or the first text. */
+  readonly label: string | null
+  /** Columns with ids of users: foreign keys to `basalt.users`, and defaults of `basalt.user_id()`. */
+  readonly people: ReadonlyArray<string>
   /** Columns that an index can sort by. */
   readonly sorted: ReadonlyArray<string>
   /** True if streams also receive changes made by plain SQL (`events.capture`). */
@@ -3760,6 +3764,12 @@ export type User = {
   readonly updatedAt: string
 }
 
+export type UserName = {
+  readonly id: string
+  /** Email address or phone number; null if there is neither. */
+  readonly name: string | null
+}
+
 export type UsersCreateInput = {
   readonly email?: string | undefined
   /** International form, such as +12025550123. */
@@ -3809,6 +3819,10 @@ export type UsersListResult = {
   readonly isSearchComplete?: boolean | undefined
   /** Creation time of the oldest user that a bounded search has read. `nextCursor` continues there. */
   readonly searchedTo?: string | undefined
+}
+
+export type UsersNamesResult = {
+  readonly items: ReadonlyArray<UserName>
 }
 
 export type UsersPreviewDeletionResult = {
@@ -6277,6 +6291,13 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: ReadonlyArray<Session>
+  }
+  'users.names': {
+    readonly method: 'GET'
+    readonly path: 'admin/users/names'
+    readonly query: 'ids'
+    readonly body: undefined
+    readonly answer: UsersNamesResult
   }
   'users.previewDeletion': {
     readonly method: 'GET'

@@ -28,9 +28,9 @@ export const GridCellView = memo(drawCell)
 
 function drawCell(props: GridCellViewProps) {
   const { row, column, shown, left, isEditing, isRowEdited, on } = props
-  const { text, note, isChanged, fault } = props.cell(row, shown)
+  const { text, label, note, isChanged, fault } = props.cell(row, shown)
   const position = { row, column }
-  const shownText = text === null ? 'NULL' : visibleText(text)
+  const shownText = text === null ? 'NULL' : visibleText(label ?? text)
   return (
     <div
       id={props.id}
@@ -45,7 +45,7 @@ function drawCell(props: GridCellViewProps) {
       data-null={text === null || undefined}
       data-editing={isEditing || undefined}
       data-noted={note !== undefined || undefined}
-      title={fault}
+      title={fault ?? (label === undefined ? undefined : (text ?? undefined))}
       style={{ position: props.isPinned ? 'sticky' : 'absolute', left, width: shown.width }}
       onMouseDown={(event) => {
         if (!isEditing && event.button === 0) on('select', position, event.shiftKey)

@@ -107,8 +107,12 @@ export function defaultWidth(title: string, type: string): number {
         ? 220
         : type === 'uuid'
           ? 280
-          : /^(text|json|character varying)/.test(type)
-            ? 220
-            : 160
+          : type === 'key'
+            ? 110
+            : type === 'label'
+              ? 160
+              : /^(text|json|character varying)/.test(type)
+                ? 220
+                : 160
   return Math.min(320, Math.max(byType, title.length * 8 + 40))
 }

@@ -20,6 +20,8 @@ export interface GridColumn {
 export interface GridCell {
   /** Text of the cell; null for NULL, which is shown as a word. */
   readonly text: string | null
+  /** Name of the user or row that the text refers to. It is shown instead of the text. */
+  readonly label?: string
   /** Note on a value that is longer than the shown text, such as `5 MB`. */
   readonly note?: string | undefined
   readonly isChanged?: boolean

@@ -48,7 +48,7 @@ journeys('dashboard › logs, requests, audit, usage and statements', () => {
     await dashboard.screenshot('requests')
     await link.click()
     await page.getByText(`failed to ${hostile}`, { exact: true }).waitFor()
-    await page.getByRole('link', { name: alice }).waitFor()
+    await page.getByRole('link', { name: 'a11ce000' }).waitFor()
     await dashboard.screenshot('request')
     await dashboard.expectAccessible()
 

@@ -1,14 +1,26 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { useUserName } from '../../api/user-names.ts'
 import { requestLink, rowsLink, userLink } from '../../links.ts'
+import { visibleText } from '../../ui/visible-text.ts'
 
 /** Renders a link to everything with the id of a request. */
 export function RequestLink({ id }: { readonly id: string | null }) {
   return id === null ? '–' : <Link href={requestLink(id)}>{shorten(id)}</Link>
 }
 
-export function UserLink({ id, children }: { readonly id: string | null; readonly children?: ReactNode }) {
-  return id === null ? '–' : <Link href={userLink(id)}>{children ?? shorten(id)}</Link>
+/** Renders a link to a user, by the name or else the start of the id. */
+export function UserLink({ id }: { readonly id: string | null }) {
+  return id === null ? '–' : <NamedUser id={id} />
+}
+
+function NamedUser({ id }: { readonly id: string }) {
+  const name = useUserName(id)
+  return (
+    <Link href={userLink(id)} title={id}>
+      {typeof name === 'string' ? visibleText(name) : shorten(id)}
+    </Link>
+  )
 }
 
 /** Renders a link to a row, or to its table if the row is unknown. */

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
-import { auditLink, jobLink, requestLink, rowsLink, userLink, webhookLink } from '../../links.ts'
+import { auditLink, jobLink, requestLink, rowsLink, webhookLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
@@ -9,6 +9,7 @@ import { Badge, Notice, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { StateBadge } from '../jobs/jobs.tsx'
 import { replayDelivery } from '../webhooks/api.ts'
 import { Outcome, TryDialog } from '../webhooks/trial.tsx'
@@ -110,7 +111,7 @@ function Writer({ event: { actor, userId, apiKeyId, requestId } }: { readonly ev
         actor !== null && <>by {actor}</>
       ) : (
         <>
-          by <Link href={userLink(userId)}>{userId}</Link>
+          by <UserLink id={userId} />
         </>
       )}
       {apiKeyId !== null && (

@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
-import { previewLink, userLink } from '../../links.ts'
+import { previewLink } from '../../links.ts'
 import { countOf } from '../../ui/format.ts'
+import { UserLink } from '../activity/links.tsx'
 import type { EventDetail, NodeDelivery } from './api.ts'
 import styles from './event-detail.module.css'
 
@@ -49,7 +50,7 @@ function NodeStreams({ sent: { node, sent, withheld, receivers } }: { readonly s
       {receivers.map(({ connection, caller, userId }, index) => (
         <span key={connection}>
           {index > 0 && ', '}
-          {userId === null ? callers[caller] : <Link href={userLink(userId)}>{userId}</Link>}
+          {userId === null ? callers[caller] : <UserLink id={userId} />}
         </span>
       ))}
       {others > 0 && receivers.length > 0 && <> and {others} more</>}

@@ -9,6 +9,7 @@ import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
 import { SearchedTo } from '../../ui/searched-to.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { toInstant } from '../webhooks/replay-dialog.tsx'
 import { type EventFilter, filterNames, type ListedEvent, listEvents } from './api.ts'
 import { EventDetail } from './event-detail.tsx'
@@ -101,7 +102,7 @@ export function EventsScreen() {
                   key: 'who',
                   title: 'By',
                   isMinor: true,
-                  cell: ({ actor, userId }) => userId ?? actor,
+                  cell: ({ actor, userId }) => (userId === null ? actor : <UserLink id={userId} />),
                 },
                 {
                   key: 'request',

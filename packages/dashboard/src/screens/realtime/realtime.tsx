@@ -7,6 +7,7 @@ import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Time } from '../../ui/time.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { disconnect, listConnections, listSubscriptions } from './api.ts'
 import { Inspector } from './inspector.tsx'
 import { PastPreview } from './past-preview.tsx'
@@ -57,7 +58,11 @@ function Connections() {
           rowKey={(connection) => connection.id}
           empty="No open streams."
           columns={[
-            { key: 'user', title: 'User', cell: ({ userId }) => userId ?? 'no user' },
+            {
+              key: 'user',
+              title: 'User',
+              cell: ({ userId }) => (userId === null ? 'no user' : <UserLink id={userId} />),
+            },
             { key: 'transport', title: 'Transport', cell: ({ transport }) => <Badge>{transport}</Badge> },
             {
               key: 'to',

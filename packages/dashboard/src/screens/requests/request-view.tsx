@@ -123,12 +123,7 @@ function RequestFacts({ request }: { readonly request: AnsweredRequest }) {
           ['Time', <Time key="time" value={request.timestamp} />],
           ['Duration', formatDuration(request.duration_ms)],
           ['Operation', request.operation === null ? '–' : <code key="operation">{request.operation}</code>],
-          [
-            'User',
-            <UserLink key="user" id={request.user_id}>
-              {request.user_id}
-            </UserLink>,
-          ],
+          ['User', <UserLink key="user" id={request.user_id} />],
           ['API key', request.api_key_id === null ? '–' : <code key="key">{request.api_key_id}</code>],
           [
             'App',

@@ -1,7 +1,5 @@
 import { useState } from 'react'
-import { Link } from 'wouter'
 import { moreOf, useAction, useApi, usePages } from '../../api/queries.ts'
-import { userLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -11,6 +9,7 @@ import { formatNumber } from '../../ui/format.ts'
 import { Badge, Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { listMessages, readHealth, sendMessage, type TextMessage } from './api.ts'
 
 export function SmsScreen() {
@@ -101,8 +100,7 @@ const columns: readonly Column<TextMessage>[] = [
   {
     key: 'user',
     title: 'Sent by',
-    cell: ({ user_id }) =>
-      user_id === null ? 'the server' : <Link href={userLink(user_id)}>{user_id.slice(0, 8)}…</Link>,
+    cell: ({ user_id }) => (user_id === null ? 'the server' : <UserLink id={user_id} />),
     isMinor: true,
   },
   { key: 'at', title: 'At', cell: ({ created_at }) => <Time value={created_at} />, isMinor: true },

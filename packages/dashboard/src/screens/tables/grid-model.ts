@@ -4,8 +4,9 @@ import type { GridCell, GridColumn, RowState } from '../../grid/model.ts'
 import { formatBytes } from '../../ui/format.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
 import type { Changes, NewRow, RowChange } from './changes.ts'
-import { referenceOf } from './kinds.ts'
+import type { Labels } from './labels.ts'
 import { idOf } from './names.ts'
+import { sourceOf } from './reference-picker.tsx'
 import type { View } from './use-view.ts'
 
 /** Grid model of a table: new rows first, then the rows that were read. Pure. */
@@ -25,7 +26,7 @@ export function gridColumns(info: TableInfo, view: View): readonly GridColumn[] 
       key: column.name,
       title: column.name,
       type: column.type,
-      width: view.widths.get(column.name) ?? defaultWidth(column.name, column.type),
+      width: view.widths.get(column.name) ?? widthOf(info, column),
       isPinned: view.pinned.includes(column.name),
       note: noteOf(info, column),
       ...(isNumeric(column.type) ? { align: 'end' as const } : {}),
@@ -34,8 +35,14 @@ export function gridColumns(info: TableInfo, view: View): readonly GridColumn[] 
 
 function noteOf(info: TableInfo, { name, isPrimaryKey }: ColumnInfo): string | undefined {
   if (isPrimaryKey) return 'key'
-  const relation = referenceOf(info, name)
-  return relation === undefined ? undefined : `→ ${relation.table}`
+  const source = sourceOf(info, name)
+  return source === undefined ? undefined : `→ ${source}`
+}
+
+/** Returns the width of a column. A label is shorter than most keys, and the start of a UUID is enough to recognize it. */
+function widthOf(info: TableInfo, { name, type, isPrimaryKey }: ColumnInfo): number {
+  if (sourceOf(info, name) !== undefined) return defaultWidth(name, 'label')
+  return isPrimaryKey && type === 'uuid' ? defaultWidth(name, 'key') : defaultWidth(name, type)
 }
 
 export type ModelRow =
@@ -62,6 +69,7 @@ export function createModel(
   rows: readonly TableRow[],
   changes: Changes,
   marked: ReadonlySet<string>,
+  labels: Labels,
 ): GridModel {
   const positions = new Map(columns.map((name, position) => [name, position]))
   const { created } = changes
@@ -85,6 +93,12 @@ export function createModel(
     return shown.row.sizes?.[position] === undefined ? (shown.row.cells[position] ?? null) : undefined
   }
 
+  /** Returns the label of the user or row that a text refers to. */
+  const labelOf = (name: string, text: string | null) => {
+    const label = text === null ? null : labels.get(name)?.get(text)
+    return label === null || label === undefined ? {} : { label: label.slice(0, 600) }
+  }
+
   return {
     count: created.length + rows.length,
     row,
@@ -96,14 +110,19 @@ export function createModel(
         const text = shown.row.values[name]
         return text === undefined
           ? { text: '', note: 'default' }
-          : { text: flatten(text), fault: shown.row.fault }
+          : { text: flatten(text), fault: shown.row.fault, ...labelOf(name, text) }
       }
       const staged = shown.change?.values[name]
-      if (staged !== undefined) return { text: flatten(staged), isChanged: true, fault: shown.change?.fault }
+      if (staged !== undefined) {
+        const label = labelOf(name, staged)
+        return { text: flatten(staged), isChanged: true, fault: shown.change?.fault, ...label }
+      }
       const position = positions.get(name) ?? -1
       const size = shown.row.sizes?.[position]
       const text = shown.row.cells[position] ?? null
-      return size === undefined ? { text: flatten(text) } : { text: flatten(text), note: formatBytes(size) }
+      return size === undefined
+        ? { text: flatten(text), ...labelOf(name, text) }
+        : { text: flatten(text), note: formatBytes(size) }
     },
     state(index) {
       const shown = row(index)

@@ -28,13 +28,6 @@ export function referenceOf({ relations }: TableInfo, column: string): RelationI
   )
 }
 
-/** Returns the column by which a user recognizes a row: a name, or the first text. */
-export function labelColumn({ columns, primaryKey }: TableInfo): string | undefined {
-  const texts = columns.filter(({ type }) => /^(text|character varying|citext|character)/.test(type))
-  const named = texts.find(({ name }) => /^(name|title|label|email|username|slug|code)$/i.test(name))
-  return (named ?? texts[0])?.name ?? primaryKey[0]
-}
-
 /** Returns the error in a text as a value of the column, as far as the page can check it. */
 export function faultOf(
   { type, nullable, hasDefault }: ColumnInfo,

@@ -1,6 +1,5 @@
 import type { TableInfo } from './api.ts'
-import { referenceOf } from './kinds.ts'
-import { ReferencePicker } from './reference-picker.tsx'
+import { ReferencePicker, sourceOf } from './reference-picker.tsx'
 import type { OpenCell } from './use-cell-editing.ts'
 import { ValueDialog } from './value-dialog.tsx'
 
@@ -15,12 +14,11 @@ interface LargeEditorProps {
 /** Edits a value in a dialog: a foreign key, or a value that does not fit into its cell. */
 export function LargeEditor({ info, opened, isReadOnly, onCommit, onClose }: LargeEditorProps) {
   const { info: column, value, rowId } = opened
-  const relation = isReadOnly ? undefined : referenceOf(info, column.name)
-  if (relation !== undefined) {
+  if (!isReadOnly && sourceOf(info, column.name) !== undefined) {
     return (
       <ReferencePicker
+        info={info}
         column={column}
-        relation={relation}
         value={value ?? null}
         onPick={onCommit}
         onClose={onClose}

@@ -78,6 +78,10 @@ export function formatCondition(column: string, test: Test, value: string): stri
   }
 }
 
+/** Formats a condition that a column has one of the values. */
+export const formatOneOf = (column: string, values: readonly string[]) =>
+  `${nameText(column)} in (${values.map(filterText).join()})`
+
 const escapeLike = (text: string) => text.replace(/[\\%_]/g, (character) => `\\${character}`)
 
 /** Combines a filter with a condition. Both have to match. */

@@ -6,8 +6,8 @@ import { Form } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import type { ColumnInfo, TableInfo } from './api.ts'
 import type { Value } from './changes.ts'
-import { choicesOf, editorKind, faultOf, isComputed, referenceOf } from './kinds.ts'
-import { ReferencePicker } from './reference-picker.tsx'
+import { choicesOf, editorKind, faultOf, isComputed } from './kinds.ts'
+import { ReferencePicker, sourceOf } from './reference-picker.tsx'
 
 interface NewRowProps {
   readonly info: TableInfo
@@ -99,7 +99,7 @@ function NewValue({
 }) {
   const [isPicking, setPicking] = useState(false)
   const kind = editorKind(column)
-  const relation = referenceOf(info, column.name)
+  const source = sourceOf(info, column.name)
   const common = {
     label: column.name,
     hint: `${column.type}${column.default === undefined ? '' : `, default ${column.default}`}`,
@@ -129,9 +129,9 @@ function NewValue({
           onChange={typed}
         />
       )}
-      {relation !== undefined && (
+      {source !== undefined && (
         <Button size="small" onClick={() => setPicking(true)}>
-          Select from {relation.table}
+          Select from {source}
         </Button>
       )}
       {kind !== 'choice' && /^(text|character|citext)/.test(column.type) && (
@@ -148,10 +148,10 @@ function NewValue({
           onChange={(isNull) => onChange(isNull ? null : undefined)}
         />
       )}
-      {isPicking && relation !== undefined && (
+      {isPicking && (
         <ReferencePicker
+          info={info}
           column={column}
-          relation={relation}
           value={value ?? null}
           onClose={() => setPicking(false)}
           onPick={(picked) => {

@@ -1,89 +1,77 @@
-import { useState } from 'react'
-import { useApi } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
-import { FilterField } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { rememberUserName } from '../../api/user-names.ts'
+import { listUsers } from '../users/api.ts'
 import { type ColumnInfo, describeTable, type RelationInfo, readRows, type TableInfo } from './api.ts'
-import { labelColumn } from './kinds.ts'
+import { referenceOf } from './kinds.ts'
 import { formatCondition, nameText } from './names.ts'
+import { type Choices, PickerDialog } from './picker-dialog.tsx'
 
 const offered = 30
 
 interface ReferencePickerProps {
+  readonly info: TableInfo
   readonly column: ColumnInfo
-  readonly relation: RelationInfo
   readonly value: string | null
   readonly onPick: (value: string | null) => void
   readonly onClose: () => void
 }
 
-/** Selects a row of the table that a foreign key references, by its label or key. */
-export function ReferencePicker({ column, relation, value, onPick, onClose }: ReferencePickerProps) {
-  const [search, setSearch] = useState('')
-  const [{ to = '' } = {}] = relation.pairs
-  const rows = useApi(['tables', relation.table, 'choices', to, search], async (signal) => {
-    const info = await describeTable(relation.table, signal)
-    const label = labelColumn(info) ?? to
-    const columns = [...new Set([to, label])]
-    const page = await readRows(
-      relation.table,
-      {
-        columns: columns.map(nameText).join(),
-        limit: offered,
-        filter: searchFilter(info, to, label, search),
-      },
-      signal,
-    )
-    return {
-      label,
-      rows: page.rows.map(({ cells }) => ({ key: cells[0] ?? '', text: cells.at(-1) ?? null })),
+/** Selects the user or the row that a column references. Renders nothing for other columns. */
+export function ReferencePicker({ info, onPick, ...props }: ReferencePickerProps) {
+  const { name } = props.column
+  if (info.people.includes(name)) {
+    const pick = (id: string | null, label: string | null) => {
+      if (id !== null) rememberUserName(id, label)
+      onPick(id)
     }
-  })
-  return (
-    <Dialog
-      title={`${column.name}: select from ${relation.table}`}
-      isOpen
-      onClose={onClose}
-      footer={
-        <>
-          {column.nullable && <Button onClick={() => onPick(null)}>Set to NULL</Button>}
-          <Button onClick={onClose}>Cancel</Button>
-        </>
-      }
-    >
-      <FilterField label={`Search in ${relation.table}`} value={search} onChange={setSearch} autoFocus />
-      <Loaded query={rows}>
-        {({ label, rows: choices }) => (
-          <DataTable
-            caption={`Rows of ${relation.table}`}
-            rows={choices}
-            rowKey={(row) => row.key}
-            selectedKey={value ?? undefined}
-            empty="No rows match."
-            columns={[
-              { key: 'key', title: to, cell: (row) => row.key },
-              { key: 'label', title: label, cell: (row) => row.text ?? 'NULL', isCut: true },
-              {
-                key: 'pick',
-                title: '',
-                align: 'end',
-                cell: (row) => (
-                  <Button size="small" aria-label={`Select ${row.key}`} onClick={() => onPick(row.key)}>
-                    Select
-                  </Button>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Loaded>
-    </Dialog>
-  )
+    return <PickerDialog {...props} source="users" search={searchUsers} onPick={pick} />
+  }
+  const relation = referenceOf(info, name)
+  if (relation === undefined) return null
+  const search = (text: string, signal: AbortSignal) => searchRows(relation, text, signal)
+  return <PickerDialog {...props} source={relation.table} search={search} onPick={onPick} />
 }
 
-/** Returns a filter by the start of the label, and by the key if the text can be one. */
+/** Returns the name of the users or rows that a column references; undefined for other columns. */
+export function sourceOf(info: TableInfo, column: string): string | undefined {
+  return info.people.includes(column) ? 'users' : referenceOf(info, column)?.table
+}
+
+const anyUser = {
+  disabled: undefined,
+  anonymous: undefined,
+  verified: undefined,
+  factor: undefined,
+  provider: undefined,
+}
+
+async function searchUsers(text: string, signal: AbortSignal): Promise<Choices> {
+  const search = text.trim() || undefined
+  const { items } = await listUsers({ ...anyUser, search }, undefined, signal)
+  const rows = items
+    .slice(0, offered)
+    .map(({ id, email, phone }) => ({ key: id, text: email || phone || null }))
+  return { key: 'id', label: 'user', rows }
+}
+
+async function searchRows(
+  { table, pairs }: RelationInfo,
+  text: string,
+  signal: AbortSignal,
+): Promise<Choices> {
+  const [{ to = '' } = {}] = pairs
+  const info = await describeTable(table, signal)
+  const label = info.label ?? to
+  const columns = [...new Set([to, label])].map(nameText).join()
+  const filter = searchFilter(info, to, label, text)
+  const page = await readRows(table, { columns, limit: offered, filter }, signal)
+  return {
+    key: to,
+    label,
+    rows: page.rows.map(({ cells }) => ({ key: cells[0] ?? '', text: cells.at(-1) ?? null })),
+  }
+}
+
+/** Returns a filter by a part of the label, and by the key if the text can be one. */
 function searchFilter(info: TableInfo, key: string, label: string, search: string): string | undefined {
   const text = search.trim()
   if (text === '') return undefined

@@ -1,6 +1,7 @@
+import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
-import { accessLink, auditLink, rowsLink } from '../../links.ts'
+import { accessLink, auditLink, rowsLink, userLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { formatBytes, formatNumber } from '../../ui/format.ts'
 import { KeyValue, Section } from '../../ui/layout.tsx'
@@ -10,6 +11,8 @@ import { SidePanel } from '../../ui/side-panel.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { visibleText } from '../../ui/visible-text.ts'
 import { countRows, type RelationInfo, readRows, type TableInfo, type TableRow } from './api.ts'
+import { referenceOf } from './kinds.ts'
+import { useLabels } from './labels.ts'
 import { equalFilter, idText } from './names.ts'
 
 /** Number up to which related rows are counted. Beyond it, users only need to know 1,000+. */
@@ -55,29 +58,7 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
                 )}
               </p>
               <Section title="Values">
-                <KeyValue
-                  items={info.columns.map((column, index) => {
-                    const size = loaded.sizes?.[index]
-                    const text = loaded.cells[index] ?? null
-                    return [
-                      column.name,
-                      <span key={column.name}>
-                        <CellText text={text} />
-                        {size !== undefined && ` … ${formatBytes(size)}`}{' '}
-                        {onEdit !== undefined && (
-                          <Button
-                            variant="plain"
-                            size="small"
-                            aria-label={`Edit ${column.name}`}
-                            onClick={() => onEdit(loaded, column.name, size === undefined ? text : undefined)}
-                          >
-                            Edit
-                          </Button>
-                        )}
-                      </span>,
-                    ]
-                  })}
-                />
+                <Values info={info} row={loaded} as={as} onEdit={onEdit} />
               </Section>
               {info.relations.length > 0 && (
                 <Section title="Related rows">
@@ -101,6 +82,53 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
       </Loaded>
     </SidePanel>
   )
+}
+
+/** Lists the values of a row. References are followed by links with their labels, except in a view as a user. */
+function Values({
+  info,
+  row,
+  as,
+  onEdit,
+}: Pick<RowPanelProps, 'info' | 'as' | 'onEdit'> & { readonly row: TableRow }) {
+  const rows = useMemo(() => [row], [row])
+  const labels = useLabels(info, rows, { isOn: as === undefined })
+  return (
+    <KeyValue
+      items={info.columns.map(({ name }, index) => {
+        const size = row.sizes?.[index]
+        const text = row.cells[index] ?? null
+        const label = text === null ? undefined : labels.get(name)?.get(text)
+        return [
+          name,
+          <span key={name}>
+            <CellText text={text} />
+            {size !== undefined && ` … ${formatBytes(size)}`}{' '}
+            {text !== null && typeof label === 'string' && (
+              <Link href={referenceLink(info, name, text)}>{visibleText(label)}</Link>
+            )}{' '}
+            {onEdit !== undefined && (
+              <Button
+                variant="plain"
+                size="small"
+                aria-label={`Edit ${name}`}
+                onClick={() => onEdit(row, name, size === undefined ? text : undefined)}
+              >
+                Edit
+              </Button>
+            )}
+          </span>,
+        ]
+      })}
+    />
+  )
+}
+
+/** Returns the link to the user or the row that a column references. */
+function referenceLink(info: TableInfo, column: string, key: string): string {
+  const relation = info.people.includes(column) ? undefined : referenceOf(info, column)
+  if (relation === undefined) return userLink(key)
+  return rowsLink(relation.table, { filter: equalFilter([[relation.pairs[0]?.to ?? '', key]]) })
 }
 
 function CellText({ text }: { readonly text: string | null }) {

@@ -351,6 +351,58 @@ journeys('dashboard › tables', () => {
     expect(new URL(page.url()).search).toBe('')
   })
 
+  test('shows users and referenced rows by name, selects them by name, and shows none of them as a user', async () => {
+    const { app, page } = dashboard
+    await app.sql(`
+      create table visit (
+        id int primary key,
+        guest uuid references basalt.users on delete cascade,
+        author_id bigint references author
+      );
+      comment on column author.name is 'Full name. @label';
+      insert into basalt.users (id, email) values
+        ('11111111-0000-4000-8000-000000000001', 'ada@example.com'),
+        ('11111111-0000-4000-8000-000000000002', 'bob@example.com');
+      insert into visit values (1, '11111111-0000-4000-8000-000000000001', 2), (2, null, null)`)
+    await app.app.catalog.refresh()
+    await open('/tables/visit')
+    await expect.poll(() => cell(1, 2).textContent()).toBe('ada@example.com')
+    await expect.poll(() => cell(1, 3).textContent()).toBe('Bob')
+    expect([await cell(1, 2).getAttribute('title'), await cell(1, 3).getAttribute('title')]).toEqual([
+      '11111111-0000-4000-8000-000000000001',
+      '2',
+    ])
+    expect(await cell(2, 2).textContent()).toBe('NULL')
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('references')
+
+    await cell(2, 2).dblclick()
+    const dialog = page.getByRole('dialog', { name: 'guest: select from users' })
+    await dialog.getByRole('searchbox', { name: 'Search in users' }).fill('bob@')
+    await dialog.getByRole('cell', { name: 'ada@example.com' }).waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Select 11111111-0000-4000-8000-000000000002' }).click()
+    await expect.poll(() => cell(2, 2).textContent()).toBe('bob@example.com')
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('1 change written.').waitFor()
+    expect(await app.sql('select guest from visit where id = 2')).toEqual([
+      { guest: '11111111-0000-4000-8000-000000000002' },
+    ])
+
+    await open('/tables/visit?as=11111111-0000-4000-8000-000000000001')
+    await expect.poll(() => cell(1, 2).textContent()).toBe('11111111-0000-4000-8000-000000000001')
+    await expect.poll(() => cell(1, 3).textContent()).toBe('2')
+
+    await open('/tables/visit?row=1')
+    await page.getByRole('link', { name: 'Bob' }).waitFor()
+    await page.getByRole('link', { name: 'ada@example.com' }).click()
+    await page.getByRole('tab', { name: 'Rows' }).click()
+    const rows = page.getByRole('table', { name: 'Rows of this user' }).getByRole('row')
+    await expect.poll(() => rows.last().textContent()).toBe('visitguest1')
+    await page.getByRole('link', { name: 'visit', exact: true }).click()
+    await expect.poll(() => new URL(page.url()).searchParams.get('filter')).toMatch(/^guest = '11111111-/)
+    await app.sql('drop table visit; comment on column author.name is null')
+  })
+
   test('edits a text of one megabyte in an editor that renders only the visible part', async () => {
     const { app, page } = dashboard
     await app.sql(`update book set title = repeat(E'a line\\r\\n', 125000) where id = 1`)

@@ -5,8 +5,9 @@ import { showToast } from '../../ui/toasts.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
 import { type Changes, changeCell, changeNew, type Value } from './changes.ts'
 import type { GridModel } from './grid-model.ts'
-import { editorKind, isComputed, referenceOf } from './kinds.ts'
+import { editorKind, isComputed } from './kinds.ts'
 import { idOf } from './names.ts'
+import { sourceOf } from './reference-picker.tsx'
 
 /** Cell that is being edited. */
 export interface OpenCell extends CellPosition {
@@ -66,7 +67,7 @@ export function useCellEditing({
       const rowId = shown.kind === 'read' ? shown.id : undefined
       const kind = editorKind(target)
       const isLong = value === undefined || (value !== null && (value.length > 200 || value.includes('\n')))
-      const isReference = referenceOf(info, target.name) !== undefined && typed === undefined
+      const isReference = sourceOf(info, target.name) !== undefined && typed === undefined
       const isInline = isWritable && !isLong && !isReference && (kind === 'line' || kind === 'choice')
       if (!isWritable && !isLong && (kind === 'line' || kind === 'choice')) return showToast(reasonOf(info))
       if (isWritable && isComputed(target)) return showToast(`PostgreSQL computes ${target.name}.`)

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react'
 import type { TableInfo } from './api.ts'
 import { createModel, gridColumns } from './grid-model.ts'
+import { useLabels } from './labels.ts'
 import { type OpenCell, useCellEditing } from './use-cell-editing.ts'
 import { useEdits } from './use-edits.ts'
 import { useLive } from './use-live.ts'
@@ -40,9 +41,11 @@ export function useTable(info: TableInfo) {
     created: changes.created.length,
   })
   const { marked } = live
+  // A view as a user shows what the user may see, and no names of others.
+  const labels = useLabels(info, rows.rows, { isOn: view.as === undefined, changes })
   const model = useMemo(
-    () => createModel(rows.columns ?? [], rows.rows ?? [], changes, marked),
-    [rows.columns, rows.rows, changes, marked],
+    () => createModel(rows.columns ?? [], rows.rows ?? [], changes, marked, labels),
+    [rows.columns, rows.rows, changes, marked, labels],
   )
   const columns = useMemo(() => gridColumns(info, view), [info, view])
   const isWritable = info.isWritable && info.primaryKey.length > 0 && view.as === undefined

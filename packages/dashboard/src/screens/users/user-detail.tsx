@@ -16,6 +16,7 @@ import { ImpersonateDialog } from './impersonate-dialog.tsx'
 import { nameOf } from './name.ts'
 import { UserOverview } from './user-overview.tsx'
 import { UserPrograms } from './user-programs.tsx'
+import { UserRows } from './user-rows.tsx'
 import { UserSessions } from './user-sessions.tsx'
 import { UserSignInMethods } from './user-sign-in-methods.tsx'
 
@@ -95,6 +96,7 @@ function LoadedUser({ user }: { readonly user: User }) {
         onChange={(tab) => setParameters({ tab }, { replace: true })}
         tabs={[
           { value: 'overview', label: 'Overview', content: <UserOverview user={user} /> },
+          { value: 'rows', label: 'Rows', content: <UserRows id={id} /> },
           { value: 'sessions', label: 'Sessions', content: <UserSessions id={id} /> },
           { value: 'ways-in', label: 'Factors and providers', content: <UserSignInMethods id={id} /> },
           { value: 'programs', label: 'Keys and grants', content: <UserPrograms id={id} /> },

@@ -328,6 +328,7 @@ const rows = {
     '/api/admin/users/:id/identities/:provider': 'DELETE',
     '/api/admin/users/:id/impersonate': 'POST',
     '/api/admin/users/:id/mail': 'POST',
+    '/api/admin/users/names': 'GET',
     '/api/admin/users/:id/passkeys': 'GET',
     '/api/admin/users/:id/passkeys/:credential_id': 'DELETE',
     '/api/admin/users/:id/provider-tokens': 'GET',

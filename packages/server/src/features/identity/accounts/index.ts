@@ -9,6 +9,7 @@ import { endImpersonation, impersonate, listImpersonations } from './administrat
 import { listUsers } from './administration/list-users.ts'
 import { getUser } from './administration/listed-user.ts'
 import { mailUser } from './administration/mail-user.ts'
+import { nameUsers } from './administration/name-users.ts'
 import { removeUser } from './administration/remove-user.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
@@ -94,6 +95,7 @@ const operations = [
   signInAnonymously,
   linkEmail,
   listUsers,
+  nameUsers,
   createUser,
   getUser,
   changeUser,

@@ -1,6 +1,6 @@
-import type { Relation } from '../../../../database/catalog/model.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
-import { component } from '../../../../http/schemas.ts'
+import { component, nullable } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { describeColumn } from '../../schema/index.ts'
 
@@ -55,6 +55,14 @@ export const GridTable = component(
         }),
       ),
     ),
+    label: nullable(Type.String(), {
+      description:
+        'Column by which people recognize a row: one with `@label` in its comment, a name or title, or the first text.',
+    }),
+    people: Type.Array(Type.String(), {
+      description:
+        'Columns with ids of users: foreign keys to `basalt.users`, and defaults of `basalt.user_id()`.',
+    }),
     sorted: Type.Array(Type.String(), { description: 'Columns that an index can sort by.' }),
     isCaptured: Type.Boolean({
       description: 'True if streams also receive changes made by plain SQL (`events.capture`).',
@@ -62,8 +70,8 @@ export const GridTable = component(
   }),
 )
 
-/** Returns what a grid needs to know of a table before it shows rows. */
-export function describeTable(relation: Relation) {
+/** Describes a table for a grid, before it shows rows. */
+export function describeTable(relation: Relation, { isCaptured, people }: GridFacts) {
   const { collection, schema, name, kind, comment, rlsEnabled, primaryKey } = relation
   return {
     ...{ table: collection, schema, name, kind },
@@ -80,8 +88,29 @@ export function describeTable(relation: Relation) {
       pairs: relationship.pairs,
       constraint: relationship.constraint,
     })),
+    label: labelOf(relation),
+    people: peopleOf(relation, people),
     sorted: sortedColumns(relation),
+    isCaptured,
   }
+}
+
+/** Names of columns that usually have the name of a row. */
+const usualLabels = /^(name|title|label|email|username|slug|code)$/i
+
+/** Returns the column by which people recognize a row; null if it has neither a text nor a primary key. */
+function labelOf({ columns, primaryKey }: Relation): string | null {
+  const isLabel = ({ comment }: Column) => /(^|\s)@label(\s|$)/.test(comment ?? '')
+  const texts = columns.filter(({ type }) => type.isText)
+  const label =
+    columns.find(isLabel) ?? texts.find(({ name }) => usualLabels.test(name)) ?? texts[0] ?? primaryKey[0]
+  return label?.name ?? null
+}
+
+/** Returns the columns with ids of users, in table order. */
+function peopleOf({ columns }: Relation, keys: readonly string[]): readonly string[] {
+  const isPerson = (column: Column) => keys.includes(column.name) || column.default === 'basalt.user_id()'
+  return columns.filter(isPerson).map(({ name }) => name)
 }
 
 /** Returns the columns that rows can be sorted by without reading all of them. */
@@ -92,14 +121,32 @@ function sortedColumns({ indexes }: Relation): readonly string[] {
   return [...new Set(first)]
 }
 
-/**
- * Returns whether triggers log changes made by plain SQL while a listener is interested. Only the owner of a table
- * may create such triggers.
- */
-export function compileIsCaptured({ schema, name }: Relation): Sql {
+/** Facts about a table that the catalog does not have, as {@link compileFacts} returns them. */
+export interface GridFacts {
+  /** True if triggers log changes made by plain SQL while a listener is interested. */
+  readonly isCaptured: boolean
+  /** Columns with foreign keys to `basalt.users`. */
+  readonly people: readonly string[]
+}
+
+/** Compiles the query of {@link GridFacts} as JSON. Only the owner of a table may create the triggers. */
+export function compileFacts({ schema, name }: Relation, mayHaveTriggers: boolean): Sql {
   const table = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
   return sql`
-    select not c.relispartition and pg_has_role(n.nspowner, c.relowner, 'usage')
+    select json_build_object(
+      'isCaptured', ${
+        mayHaveTriggers
+          ? sql`not c.relispartition and pg_has_role(n.nspowner, c.relowner, 'usage')`
+          : sql`false`
+      },
+      'people', array(
+        select a.attname
+        from pg_constraint k
+        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+        where k.conrelid = c.oid and k.contype = 'f' and cardinality(k.conkey) = 1
+          and k.confrelid = 'basalt.users'::regclass
+      )
+    )
     from pg_class c, pg_namespace n
     where c.oid = ${table}::regclass and n.nspname = 'basalt'`
 }

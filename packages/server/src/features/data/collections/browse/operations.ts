@@ -31,7 +31,7 @@ import { TableRecord } from '../schemas.ts'
 import { fill } from '../statement-cache.ts'
 import { runBatch } from '../write/run-batch.ts'
 import { requireWritableBy } from '../write/writes.ts'
-import { compileIsCaptured, describeTable, GridTable } from './describe.ts'
+import { compileFacts, describeTable, type GridFacts, GridTable } from './describe.ts'
 import { formatPage, GridPage } from './page.ts'
 
 /** Reads and writes of the dashboard grid. Bodies stay text, as in the data API. */
@@ -64,12 +64,10 @@ const get = operation({
     readParameters(query, [])
     return withCatalog(collections.catalog, async (catalog) => {
       const relation = requireRelation(catalog, table, readerOf(caller))
-      if (!collections.changes.hasTriggers || !mayHaveTriggers(relation)) {
-        return { ...describeTable(relation), isCaptured: false }
-      }
-      const call = collections.statements.call(compileIsCaptured(relation))
+      const hasTriggers = collections.changes.hasTriggers && mayHaveTriggers(relation)
+      const call = collections.statements.call(compileFacts(relation, hasTriggers))
       const [answer] = await runRead(collections, caller, { relations: [relation] }, [call])
-      return { ...describeTable(relation), isCaptured: answer?.rows[0]?.[0] === 't' }
+      return describeTable(relation, JSON.parse(answer?.rows[0]?.[0] ?? '') as GridFacts)
     })
   },
 })

@@ -112,6 +112,43 @@ describe('GET /api/admin/users', () => {
   })
 })
 
+describe('GET /api/admin/users/names', () => {
+  test('returns the addresses or phone numbers of users, and omits unknown ids', async () => {
+    const email = newEmail()
+    const ids: string[] = []
+    for (const body of [{ email }, { phone: '+1 202 555 0177' }])
+      ids.push((await call('POST', 'users', body)).json.id)
+    const [{ id: guest = '' } = {}] = await app.sql(
+      'insert into basalt.users (is_anonymous) values (true) returning id',
+    )
+    const [byEmail = '', byPhone = ''] = ids
+    const names = new Map<string, string | null>([
+      [byEmail, email],
+      [byPhone, '+12025550177'],
+      [guest, null],
+    ])
+    const sent = [byPhone.toUpperCase(), guest, absent, byEmail, byEmail]
+    expect(await call('GET', `users/names?ids=${sent.join()}`)).toMatchObject({
+      status: 200,
+      json: {
+        items: [...names].map(([id, name]) => ({ id, name })).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      },
+    })
+  })
+
+  test.each([
+    ['names', 'querystring must have required properties ids'],
+    ['names?ids=', 'invalid ids; must be a UUID'],
+    [`names?ids=${absent},x`, 'invalid ids; must be a UUID'],
+    [
+      `names?ids=${Array.from({ length: 101 }, () => randomUUID()).join()}`,
+      'invalid ids; must have at most 100 ids',
+    ],
+  ])('rejects %s', async (path, message) => {
+    expect(await problem('GET', `users/${path}`)).toEqual([400, message])
+  })
+})
+
 describe('POST /api/admin/users', () => {
   test('creates a user with a password, a verified address and a phone', async () => {
     const email = newEmail()

@@ -107,6 +107,8 @@ describe('GET /admin/tables/:table', () => {
           constraint: 'book_author_id_fkey',
         },
       ],
+      label: 'title',
+      people: [],
       sorted: ['id', 'title'],
       isCaptured: true,
     })
@@ -116,6 +118,35 @@ describe('GET /admin/tables/:table', () => {
       primaryKey: [],
       isCaptured: false,
     })
+  })
+
+  test('names the column that labels a row, and the columns with users', async () => {
+    await app.sql(`
+      create table visit (
+        id int primary key,
+        place text,
+        code text,
+        guest uuid references basalt.users,
+        host uuid default basalt.user_id(),
+        booked_by uuid
+      );
+      comment on column visit.place is 'Address of the visit. @label'`)
+    await app.app.catalog.refresh()
+    const described = async () => {
+      const { label, people } = (await read('visit')).json
+      return [label, people]
+    }
+    expect(await described()).toEqual(['place', ['guest', 'host']])
+    await app.sql('comment on column visit.place is null')
+    await app.app.catalog.refresh()
+    expect(await described()).toEqual(['code', ['guest', 'host']])
+    await app.sql('alter table visit drop column place, drop column code')
+    await app.app.catalog.refresh()
+    expect(await described()).toEqual(['id', ['guest', 'host']])
+    await app.sql('alter table visit drop column id')
+    await app.app.catalog.refresh()
+    expect(await described()).toEqual([null, ['guest', 'host']])
+    await app.sql('drop table visit')
   })
 
   test('reports whether plain SQL changes are captured', async () => {
