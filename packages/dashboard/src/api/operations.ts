@@ -2810,6 +2810,35 @@ export type SentMailSlice = {
   readonly offset: number
 }
 
+export type ServerReport = {
+  /** The last hour by minute. */
+  readonly hour: ReadonlyArray<TrafficPoint>
+  /** The last 24 hours by hour. */
+  readonly day: ReadonlyArray<TrafficPoint>
+  /** New users of the last 14 days (UTC), at most 100,000 a day. */
+  readonly signUps: ReadonlyArray<{
+    readonly day: string
+    readonly count: number
+  }>
+  /** Bytes of stored files. null if none is stored. */
+  readonly storedBytes: number | null
+  /** Open streams of all nodes. */
+  readonly streams: number
+  /** Newest backup of `basalt backup`. null if there is none. */
+  readonly backup: {
+    readonly finishedAt: string
+    readonly bytes: number
+  } | null
+  /** First steps that are done. */
+  readonly steps: {
+    readonly table: boolean
+    readonly policy: boolean
+    readonly user: boolean
+    /** A program has called the API. */
+    readonly app: boolean
+  }
+}
+
 export type Session = {
   readonly id: string
   readonly user_agent: string
@@ -3702,6 +3731,18 @@ export type TicketPage = {
 export type TicketWithMessages = Ticket & {
   /** Last 500 messages, the oldest first. */
   readonly messages: ReadonlyArray<TicketMessage>
+}
+
+export type TrafficPoint = {
+  /** Start of the step, in UTC. */
+  readonly timestamp: string
+  readonly requests: number
+  /** Responses with status 500 and above. */
+  readonly errors: number
+  /** null without requests. */
+  readonly p50_ms: number | null
+  /** null without requests. */
+  readonly p95_ms: number | null
 }
 
 export type UnverifiedAccount = {
@@ -5109,6 +5150,13 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: EffectiveSettingList
+  }
+  'overview.report': {
+    readonly method: 'GET'
+    readonly path: 'admin/report'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ServerReport
   }
   'overview.server': {
     readonly method: 'GET'

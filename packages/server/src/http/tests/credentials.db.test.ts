@@ -205,6 +205,7 @@ const rows = {
     '/api/admin/auth/providers/:provider/test': 'POST',
     '/api/admin/auth/logout': 'POST',
     '/api/admin/session': 'GET DELETE',
+    '/api/admin/report': 'GET',
     '/api/admin/preferences': 'GET PATCH',
     '/api/admin/email/send': 'POST',
     '/api/admin/email/templates': 'GET',

@@ -5,6 +5,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { ok, operation } from '../../../http/operation.ts'
 import { type Answered, checkedByHandler, component, listOf, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import { Report, readReport } from './report.ts'
 import { listTables, TableSummary } from './tables.ts'
 
 export interface OverviewOperationDeps {
@@ -80,6 +81,23 @@ const getConfiguration = operation({
   handle: ({ settings }: Deps) => ({ items: settings, count: settings.length }),
 })
 
+const getReport = operation({
+  ...common,
+  id: 'overview.report',
+  method: 'GET',
+  path: '/api/admin/report',
+  summary: 'Summarize traffic, sign-ups, storage and the first steps',
+  description:
+    'The percentiles are those of the newest 500 requests of each step. The data come from the stored requests (`logging.retention_days`) and the usage of all nodes.',
+  success: ok(Report),
+  async handle({ catalog, database }: Deps) {
+    await catalog.refresh()
+    const relations = [...catalog.current.relations.values()].filter(({ schema }) => schema !== 'basalt')
+    const policy = relations.some(({ policies }) => policies.length > 0)
+    return await readReport(database, { table: relations.length > 0, policy })
+  },
+})
+
 /** Lists the tables, for administrators, and for all callers while authentication is off. */
 const tables = (isAuthRequired: boolean) =>
   operation({
@@ -113,5 +131,5 @@ const tables = (isAuthRequired: boolean) =>
 
 /** Returns the operations on the state of the server, for administrators. */
 export function overviewOperations(isAuthRequired: boolean) {
-  return [getServer, getConfiguration, tables(isAuthRequired)]
+  return [getServer, getReport, getConfiguration, tables(isAuthRequired)]
 }
