@@ -179,19 +179,20 @@ journeys('dashboard › session', () => {
 
   test('hides the navigation on a phone, and keeps the chosen theme', async () => {
     await page.setViewportSize({ width: 390, height: 800 })
+    const storage = page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Storage' })
     await dashboard.open('/')
     await heading('Home').waitFor()
-    expect(await page.getByRole('link', { name: 'Storage' }).isVisible()).toBe(false)
+    expect(await storage.isVisible()).toBe(false)
     await page.getByRole('button', { name: 'Menu' }).click()
     await page.getByRole('button', { name: 'Files' }).click()
-    await page.getByRole('link', { name: 'Storage' }).waitFor({ state: 'hidden' })
+    await storage.waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Files' }).click()
     await page.getByRole('button', { name: 'Activity' }).click()
     await page.getByRole('button', { name: 'Administrator' }).click()
     await page.getByText('Dark', { exact: true }).click()
     await page.keyboard.press('Escape')
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
-    await page.getByRole('link', { name: 'Storage' }).click()
+    await storage.click()
     await heading('Storage').waitFor()
     await page.getByRole('navigation').waitFor({ state: 'hidden' })
     // Another browser of the administrator has the same preferences.

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import styles from './usage.module.css'
+import styles from './chart.module.css'
 
 export interface Series {
   readonly label: string
@@ -10,6 +10,8 @@ export interface Series {
   readonly values: readonly (number | null)[]
   /** Dash pattern, so that lines do not differ by colour alone. */
   readonly dash?: readonly number[]
+  /** True to fill the area below the line. */
+  readonly isFilled?: boolean
 }
 
 interface ChartProps {
@@ -19,11 +21,12 @@ interface ChartProps {
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** True without a legend, in a small height. */
+  readonly isPlain?: boolean
 }
 
-const height = 180
-
-export function Chart({ label, times, series, format }: ChartProps) {
+export function Chart({ label, times, series, format, isPlain = false }: ChartProps) {
+  const height = isPlain ? 140 : 180
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = container.current
@@ -41,15 +44,28 @@ export function Chart({ label, times, series, format }: ChartProps) {
           width: element.clientWidth,
           height,
           cursor: { y: false },
+          legend: { show: !isPlain },
           scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
-          axes: [axis, { ...axis, size: 60, values: (_plot, values) => values.map(format) }],
+          ...(isPlain ? { padding: [8, 8, 0, 0] } : {}),
+          axes: [
+            isPlain
+              ? { ...axis, size: 26, values: (_plot, values) => values.map((at) => clock.format(at * 1000)) }
+              : axis,
+            {
+              ...axis,
+              size: 60,
+              space: isPlain ? 26 : 30,
+              values: (_plot, values) => values.map(format),
+            },
+          ],
           series: [
             {},
-            ...series.map(({ label: name, color, dash }) => ({
+            ...series.map(({ label: name, color, dash, isFilled }) => ({
               label: name,
               stroke: colorOf(color),
               width: 1.5,
               ...(dash === undefined ? {} : { dash: [...dash] }),
+              ...(isFilled ? { fill: translucent(colorOf(color)) } : {}),
               value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
             })),
           ],
@@ -75,9 +91,11 @@ export function Chart({ label, times, series, format }: ChartProps) {
       dark.removeEventListener('change', redraw)
       plot.destroy()
     }
-  }, [times, series, format])
+  }, [times, series, format, isPlain, height])
   return <div ref={container} className={styles.chart} role="img" aria-label={label} />
 }
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
 
 /** Resolves a colour for the canvas, which supports neither custom properties nor `light-dark()`. */
 function resolveColor(element: HTMLElement, name: Series['color']): string {
@@ -86,3 +104,6 @@ function resolveColor(element: HTMLElement, name: Series['color']): string {
   element.style.removeProperty('color')
   return color
 }
+
+/** Returns a resolved colour, `rgb(…)`, at an eighth of its opacity. */
+const translucent = (color: string) => color.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.12)')

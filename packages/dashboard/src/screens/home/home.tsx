@@ -1,122 +1,190 @@
-import { Link } from 'wouter'
+import type { ReactNode } from 'react'
+import { Link, useSearchParams } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { jobsLink, requestLink, requestsLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
-import { Code } from '../../ui/code.tsx'
-import { countOf, formatBytes, formatDuration, formatNumber } from '../../ui/format.ts'
-import { KeyValue, Notice, PageHeader, Section } from '../../ui/layout.tsx'
+import { countOf, formatBytes, formatDuration, formatInstant, formatNumber } from '../../ui/format.ts'
+import { Badge, Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
 import { Time } from '../../ui/time.tsx'
-import { countJobs, countRequests, countTables, readServer } from './api.ts'
+import { countJobs, listErrors, type Report, readReport, readServer } from './api.ts'
+import { FirstSteps } from './first-steps.tsx'
+import styles from './home.module.css'
+import { Traffic } from './traffic.tsx'
 import { Warnings } from './warnings.tsx'
 
-/** Shows the server and everything that needs attention. */
+const refetch = { refetchIntervalMs: 30_000 }
+
+/** Shows the health of the server, its use, and everything that needs attention. */
 export function HomeScreen() {
-  const server = useApi(['server'], readServer)
-  const tables = useApi(['tables', 'count'], countTables)
+  const report = useApi(['report'], readReport, refetch)
+  const server = useApi(['server'], readServer, refetch)
+  const [search, setSearch] = useSearchParams()
   return (
     <>
-      <PageHeader title="Home" actions={<AsCode request={{ method: 'GET', path: '/api/admin/server' }} />}>
-        {location.origin}
+      <PageHeader title="Home" actions={<AsCode request={{ method: 'GET', path: '/api/admin/report' }} />}>
+        {server.data === undefined
+          ? location.origin
+          : `${location.origin} · Basalt ${server.data.version} · PostgreSQL ${server.data.database.version}`}
       </PageHeader>
-      <Loaded query={server}>
-        {({ version, isAuthRequired, database }) => (
+      {server.data?.isAuthRequired === false && (
+        <Notice tone="danger">
+          Authentication is off, so every client can do everything. Set <code>auth.enabled</code> to enable
+          it.
+        </Notice>
+      )}
+      <Loaded query={report}>
+        {(known) => (
           <>
-            {!isAuthRequired && (
-              <Notice tone="danger">
-                Authentication is off, so every client can do everything. Set <code>auth.enabled</code> to
-                enable it.
-              </Notice>
-            )}
-            <Section title="Server">
-              <KeyValue
-                items={[
-                  ['Basalt', version],
-                  [
-                    'PostgreSQL',
-                    `${database.version}, ${database.isEmbedded ? 'embedded' : 'external'}, database ${database.name}`,
-                  ],
-                  ['Database size', formatBytes(database.sizeBytes)],
-                  ['Database running since', <Time key="started" value={database.startedAt} />],
-                  ['Connections', `${database.connections} of ${database.maxConnections} connections`],
-                ]}
-              />
-            </Section>
+            {Object.values(known.steps).includes(false) && <FirstSteps steps={known.steps} />}
+            <Tabs
+              label="Time span"
+              value={search.get('span') === 'day' ? 'day' : 'hour'}
+              onChange={(span) => setSearch(span === 'day' ? { span } : {}, { replace: true })}
+              tabs={[
+                {
+                  value: 'hour',
+                  label: 'Last hour',
+                  content: <Traffic points={known.hour} span="the last hour" />,
+                },
+                {
+                  value: 'day',
+                  label: 'Last 24 hours',
+                  content: <Traffic points={known.day} span="the last 24 hours" />,
+                },
+              ]}
+            />
+            <Figures report={known} />
           </>
         )}
       </Loaded>
-      <Section title="Tables">
-        <Loaded query={tables}>
-          {(count) =>
-            count === 0 ? (
-              <FirstSteps />
-            ) : (
-              <p>
-                <Link href="/tables">{countOf(count, 'table or view', 'tables and views')}</Link>
-              </p>
-            )
-          }
-        </Loaded>
-      </Section>
-      <Warnings />
-      <Activity />
+      <div className={styles.columns}>
+        <Warnings />
+        <LastErrors />
+      </div>
     </>
   )
 }
 
-function FirstSteps() {
+function Figures({ report }: { readonly report: Report }) {
+  const server = useApi(['server'], readServer, refetch)
+  const jobs = useApi(['jobs', 'stats'], countJobs, refetch)
+  const { signUps, storedBytes, streams, backup } = report
+  const newest = signUps.reduce((sum, { count }) => sum + count, 0)
+  const most = Math.max(1, ...signUps.map(({ count }) => count))
+  const database = server.data?.database
   return (
-    <>
-      <p>There are no tables yet. This statement creates a table whose rows only their owners can see:</p>
-      <Code label="First table">{firstTable}</Code>
-      <p>
-        Run it in <Link href="/sql">SQL</Link>, or create a table in <Link href="/structure">Structure</Link>.
-        The API serves it immediately at <code>/api/collections/note</code>.
-      </p>
-    </>
+    <dl className={styles.figures}>
+      <Figure name="Sign-ups, 14 days" value={formatNumber(newest)} href="/users">
+        <span className={styles.bars} aria-hidden="true">
+          {signUps.map(({ day, count }) => (
+            <i key={day} style={{ height: `${(count / most) * 100}%` }} />
+          ))}
+        </span>
+      </Figure>
+      <Figure
+        name="Storage"
+        value={database === undefined ? '…' : formatBytes(database.sizeBytes + (storedBytes ?? 0))}
+        href="/storage"
+      >
+        {storedBytes === null ? 'in the database' : `of which ${formatBytes(storedBytes)} in files`}
+      </Figure>
+      <Figure
+        name="Connections"
+        value={database === undefined ? '…' : `${database.connections} of ${database.maxConnections}`}
+        href="/settings/server"
+      >
+        {countOf(streams, 'open stream')}
+      </Figure>
+      <Figure
+        name="Failed jobs"
+        value={jobs.data === undefined ? '…' : formatNumber(jobs.data.failed)}
+        href={jobsLink({ state: 'failed' })}
+        isBad={(jobs.data?.failed ?? 0) > 0}
+      >
+        {jobs.data !== undefined &&
+          `${formatNumber(jobs.data.queued)} queued, ${formatNumber(jobs.data.running)} running`}
+      </Figure>
+      <BackupFigure backup={backup} isEmbedded={database?.isEmbedded ?? true} />
+    </dl>
   )
 }
 
-const firstTable = `create table note (
-  id bigint generated always as identity primary key,
-  owner uuid not null default basalt.user_id(),
-  text text not null
-);
-alter table note enable row level security;
-create policy own on note using (owner = basalt.user_id());`
+const dayMs = 24 * 60 * 60 * 1000
 
-function Activity() {
-  const requests = useApi(['usage', 'last-day'], countRequests)
-  const jobs = useApi(['jobs', 'stats'], countJobs)
+interface BackupFigureProps {
+  readonly backup: Report['backup']
+  readonly isEmbedded: boolean
+}
+
+function BackupFigure({ backup, isEmbedded }: BackupFigureProps) {
+  const common = { name: 'Newest backup', href: '/settings/backup' }
+  if (!isEmbedded) {
+    return (
+      <Figure {...common} value="–">
+        by the tools of your database
+      </Figure>
+    )
+  }
+  if (backup === null) {
+    return (
+      <Figure {...common} value="None" isBad>
+        npx basalt backup FILE
+      </Figure>
+    )
+  }
+  const age = Date.now() - Date.parse(backup.finishedAt)
   return (
-    <Section title="Activity">
-      <KeyValue
-        items={[
-          [
-            'Requests',
-            <Loaded key="requests" query={requests}>
-              {(count) => (
-                <>
-                  <Link href="/requests">{formatNumber(count)}</Link> yesterday and today (UTC)
-                </>
-              )}
-            </Loaded>,
-          ],
-          [
-            'Jobs',
-            <Loaded key="jobs" query={jobs}>
-              {({ queued, running, failed, oldestQueuedAgeSec }) => (
-                <>
-                  <Link href="/jobs">
-                    {formatNumber(running)} running, {formatNumber(queued)} queued, {formatNumber(failed)}{' '}
-                    failed
+    <Figure {...common} value={`${formatDuration(age)} ago`} isBad={age > dayMs}>
+      <span title={formatInstant(backup.finishedAt)}>{formatBytes(backup.bytes)}</span>
+    </Figure>
+  )
+}
+
+interface FigureProps {
+  readonly name: string
+  readonly value: string
+  readonly href: string
+  readonly isBad?: boolean
+  readonly children?: ReactNode
+}
+
+function Figure({ name, value, href, isBad = false, children }: FigureProps) {
+  return (
+    <div data-bad={isBad}>
+      <dt>
+        <Link href={href}>{name}</Link>
+      </dt>
+      <dd>{value}</dd>
+      {children !== undefined && <dd className={styles.note}>{children}</dd>}
+    </div>
+  )
+}
+
+function LastErrors() {
+  const errors = useApi(['requests', 'errors'], listErrors, refetch)
+  return (
+    <Section title="Last errors" actions={<Link href={requestsLink({ status: '5xx' })}>All errors</Link>}>
+      <Loaded query={errors}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p className={styles.fine}>No request has failed.</p>
+          ) : (
+            <ul className={styles.list}>
+              {items.map((request) => (
+                <li key={request.id}>
+                  <Badge tone="danger">{request.status_code}</Badge>
+                  <Link href={requestLink(request.request_id)}>
+                    {request.method} {request.path}
                   </Link>
-                  {queued > 0 && <>; the oldest waits for {formatDuration(oldestQueuedAgeSec * 1000)}</>}
-                </>
-              )}
-            </Loaded>,
-          ],
-        ]}
-      />
+                  <Time value={request.timestamp} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
     </Section>
   )
 }

@@ -6,6 +6,7 @@ import { Badge, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { type Advice, listAdvice } from '../advisors/api.ts'
 import { tones } from '../advisors/tones.ts'
+import styles from './home.module.css'
 
 const mostRules = 6
 const mostObjects = 5
@@ -20,10 +21,11 @@ export function Warnings() {
           // The API returns errors first.
           const open = items.filter(({ severity, dismissal }) => dismissal === null && severity !== 'info')
           const groups = [...Map.groupBy(open, ({ rule }) => rule).values()]
-          if (groups.length === 0) return <p>The advisors have found no errors or warnings.</p>
+          if (groups.length === 0)
+            return <p className={styles.fine}>The advisors have found no errors or warnings.</p>
           return (
             <>
-              <ul>
+              <ul className={styles.list}>
                 {groups.slice(0, mostRules).map((group) => (
                   <Rule key={group[0]?.rule} group={group} />
                 ))}
@@ -47,9 +49,11 @@ function Rule({ group }: { readonly group: readonly Advice[] }) {
   const objects = group.slice(0, mostObjects).map(({ object }) => object)
   return (
     <li>
-      <Badge tone={tones[first.severity]}>{first.severity}</Badge>{' '}
-      <Link href={advisorsLink({ query: first.rule })}>{first.title}</Link>: {objects.join(', ')}
-      {group.length > mostObjects && <> and {formatNumber(group.length - mostObjects)} more</>}
+      <Badge tone={tones[first.severity]}>{first.severity}</Badge>
+      <span>
+        <Link href={advisorsLink({ query: first.rule })}>{first.title}</Link>: {objects.join(', ')}
+        {group.length > mostObjects && <> and {formatNumber(group.length - mostObjects)} more</>}
+      </span>
     </li>
   )
 }

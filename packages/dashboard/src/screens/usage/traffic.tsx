@@ -1,8 +1,8 @@
 import { useMemo } from 'react'
+import { Chart, type Series } from '../../ui/chart.tsx'
 import { formatBytes, formatDuration, formatNumber } from '../../ui/format.ts'
 import { Section } from '../../ui/layout.tsx'
 import type { LatencyPoint } from './api.ts'
-import { Chart, type Series } from './chart.tsx'
 import styles from './usage.module.css'
 
 /** Shows requests, errors, latency and bytes over time. */
