@@ -5,11 +5,11 @@ import { readCatalog } from '../database/catalog/load.ts'
 import type { Relation } from '../database/catalog/model.ts'
 import type { Connection } from '../database/connection/connection.ts'
 import { probeEngine } from '../database/connection/probe.ts'
-import { openConnection } from '../database/open.ts'
+import { openConnection, openForPreparation, type Preparation } from '../database/open.ts'
 import { inTransaction, type Queryable } from '../database/system-database.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
-import { type Adoption, applyAdoption, listTexts, writeBaseline } from '../project/adopt/adopt.ts'
+import { type Adoption, applyAdoption, listApplied, writeBaseline } from '../project/adopt/adopt.ts'
 import {
   compile,
   findPeopleRecord,
@@ -44,7 +44,6 @@ import {
   warn,
   withConfigFlags,
 } from './context.ts'
-import { withDatabase } from './with-database.ts'
 
 interface Options extends JsonOption {
   readonly people?: string
@@ -102,6 +101,8 @@ export function adoptCommand(terminal: Terminal): Command {
   })
 }
 
+const openOptions = { purpose: 'basalt adopt', log: () => undefined }
+
 interface Run {
   readonly terminal: Terminal
   readonly config: Config
@@ -113,10 +114,7 @@ interface Run {
 async function adopt(run: Run): Promise<void> {
   const { terminal, config, options } = run
   const timeoutMs = parseTimeout(options.trialTimeout)
-  const { connection, close } = await openConnection(config, {
-    purpose: 'basalt adopt',
-    log: () => undefined,
-  })
+  const { connection, close } = await openConnection(config, openOptions)
   let plan: Plan
   try {
     plan = await makePlan(run, connection, timeoutMs)
@@ -166,9 +164,9 @@ async function makePlan(given: Run, connection: Connection, timeoutMs: number): 
   const engine = await probeEngine(connection)
   const { surroundings, migrations } = await inTransaction(connection, async (transaction) => ({
     surroundings: await readSurroundings(transaction, config),
-    migrations: await listTexts(transaction),
+    migrations: await listApplied(transaction),
   }))
-  const run = withRecord(given, surroundings, findPeopleRecord(migrations))
+  const run = withRecord(given, surroundings, findPeopleRecord(migrations.map(({ content }) => content)))
   const table = await choosePeople(run, surroundings)
   const people = await choosePerson(run, surroundings, table, connection)
   const choices = await chooseChoices(run, surroundings, people)
@@ -350,10 +348,22 @@ function splitNames(text: string | undefined, known: ReadonlyMap<string, Relatio
     .filter((name) => name !== '')
 }
 
+async function withPreparation<Result>(
+  config: Config,
+  work: (database: Preparation) => Promise<Result>,
+): Promise<Result> {
+  const database = await openForPreparation(config, openOptions)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
 async function apply(run: Run, plan: Plan): Promise<Adoption> {
   const { terminal, config, options } = run
   const { proposal, choices, statements, surroundings, needsBaseline } = plan
-  return await withDatabase(config, 'basalt adopt', async (database) => {
+  return await withPreparation(config, async (database) => {
     const { engine, connectionString } = database
     const baseline = needsBaseline
       ? await dumpBaseline(run, {
@@ -368,7 +378,7 @@ async function apply(run: Run, plan: Plan): Promise<Adoption> {
         baseline,
         async write(transaction) {
           const now = await readSurroundings(transaction, config)
-          // The first start has changed the grants to callers, which are restored as they were before.
+          // The preparation has changed the grants to callers, which are restored as they were before.
           const facts = new Map(
             [...now.facts].map(([oid, fact]) => [oid, { ...fact, ...grantsOf(surroundings.facts.get(oid)) }]),
           )
@@ -439,8 +449,8 @@ async function dumpBaseline(
 async function undo(run: Run): Promise<void> {
   const { terminal, config, options } = run
   const json = options.json === true
-  await withDatabase(config, 'basalt adopt', async (database) => {
-    const found = await database.system.transaction(writeUndo)
+  await withPreparation(config, async (database) => {
+    const found = await inTransaction(database.connection, writeUndo)
     if (found === undefined) throw new OperatorError('basalt adopt has done nothing that could be undone')
     if (!json) print(terminal, found.content)
     const notes = found.guarded.map(

@@ -34,9 +34,9 @@ import { isOnlyProgram } from './other-programs.ts'
 import { ConnectionBudget, divideConnections } from './pool/connection-budget.ts'
 import { Pool } from './pool/pool.ts'
 import { SharedConnections } from './pool/shared-connections.ts'
-import { prepareAccess } from './preparation/access.ts'
+import { prepareAccess, prepareAccessIn } from './preparation/access.ts'
 import { reportCollations } from './preparation/collations.ts'
-import { migrate } from './preparation/migrate.ts'
+import { migrate, migrateIn } from './preparation/migrate.ts'
 import { Primary } from './primary/primary.ts'
 import { PrimaryWatch } from './primary/primary-watch.ts'
 import { openReplicas } from './replicas/open-replicas.ts'
@@ -409,17 +409,25 @@ async function prepare(
     const workers = engine.isDistributed ? await countWorkers(connection) : 0
     return { engine, migrated, missing, roleSettings: await readRoleSettings(connection), workers }
   } catch (error) {
-    // The operator has to fix what the database rejects, such as missing privileges or disk space.
-    const refusal = error instanceof ConnectionLost ? error.cause : error
-    if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) throw error
-    const remedy = await findRemedyBy(connection, error)
-    const problem = [messageOf(refusal), remedy].filter((text) => text !== undefined).join('; ')
-    throw new OperatorError(`cannot prepare the database at ${locateDatabase(config)}: ${problem}`, {
-      cause: error,
-    })
+    throw await explainPreparation(connection, config, error)
   } finally {
     await connection.close()
   }
+}
+
+/** Returns the error for an operator, who has to fix the cause, such as missing privileges or disk space. */
+async function explainPreparation(
+  connection: Connection,
+  config: DatabaseSections,
+  error: unknown,
+): Promise<unknown> {
+  const refusal = error instanceof ConnectionLost ? error.cause : error
+  if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) return error
+  const remedy = await findRemedyBy(connection, error)
+  const problem = [messageOf(refusal), remedy].filter((text) => text !== undefined).join('; ')
+  return new OperatorError(`cannot prepare the database at ${locateDatabase(config)}: ${problem}`, {
+    cause: error,
+  })
 }
 
 /**
@@ -437,12 +445,60 @@ export async function openConnection(
   config: DatabaseSections,
   options: OpenOptions,
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
+  return await openAlone(config, options, (target) => openFirst(target, config))
+}
+
+/** Connection to a database that no start may have prepared. */
+export interface Preparation {
+  readonly connection: Connection
+  readonly engine: EngineProbe
+  /** URL for PostgreSQL's own programs, with the password if there is one. */
+  readonly connectionString: string
+  /** Prepares the database as a start does, in a transaction of {@link inPreparation} on the connection. */
+  prepare(transaction: Queryable): Promise<void>
+  /** Returns the error for an operator after a preparation that failed, once its transaction has ended. */
+  explain(error: unknown): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** Opens one connection with the settings of a start, for work that belongs into one transaction with the preparation. */
+export async function openForPreparation(
+  config: DatabaseSections,
+  options: OpenOptions,
+): Promise<Preparation> {
+  let engine: EngineProbe | undefined
+  const opened = await openAlone(config, options, async (target) => {
+    const first = await openFirst(target, config)
+    engine = await probeEngine(first)
+    if (engine.isPooled) return first
+    await first.close()
+    return await openFirst({ ...target, settings: sessionSettings(config.database) }, config)
+  })
+  if (engine === undefined) throw new Error('the engine was not probed')
+  const { connection } = opened
+  const known = engine
+  return {
+    ...opened,
+    engine: known,
+    async prepare(transaction) {
+      await migrateIn(connection, transaction)
+      await prepareAccessIn(transaction, config.database.schemas, known)
+    },
+    explain: (error) => explainPreparation(connection, config, error),
+  }
+}
+
+async function openAlone(
+  config: DatabaseSections,
+  options: OpenOptions,
+  open: (target: ConnectionTarget) => Promise<Connection>,
+): Promise<Pick<Preparation, 'connection' | 'connectionString' | 'close'>> {
   const embedded = config.database.url === '' ? await openEmbedded(config, options, false) : undefined
   try {
-    const target = { ...reach(config, embedded, options), settings: {}, prepare: false }
-    const connection = await openFirst(target, config)
+    const connection = await open({ ...reach(config, embedded, options), settings: {}, prepare: false })
     return {
       connection,
+      connectionString: connectionStringOf(config, embedded),
       async close() {
         await connection.close()
         await embedded?.close()

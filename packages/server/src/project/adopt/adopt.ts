@@ -1,6 +1,6 @@
-import type { Connection } from '../../database/connection/connection.ts'
 import { withRemedy } from '../../database/errors/script-failure.ts'
-import type { Database } from '../../database/open.ts'
+import type { Preparation } from '../../database/open.ts'
+import { inPreparation } from '../../database/preparation/preparation.ts'
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
@@ -53,40 +53,37 @@ export function requireUpToDate(files: readonly MigrationFile[], ledger: readonl
 }
 
 /**
- * Runs the script as a migration. The baseline counts as applied. Both rows and all effects are one transaction.
+ * Prepares the database as a start does, and runs the script as a migration. The baseline counts as applied. The
+ * preparation, both rows and all effects are one transaction: callers never have its grants without the policies.
  * A crash after it leaves files that `basalt migrate pull` writes.
  *
  * @throws OperatorError
  */
 export async function applyAdoption(
-  database: Pick<Database, 'aside'>,
+  database: Omit<Preparation, 'close'>,
   script: AdoptionScript,
   options: AdoptionOptions,
 ): Promise<Adoption> {
-  const connection = await database.aside.open()
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      const files = await attemptAdoption(connection, script, options, attempt)
-      if (files === 'retry') continue
-      const [baseline, migration] = files.map((file) => file && writeMigrationFile(options.folder, file))
-      return { migration: migration ?? '', baseline: baseline ?? null }
-    }
-  } finally {
-    await connection.close()
+  for (let attempt = 1; ; attempt += 1) {
+    const files = await attemptAdoption(database, script, options, attempt)
+    if (files === 'retry') continue
+    const [baseline, migration] = files.map((file) => file && writeMigrationFile(options.folder, file))
+    return { migration: migration ?? '', baseline: baseline ?? null }
   }
 }
 
 type Files = readonly [baseline: MigrationFile | undefined, migration: MigrationFile]
 
 async function attemptAdoption(
-  connection: Connection,
+  { connection, prepare, explain }: Omit<Preparation, 'close'>,
   { title, write, baseline }: AdoptionScript,
   { folder, settings, now, onRetry }: AdoptionOptions,
   attempt: number,
 ): Promise<'retry' | Files> {
   let current: MigrationFile | undefined
   try {
-    return await inMigrationTransaction(connection, async (transaction): Promise<Files> => {
+    const run = async (transaction: Queryable): Promise<Files> => {
+      await prepare(transaction)
       const files = readMigrationFiles(folder)
       const ledger = await listLedger(transaction)
       requireUpToDate(files, ledger)
@@ -108,9 +105,10 @@ async function attemptAdoption(
       }
       await runAndRecord(connection, transaction, file, settings)
       return [base, file]
-    })
+    }
+    return await inMigrationTransaction(connection, run, inPreparation)
   } catch (error) {
-    if (current === undefined) throw error
+    if (current === undefined) throw await explain(error)
     const repeated = { number: attempt, isRepeatable: true, settings, onRetry }
     await pauseOrFail(await withRemedy(connection, error), current, repeated)
     return 'retry'
@@ -138,10 +136,10 @@ export function writeBaseline(dump: string): string {
   return `-- The schema before basalt adopt, which counts as applied here.\n${statements}`
 }
 
-/** Lists the texts of the migrations of a project; none before the first start. */
-export async function listTexts(transaction: Queryable): Promise<string[]> {
+/** Lists the migrations of a project with their texts; none before the first start. */
+export async function listApplied(transaction: Queryable): ReturnType<typeof listContents> {
   const { has_table } = await transaction.one<{ has_table: boolean }>(
     sql`select to_regclass('basalt.project_migrations') is not null as has_table`,
   )
-  return has_table ? (await listContents(transaction)).map(({ content }) => content) : []
+  return has_table ? await listContents(transaction) : []
 }

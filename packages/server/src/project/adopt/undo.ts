@@ -1,6 +1,6 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
-import { listContents } from '../migrations/ledger.ts'
+import { listApplied } from './adopt.ts'
 import { readUndo } from './compile.ts'
 
 /** Migration that undoes adoptions. */
@@ -20,7 +20,7 @@ const tableName = /"(?:[^"]|"")+"\."(?:[^"]|"")+"/
 
 /** Writes the migration that undoes all adoptions in force; undefined without one. */
 export async function writeUndo(transaction: Queryable): Promise<Undoing | undefined> {
-  const migrations = await listContents(transaction)
+  const migrations = await listApplied(transaction)
   const undone = new Set(
     migrations.flatMap(({ content }) =>
       content

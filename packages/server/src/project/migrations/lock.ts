@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from '../../database/connection/connection.ts'
+import type { inPreparation } from '../../database/preparation/preparation.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../database/system-database.ts'
 
@@ -12,13 +13,18 @@ const migrationLock = String(0x6261_736c_0002n) // "basl", 2
  */
 const pollMs = 100
 
-/** Runs the work in a transaction that holds the lock. That works behind a transaction pooler, too. */
+/**
+ * Runs the work in a transaction that holds the lock. That works behind a transaction pooler, too.
+ *
+ * @param begin runs the transaction; {@link inPreparation} for one that also prepares the database
+ */
 export async function inMigrationTransaction<Result>(
   connection: Connection,
   work: (transaction: Queryable) => Promise<Result>,
+  begin: typeof inPreparation = inTransaction,
 ): Promise<Result> {
   for (;;) {
-    const outcome = await inTransaction(connection, async (transaction) => {
+    const outcome = await begin(connection, async (transaction) => {
       const isOurs = await transaction.one<{ locked: boolean }>(
         sql`select pg_try_advisory_xact_lock(${migrationLock}::bigint) as locked`,
       )

@@ -574,6 +574,54 @@ describe('basalt adopt › flags and prompts', () => {
     }
   })
 
+  test('leaves nothing after a crash between the preparation and the policies', async () => {
+    const name = `adopt_${randomUUID().slice(0, 8)}`
+    const url = database.url.replace(/[^/]*$/, name)
+    await database.sql(`create database ${name} template template0`)
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      await other.query(lobsters)
+      await other.query('begin; lock table taggings in access share mode')
+      const running = adopt(
+        [
+          ...['--people', 'users', '--match', 'email=email', '--trial-timeout', '0', '--yes'],
+          ...['--project-lock-timeout-ms', '300000'],
+        ],
+        { url },
+      )
+      await waitFor('the statement that enables row-level security to wait', async () => {
+        const killed = await database.sql(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = $1 and wait_event_type = 'Lock' and query like 'alter table % enable row level security'`,
+          [name],
+        )
+        return killed.length === 1
+      })
+      const { code, stderr } = await running
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/terminat/)])
+      const { rows } = await other.query(`
+        select relname from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'S') and relacl is not null
+        union all select nspname from pg_namespace where nspname = 'basalt'
+        union all select policy.polname from pg_policy policy`)
+      expect(rows).toEqual([])
+      await other.query('commit')
+      // The same command then does all of it.
+      const { stderr: none } = await adopt(
+        ['--people', 'users', '--match', 'email=email', '--trial-timeout', '0', '--yes'],
+        { url },
+      )
+      expect(none).toMatch(/pg_dump is not installed/)
+      const { rows: secured } = await other.query(`
+        select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relrowsecurity`)
+      expect(secured).toHaveLength(7)
+    } finally {
+      await other.end()
+      await database.sql(`drop database ${name} with (force)`)
+    }
+  })
+
   test('refuses while migrations are pending', async () => {
     await database.sql(lobsters)
     mkdirSync(join(directory, 'migrations'))
