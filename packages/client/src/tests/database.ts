@@ -52,7 +52,9 @@ export interface Database {
       Insert: never
       Update: never
       Key: []
-      Relations: {}
+      Relations: {
+        task: { table: 'task'; many: true } // task.album_id
+      }
     }
     artist: {
       Row: {

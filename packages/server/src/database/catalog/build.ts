@@ -20,8 +20,10 @@ import type { PolicyRow } from './queries/policies.ts'
 import type { RelationRow } from './queries/relations.ts'
 import type { RlsGapRow } from './queries/rls-gaps.ts'
 import type { TypeRow } from './queries/types.ts'
-import { type ForeignKeyEdge, nameRelationships } from './relationships.ts'
+import type { ViewRuleRow } from './queries/view-rules.ts'
+import { type ForeignKeyEdge, findViewKeys, nameRelationships, type ViewColumn } from './relationships.ts'
 import { versionOf } from './version-of.ts'
+import { findOrigins } from './view-origins.ts'
 
 export interface CatalogRows {
   readonly fingerprint: string
@@ -35,6 +37,7 @@ export interface CatalogRows {
   readonly functions: readonly FunctionRow[]
   readonly extensions: readonly ExtensionRow[]
   readonly distributions: readonly DistributionRow[]
+  readonly viewRules: readonly ViewRuleRow[]
 }
 
 /** Builds the catalog from the rows of the catalog queries. Pure. */
@@ -68,7 +71,9 @@ export function buildCatalog(
   const tableOf = ({ partition_of: root }: RelationRow) => (root === null ? undefined : exposed.get(root))
   const isHidden = (row: RelationRow) => !exposePartitions && tableOf(row) !== undefined
   const served = new Map([...exposed].filter(([, row]) => !isHidden(row)))
-  const relationships = nameRelationships(foreignKeyEdges(rows.constraints, served, columnNames))
+  const edges = foreignKeyEdges(rows.constraints, served, columnNames)
+  const viewKeys = findViewKeys(edges, findColumnsOfViews(rows.viewRules, served, columnNames))
+  const relationships = nameRelationships(edges, viewKeys)
 
   const onWorkers = new Set(rows.distributions.map(({ oid }) => oid))
 
@@ -302,6 +307,35 @@ function foreignKeyEdges(
         comment: row.comment ?? undefined,
       },
     ]
+  })
+}
+
+/** Lists the columns of served views that show columns of served tables. */
+function findColumnsOfViews(
+  rules: readonly ViewRuleRow[],
+  served: ReadonlyMap<string, RelationRow>,
+  columnNames: (oid: string, positions: readonly number[] | null) => string[],
+): ViewColumn[] {
+  return [...findOrigins(rules)].flatMap(([oid, origins]) => {
+    const view = served.get(oid)
+    if (view === undefined) return []
+    return [...origins].flatMap(([position, origin]) => {
+      const table = served.get(origin.oid)
+      if (table === undefined) return []
+      const [name = ''] = columnNames(oid, [position])
+      const [column = ''] = columnNames(origin.oid, [origin.position])
+      const { schema, name: viewName } = view
+      return [
+        {
+          view: { collection: collectionName(view), schema, table: viewName },
+          name,
+          position,
+          table: collectionName(table),
+          column,
+          row: origin.isOfOneRow ? origin.path.join(' ') : undefined,
+        },
+      ]
+    })
   })
 }
 

@@ -15,6 +15,7 @@ import { type PolicyRow, policiesQuery } from './queries/policies.ts'
 import { type RelationRow, relationsQuery } from './queries/relations.ts'
 import { type RlsGapRow, rlsGapsQuery } from './queries/rls-gaps.ts'
 import { type TypeRow, typesQuery } from './queries/types.ts'
+import { type ViewRuleRow, viewRulesQuery } from './queries/view-rules.ts'
 
 /** Contents of a catalog. */
 export interface CatalogScope {
@@ -81,6 +82,7 @@ export async function readCatalog(
       rlsGaps: requireRls ? await read<RlsGapRow>(rlsGapsQuery(schemas)) : [],
       functions: await read<FunctionRow>(functionsQuery(schemas)),
       extensions,
+      viewRules: await read<ViewRuleRow>(viewRulesQuery(schemas)),
       distributions: isDistributed ? await read<DistributionRow>(distributionsQuery()) : [],
     },
     { schemas, exposePartitions },

@@ -177,7 +177,7 @@ export interface ForeignKey {
   readonly onDelete: string
 }
 
-/** Foreign key from one of its two sides. */
+/** Foreign key from one of its two sides, or from a view that shows the columns of this side. */
 export interface Relationship {
   /** Name in `expand`. */
   readonly name: string
@@ -185,6 +185,8 @@ export interface Relationship {
   readonly constraint: string
   /** Comment on the constraint; it may name the relation (`@name author`). */
   readonly comment: string | undefined
+  /** True if the columns of this side are those of a view. */
+  readonly isOfView: boolean
   /** Collection at the other side; look it up in the same snapshot. */
   readonly target: string
   /** Pairs of a column on this side and one on the other. */

@@ -117,7 +117,8 @@ function commentStatement(
   const isUsable = [...names].every(([directive, name]) =>
     directive === '@name' ? given.name === name : given.reverseName === name,
   )
-  if (owner === undefined || !isUsable) return null
+  // The comment on a key would rename the relations of its tables, too.
+  if (owner === undefined || !isUsable || relationship.isOfView) return null
   const [constraint, schema, table] = [relationship.constraint, owner.schema, owner.name].map(quoteIdentifier)
   return `comment on constraint ${constraint} on ${schema}.${table} is ${printText(comment)};`
 }
@@ -132,9 +133,9 @@ function printText(text: string): string {
 /** Returns the foreign keys of a snapshot's relations. */
 function edgesOf({ relations }: Catalog): ForeignKeyEdge[] {
   return [...relations.values()].flatMap((relation) =>
-    [...relation.relationships.values()].flatMap(({ kind, constraint, comment, target, pairs }) => {
+    [...relation.relationships.values()].flatMap(({ kind, constraint, comment, isOfView, target, pairs }) => {
       const other = relations.get(target)
-      if (kind !== 'many-to-one' || other === undefined) return []
+      if (kind !== 'many-to-one' || isOfView || other === undefined) return []
       const isListed = [...other.relationships.values()].some(
         (each) =>
           each.kind === 'one-to-many' &&

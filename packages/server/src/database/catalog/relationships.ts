@@ -1,5 +1,5 @@
 import type { Relationship } from './model.ts'
-import { parseRelationNames, type RelationNames } from './relation-comments.ts'
+import { parseRelationNames } from './relation-comments.ts'
 
 /** Foreign key between two exposed relations. */
 export interface ForeignKeyEdge {
@@ -27,6 +27,54 @@ export interface EdgeEnd {
   readonly columns: readonly string[]
 }
 
+/** Column of a view that shows a column of a table unchanged. */
+export interface ViewColumn {
+  readonly view: Omit<EdgeEnd, 'columns'>
+  readonly name: string
+  readonly position: number
+  /** Collection of the table. */
+  readonly table: string
+  readonly column: string
+  /** Equal for columns of the view that are of the same row of the table; undefined if that is unknown. */
+  readonly row: string | undefined
+}
+
+/** Side of a foreign key whose columns a view shows. */
+export interface ViewKey {
+  readonly edge: ForeignKeyEdge
+  readonly kind: Relationship['kind']
+  /** The view, with its columns in the order of the key. */
+  readonly view: ForeignKeyEdge['from']
+}
+
+/**
+ * Finds the sides of foreign keys that views show. Several columns of a key have to be of the same row. Pure.
+ */
+export function findViewKeys(edges: readonly ForeignKeyEdge[], columns: readonly ViewColumn[]): ViewKey[] {
+  const byColumn = Map.groupBy(columns, ({ table, column }) => JSON.stringify([table, column]))
+  const find = (edge: ForeignKeyEdge, kind: Relationship['kind'], end: EdgeEnd): ViewKey[] => {
+    const [first = [], ...others] = end.columns.map(
+      (column) => byColumn.get(JSON.stringify([end.collection, column])) ?? [],
+    )
+    return first.flatMap((column) => {
+      const rest = others.map((some) =>
+        some.find(
+          ({ view, row }) =>
+            view.collection === column.view.collection && row !== undefined && row === column.row,
+        ),
+      )
+      const all = [column, ...rest].flatMap((each) => each ?? [])
+      if (all.length < end.columns.length) return []
+      const names = all.map(({ name }) => name)
+      return [{ edge, kind, view: { ...column.view, columns: names, position: column.position } }]
+    })
+  }
+  return edges.flatMap((edge) => [
+    ...find(edge, 'many-to-one', edge.from),
+    ...(edge.isInherited ? [] : find(edge, 'one-to-many', edge.to)),
+  ])
+}
+
 /** Relations that can be expanded, by collection and name. */
 export type NamedRelationships = Map<string, Map<string, Relationship>>
 
@@ -42,27 +90,74 @@ type Order = (one: ForeignKeyEdge, other: ForeignKeyEdge) => number
  *   column the constraint's name decides. Many-to-one precedes one-to-many, and a table of the same schema
  *   precedes others.
  * - The columns distinguish the later one: `match_by_away_team_id`.
+ *
+ * A view has the names that a table with its columns would have. A comment names a relation to one record where the
+ * view shows the key under its own names.
  */
-export function nameRelationships(edges: readonly ForeignKeyEdge[]): NamedRelationships {
-  return nameInOrder(edges, byPosition, ({ comment }) => parseRelationNames(comment))
+export function nameRelationships(
+  edges: readonly ForeignKeyEdge[],
+  viewKeys: readonly ViewKey[] = [],
+): NamedRelationships {
+  return nameInOrder([...edges.map(sidesOf), ...viewKeys.map(sideOfView)], byPosition)
 }
 
 /** Names them by the old rule: by the names of constraints, whatever the comments. */
 export function nameByConstraint(edges: readonly ForeignKeyEdge[]): NamedRelationships {
   return nameInOrder(
-    edges,
+    edges.map((edge) => sidesOf({ ...edge, comment: undefined })),
     (one, other) => compareText(one.constraint, other.constraint),
-    () => ({}),
   )
 }
 
-function nameInOrder(
-  edges: readonly ForeignKeyEdge[],
-  order: Order,
-  namesOf: (edge: ForeignKeyEdge) => RelationNames,
-): NamedRelationships {
+/** Key with the relations that it gives. */
+interface Sides {
+  readonly edge: ForeignKeyEdge
+  readonly sides: readonly Side[]
+}
+
+interface Side {
+  /** Collection with the relation. */
+  readonly home: string
+  /** Explicit name. */
+  readonly given: string | undefined
+  readonly wanted: string
+  readonly relationship: Omit<Relationship, 'name'>
+}
+
+function sidesOf(edge: ForeignKeyEdge): Sides {
+  const names = parseRelationNames(edge.comment)
+  const one = {
+    home: edge.from.collection,
+    given: names.name,
+    wanted: manyToOneName(edge),
+    relationship: manyToOne(edge),
+  }
+  const many = {
+    home: edge.to.collection,
+    given: names.reverseName,
+    wanted: edge.from.table,
+    relationship: oneToMany(edge),
+  }
+  return { edge, sides: edge.isInherited ? [one] : [one, many] }
+}
+
+function sideOfView({ edge, kind, view }: ViewKey): Sides {
+  const shown = kind === 'many-to-one' ? { ...edge, from: view } : { ...edge, to: view }
+  const isRenamed = kind === 'many-to-one' && view.columns.join() !== edge.from.columns.join()
+  const sides = sidesOf(shown)
+    .sides.filter(({ relationship }) => relationship.kind === kind)
+    .map(({ given, relationship, ...side }) => ({
+      ...side,
+      given: isRenamed ? undefined : given,
+      relationship: { ...relationship, isOfView: true },
+    }))
+  // Keys of views are in the order of the views' columns, on either side.
+  return { edge: { ...shown, from: { ...shown.from, position: view.position } }, sides }
+}
+
+function nameInOrder(keys: readonly Sides[], order: Order): NamedRelationships {
   const byCollection: NamedRelationships = new Map()
-  const ordered = edges.toSorted(order).map((edge) => ({ edge, names: namesOf(edge) }))
+  const ordered = keys.toSorted((one, other) => order(one.edge, other.edge))
   const add = (
     collection: string,
     candidates: readonly string[],
@@ -74,37 +169,28 @@ function nameInOrder(
     if (name !== undefined) named.set(name, { ...relationship, name })
     return name !== undefined
   }
-  const sides = ordered.flatMap(({ edge, names }) => [
-    { edge, given: names.name, wanted: manyToOneName(edge), relationship: manyToOne(edge) },
-  ])
-  const reverses = ordered.flatMap(({ edge, names }) =>
-    edge.isInherited
-      ? []
-      : [{ edge, given: names.reverseName, wanted: edge.from.table, relationship: oneToMany(edge) }],
-  )
-  const homeOf = ({ edge, relationship }: (typeof sides)[number]) =>
-    relationship.kind === 'many-to-one' ? edge.from.collection : edge.to.collection
-  const all = [...sides, ...reverses]
+  const sides = ordered.flatMap(({ edge, sides: some }) => some.map((side) => ({ edge, ...side })))
+  const isToMany = ({ relationship }: Side) => relationship.kind === 'one-to-many'
+  const all = [...sides.filter((side) => !isToMany(side)), ...sides.filter(isToMany)]
   // An explicit name precedes all derived ones.
   const unnamed = all.filter(
-    (side) => side.given === undefined || !add(homeOf(side), [side.given], side.relationship),
+    ({ home, given, relationship }) => given === undefined || !add(home, [given], relationship),
   )
-  for (const side of unnamed) {
-    const { constraint, from } = side.edge
-    const candidates = [side.wanted, `${side.wanted}_by_${from.columns.join('_')}`, constraint]
-    add(homeOf(side), candidates, side.relationship)
+  for (const { edge, home, wanted, relationship } of unnamed) {
+    const candidates = [wanted, `${wanted}_by_${edge.from.columns.join('_')}`, edge.constraint]
+    add(home, candidates, relationship)
   }
   return new Map([...byCollection].map(([collection, named]) => [collection, inListOrder(named)]))
 }
 
 function manyToOne({ constraint, comment, from, to }: ForeignKeyEdge): Omit<Relationship, 'name'> {
   const pairs = from.columns.map((column, index) => ({ from: column, to: to.columns[index] ?? '' }))
-  return { kind: 'many-to-one', constraint, comment, target: to.collection, pairs }
+  return { kind: 'many-to-one', constraint, comment, isOfView: false, target: to.collection, pairs }
 }
 
 function oneToMany({ constraint, comment, from, to }: ForeignKeyEdge): Omit<Relationship, 'name'> {
   const pairs = from.columns.map((column, index) => ({ from: to.columns[index] ?? '', to: column }))
-  return { kind: 'one-to-many', constraint, comment, target: from.collection, pairs }
+  return { kind: 'one-to-many', constraint, comment, isOfView: false, target: from.collection, pairs }
 }
 
 function manyToOneName({ from, to }: ForeignKeyEdge): string {

@@ -19,7 +19,9 @@ const rule = {
 export function findRelationNames({ relations }: Catalog): Finding[] {
   return [...relations.values()].flatMap((relation) =>
     [...relation.relationships.values()].flatMap((relationship) => {
-      const { kind, name, constraint, comment, target } = relationship
+      const { kind, name, constraint, comment, isOfView, target } = relationship
+      // The name of a view's relation also depends on its columns.
+      if (isOfView) return []
       const directive: RelationDirective = kind === 'many-to-one' ? '@name' : '@reverse_name'
       const wanted = namesIn(comment).get(directive)
       const owner = kind === 'many-to-one' ? relation : relations.get(target)

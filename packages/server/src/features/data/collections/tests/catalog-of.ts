@@ -53,6 +53,7 @@ export function catalogOf(
       indexes: entries.flatMap(([name, table]) => indexRows(oidOf(name), name, table)),
       policies: [],
       rlsGaps: [],
+      viewRules: [],
       functions: [],
       extensions: Object.entries(extensions).map(([name, version]) => ({ name, version, schema: 'public' })),
       distributions: entries.flatMap(([name, { isOnWorkers }]) =>
