@@ -3,6 +3,7 @@ import { ServerStepFailed, type Step } from '../../../database/caller/caller-ste
 import { type Answer, StatementFailed } from '../../../database/connection/message.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RunOptions, UserDatabase } from '../../../database/user-database.ts'
+import { AppError, type ErrorExtras } from '../../../lib/errors.ts'
 import { idempotencyErrors } from './errors.ts'
 import type { IdempotencyKey } from './key.ts'
 import { deleteExpiredKey, findAnswer, keyConstraint, reserveKey, storeAnswer } from './queries.ts'
@@ -29,6 +30,14 @@ export interface WritesOnce {
    * @throws AppError idempotency_key_reused
    */
   unlessMade<Result>(key: IdempotencyKey | undefined, work: () => Promise<Result>): Promise<Result>
+  /**
+   * Runs work that writes by `run`. A failed precondition (412) is stored for the key, because the same request could be
+   * fulfilled later. The response is then that of the request that stored first.
+   */
+  storingFailure<Result>(
+    write: { readonly key?: IdempotencyKey | undefined; readonly scope: CallerScope },
+    work: () => Promise<Result>,
+  ): Promise<Result>
 }
 
 export interface KeyedWrite {
@@ -48,6 +57,15 @@ export interface KeySteps<Result> {
 /** Maximum number of attempts: a key can expire between the attempt that finds it and the read of its response. */
 const attemptLimit = 3
 
+/** Failed precondition, as it is stored for a key. */
+interface StoredFailure {
+  readonly kind: string
+  readonly message: string
+  readonly extras: Omit<ErrorExtras, 'logKey' | 'detail' | 'cause'>
+}
+
+const preconditionFailed = 412
+
 /** Error when the key to reserve belongs to another request. */
 class KeyConflict extends Error {}
 
@@ -57,6 +75,9 @@ export function createWritesOnce(database: {
   readonly user: Pick<UserDatabase, 'run' | 'reportPosition'>
   readonly system: SystemDatabase
 }): WritesOnce {
+  /** Failures that were read, and need not be stored again. */
+  const replayed = new WeakSet<AppError>()
+
   async function findResult<Result>(key: IdempotencyKey): Promise<{ readonly result: Result } | undefined> {
     const stored = await findAnswer(database.system, key)
     if (stored === undefined) {
@@ -66,7 +87,12 @@ export function createWritesOnce(database: {
     if (stored.fingerprint !== key.fingerprint) throw idempotencyErrors.idempotencyKeyReused()
     key.replaying()
     // A request with the same method, address and body made it, so it has the same type.
-    return JSON.parse(stored.result) as { result: Result }
+    const answer = JSON.parse(stored.result) as { result: Result } | { failure: StoredFailure }
+    if (!('failure' in answer)) return answer
+    const { kind, message, extras } = answer.failure
+    const failure = new AppError(kind, preconditionFailed, message, extras)
+    replayed.add(failure)
+    throw failure
   }
 
   async function repeat<Result>(key: IdempotencyKey, attempt: () => Promise<Result>): Promise<Result> {
@@ -131,6 +157,24 @@ export function createWritesOnce(database: {
       }
     },
 
+    async storingFailure({ key, scope }, work) {
+      try {
+        return await work()
+      } catch (error) {
+        if (key === undefined || !isNewFailure(error, replayed)) throw error
+        const { kind, message } = error
+        const { logKey: _key, detail: _detail, cause: _cause, ...extras } = error.extras
+        const failure: StoredFailure = { kind, message, extras }
+        const steps = [reserveKey(key), storeAnswer(key, JSON.stringify({ failure }))]
+        return await repeat(key, async () => {
+          await database.user.run(scope, steps, { isRead: false }).catch((reason) => {
+            throw reservationFailure(reason)
+          })
+          throw error
+        })
+      }
+    },
+
     async runLong(key, write) {
       if (key === undefined) return await write({ reserve: async () => {}, store: async () => {} })
       return await repeat(key, () =>
@@ -145,6 +189,10 @@ export function createWritesOnce(database: {
       )
     },
   }
+}
+
+function isNewFailure(error: unknown, replayed: WeakSet<AppError>): error is AppError {
+  return error instanceof AppError && error.status === preconditionFailed && !replayed.has(error)
 }
 
 /** Returns the error of a failed reservation; any other failure is returned unchanged. */

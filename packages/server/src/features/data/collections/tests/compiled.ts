@@ -207,7 +207,10 @@ function recordingCollections(catalog: Catalog, changes: ChangeLog = silentChang
   const stubs = {
     catalog: { current: catalog, refresh: async () => false },
     database: { run: (_scope: unknown, calls: readonly Call[]) => reject(calls) },
-    writesOnce: { run: ({ steps }: { readonly steps: readonly Call[] }) => reject(steps) },
+    writesOnce: {
+      run: ({ steps }: { readonly steps: readonly Call[] }) => reject(steps),
+      storingFailure: (_write: unknown, work: () => Promise<unknown>) => work(),
+    },
   }
   // These requests use no other dependency, and no other member of the stubs.
   return openCollections({ ...deps, ...stubs } as unknown as CollectionDeps)

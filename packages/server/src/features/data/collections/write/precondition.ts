@@ -58,18 +58,20 @@ export async function runChecked<Result>(
   missing: (failure: StatementFailed, exists: boolean) => AppError,
 ): Promise<Result> {
   requireVersions(checked.precondition, checked.relation)
-  try {
-    return await write()
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    if (!(await isMetNow(collections, caller, checked))) throw missing(error, false)
-  }
-  try {
-    return await write()
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    throw missing(error, await isMetNow(collections, caller, checked))
-  }
+  return await collections.writesOnce.storingFailure(caller, async () => {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      if (!(await isMetNow(collections, caller, checked))) throw missing(error, false)
+    }
+    try {
+      return await write()
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      throw missing(error, await isMetNow(collections, caller, checked))
+    }
+  })
 }
 
 /** @throws AppError unsupported_on_distributed_table if there is a precondition and records have no versions */

@@ -55,7 +55,8 @@ const writtenVersion = sql`select pg_current_xact_id()::xid::text`
 /** Runs the operations in one transaction and one message. Returns their results as a JSON array. */
 export async function runBatch(collections: Collections, batch: Batch): Promise<string> {
   // Merged creates share one statement, which returns no version.
-  return await attempt(collections, batch, { mayMerge: batch.answersVersions !== true, mayRetry: true })
+  const options = { mayMerge: batch.answersVersions !== true, mayRetry: true }
+  return await collections.writesOnce.storingFailure(batch.caller, () => attempt(collections, batch, options))
 }
 
 async function attempt(
