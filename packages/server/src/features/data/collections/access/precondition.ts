@@ -10,6 +10,13 @@ import { collectionErrors } from '../errors.ts'
  */
 export type Precondition = 'exists' | readonly string[]
 
+/** Condition of a write of one record, and the form of its result. */
+export interface WriteConditions {
+  readonly precondition?: Precondition | undefined
+  /** True if the result has the version of the record. */
+  readonly isTagged?: boolean
+}
+
 /** Returns the precondition of a request; undefined without one. @throws AppError invalid_precondition */
 export function preconditionOf({ headers }: FastifyRequest): Precondition | undefined {
   const header = headers['if-match']

@@ -23,6 +23,14 @@ export function tagList(reply: FastifyReply, identity: Identity | undefined, bod
   setTag(reply, identity, `W/"${digestOf(body)}"`)
 }
 
+/**
+ * Sets the entity tag of the record that a write returns. A read of the same representation has the same tag, so the next
+ * write needs no read. The response itself is not stored.
+ */
+export function tagWritten(reply: FastifyReply, written: VersionedRecord): void {
+  void reply.header('etag', tagOf(written))
+}
+
 /** Returns the entity tag of a record. */
 export function tagOf({ record, version }: VersionedRecord): string {
   const digest = digestOf(record)

@@ -8,8 +8,8 @@ import { compileComparison } from './comparison.ts'
 import { compileSelectList } from './record.ts'
 import { relationName } from './relation.ts'
 import { failWithout } from './required-row.ts'
-import { compileVersionMatch, type PreconditionForm } from './version.ts'
-import { body, compileBoth, compileInsert, compileRowSource } from './write.ts'
+import { compileVersion, compileVersionMatch, type PreconditionForm } from './version.ts'
+import { body, compileBoth, compileInsert, compileRowSource, compileTagged } from './write.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
@@ -33,6 +33,8 @@ export interface UpsertOptions {
    * requires a row then.
    */
   readonly condition?: PreconditionForm
+  /** True if the version of the record is the third column. */
+  readonly isTagged?: boolean
 }
 
 /**
@@ -48,11 +50,14 @@ export function compileUpsert(
   record: RecordPlan,
   columns: readonly Column[],
   plan: UpsertPlan,
-  { isCaptured, requiresRow, answer, condition = 'none' }: UpsertOptions,
+  { isCaptured, requiresRow, answer, condition = 'none', isTagged = false }: UpsertOptions,
 ): Sql {
   const keys = sql.join(plan.key.map(({ name }) => sql.id(name)))
   const source = sql`${compileRowSource(body, columns)} where ${note(sql`''`)}`
-  const list = compileBoth(record, answer)
+  const list = isTagged
+    ? sql`${compileBoth(record, answer)}, ${compileVersion(record, row)} as version`
+    : compileBoth(record, answer)
+  const version = (source: Sql) => (isTagged ? sql`, ${source}` : sql.empty)
   const found = isCaptured
     ? sql`(select row_to_json(s.*) from (select ${compileSelectList(record, row)}) s)::text`
     : sql`'found'`
@@ -73,40 +78,48 @@ export function compileUpsert(
     return sql`, case when ${record} is not null then ${note(sql`'created'`)} end`
   }
   if (!isCaptured && !requiresRow) {
-    return sql`with w as (${write}) select ${returned}, ${conflicting} is null from w`
+    return sql`with w as (${write}) select ${returned}, ${conflicting} is null ${version(sql`w.version`)} from w`
   }
   if (!isCaptured) {
     return sql`
       with w as (${write})
-      select r.answer, r.created ${required(sql`r.answer`)}
-      from (select) one left join (select ${returned} as answer, ${conflicting} is null as created from w) r on true`
+      select r.answer, r.created ${version(sql`r.version`)} ${required(sql`r.answer`)}
+      from (select) one left join (
+        select ${returned} as answer, ${conflicting} is null as created ${version(sql`w.version`)} from w
+      ) r on true`
   }
   const change = changedRow(sql`w.record`, sql`${conflicting}::json`)
   const changes = sql`coalesce(json_agg(${change}), '[]')`
   return sql`
     with w as (${write})
-    select c.answer, c.created ${required(sql`c.answer`)}, ${leaveChanges(sql`c.changes`)}
+    select c.answer, c.created ${version(sql`c.version`)} ${required(sql`c.answer`)}, ${leaveChanges(sql`c.changes`)}
     from (
-      select (array_agg(${returned}))[1] as answer, ${conflicting} is null as created, ${changes} as changes from w
+      select (array_agg(${returned}))[1] as answer, ${conflicting} is null as created, ${changes} as changes
+        ${version(sql`(array_agg(w.version))[1] as version`)}
+      from w
     ) c`
 }
 
 /**
- * Compiles a read of the record with the key in the body: at most one row, whose first column is the record.
+ * Compiles a read of the record with the key in the body: at most one row, whose first column is the record. Its version is the
+ * second where it is tagged.
  *
- * @param requiresRow whether it fails when there is none, unless the preceding upsert has created one
+ * @param options `requiresRow`: whether it fails when there is none, unless the preceding upsert has created one. An upsert that
+ * is tagged does not require one.
  */
 export function compileGetConflicting(
   record: RecordPlan,
   key: readonly Column[],
-  { requiresRow }: { readonly requiresRow: boolean },
+  { requiresRow, isTagged }: { readonly requiresRow: boolean; readonly isTagged: boolean },
 ): Sql {
+  const condition = compileSameKey(key, row)
+  if (isTagged) return sql`${compileTagged(record, condition)} limit 1`
   const found = sql`
     select row_to_json(r.*) as record
     from (
       select ${compileSelectList(record, row)}
       from ${relationName(record.relation)} ${sql.id(row)}
-      where ${compileSameKey(key, row)}
+      where ${condition}
       limit 1
     ) r`
   if (!requiresRow) return found

@@ -56,6 +56,8 @@ export interface WriteOptions {
   readonly answer?: RecordPlan | undefined
   /** True if an update or delete affects only a row with one of the versions in the slot. */
   readonly comparesVersion?: boolean
+  /** True if a create or update returns the version of the record as its second column. */
+  readonly isTagged?: boolean
 }
 
 /** Compiles the condition that the row of the alias is the one to write. */
@@ -101,12 +103,12 @@ function compileCreate(record: RecordPlan, columns: readonly Column[], options: 
   const written = { of: record.relation, action: 'create' } as const
   const insert = compileInsert(record.relation, columns, compileRowSource(body, columns))
   const { answer } = options
-  if (answer === undefined || !options.isCaptured) {
+  if (options.isTagged !== true && (answer === undefined || !options.isCaptured)) {
     const write = sql`${insert} returning ${compileSelectList(answer ?? record, row)}`
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
-  const write = sql`${insert} returning ${compileBoth(record, answer)}`
-  return compileAnswer({ ...written, write, record: sql`w.record`, answer: sql`w.answer` }, options)
+  const write = sql`${insert} returning ${compileReturned(record, options)}`
+  return compileAnswer({ ...written, write, ...returnedOf(options) }, options)
 }
 
 /** Compiles an update of these columns of one record from the JSON text. Returns the record. */
@@ -119,13 +121,16 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
   const { answer } = options
   const written = { of: record.relation, action: 'update' } as const
   if (!options.isCaptured) {
+    const list =
+      options.isTagged === true ? compileReturned(record, options) : compileSelectList(answer ?? record, row)
     const write = sql`
       update ${name} as ${sql.id(row)}
       set ${assignments}
       from ${source}
       where ${compileTarget(record, row, options)}
-      returning ${compileSelectList(answer ?? record, row)}`
-    return compileAnswer({ ...written, write, record: wholeRow }, options)
+      returning ${list}`
+    const returned = options.isTagged === true ? returnedOf(options) : { record: wholeRow }
+    return compileAnswer({ ...written, write, ...returned }, options)
   }
   const key = keyOf(record)
   // Because of the lock, the old record in the result is the one that is updated.
@@ -140,17 +145,8 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       for update
     ) o
     where ${compileSameRow(key, row, 'o')}
-    returning ${compileBoth(record, answer)}, ${sql.id('o', oldRecord)} as old_record`
-  return compileAnswer(
-    {
-      ...written,
-      write,
-      record: sql`w.record`,
-      answer: answer && sql`w.answer`,
-      oldRecord: sql`w.old_record`,
-    },
-    options,
-  )
+    returning ${compileReturned(record, options)}, ${sql.id('o', oldRecord)} as old_record`
+  return compileAnswer({ ...written, write, ...returnedOf(options), oldRecord: sql`w.old_record` }, options)
 }
 
 /** Compiles a delete. It returns the record where the change is captured, else nothing of it. */
@@ -205,6 +201,24 @@ export function compileRowSource(rows: Sql, columns: readonly Column[]): Sql {
   return sql`${rows} as b (${compileBodyTypes(columns)})`
 }
 
+/**
+ * Compiles the record as JSON, in the returned form unless it is captured. A captured record is followed by its returned form if
+ * it has another one, and a tagged record by its version.
+ */
+function compileReturned(record: RecordPlan, { isCaptured, isTagged, answer }: WriteOptions): Sql {
+  const list = isCaptured ? compileBoth(record, answer) : compileBoth(answer ?? record, undefined)
+  return isTagged === true ? sql`${list}, ${compileVersion(record, row)} as version` : list
+}
+
+/** Returns the columns of {@link compileReturned}, from `w`. */
+function returnedOf({ isCaptured, isTagged, answer }: WriteOptions) {
+  return {
+    record: sql`w.record`,
+    answer: isCaptured && answer !== undefined ? sql`w.answer` : undefined,
+    version: isTagged === true ? sql`w.version` : undefined,
+  }
+}
+
 /** Compiles the record as JSON, and the returned record where that differs. */
 export function compileBoth(record: RecordPlan, answer: RecordPlan | undefined): Sql {
   const whole = sql`${compileJson(compileSelectList(record, row))} as record`
@@ -231,21 +245,24 @@ interface WriteStatement {
   readonly record: Sql
   /** Returned record, where it differs from the record. */
   readonly answer?: Sql | undefined
+  /** Version of the record, where it is returned. */
+  readonly version?: Sql | undefined
   /** Record before an update. */
   readonly oldRecord?: Sql
 }
 
 /**
- * Compiles a statement that returns one row, with the record as its first column. Where tables inherit from the
+ * Compiles a statement that returns one row: the record, and the version of a tagged one. Where tables inherit from the
  * collection, a write can affect more than one row; the first is returned.
  */
 function compileAnswer(
-  { of, action, write, record, answer, oldRecord: old }: WriteStatement,
+  { of, action, write, record, answer, version, oldRecord: old }: WriteStatement,
   { isCaptured }: WriteOptions,
 ): Sql {
   // The row is made once, however often it is referenced.
   const touched = sql`(
     select ${record} as record, ${answer ?? sql`null`} as answer, ${old ?? sql`null`} as old_record
+      ${version === undefined ? sql.empty : sql`, ${version} as version`}
     from w offset 0) t`
   const returned = answer === undefined ? sql`t.record` : sql`t.answer`
   const reason = compileDiscarded(of, action, row)
@@ -253,12 +270,16 @@ function compileAnswer(
     const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
     return sql`
       with w as (${write})
-      select c.answer, ${failWithout(sql`c.answer`, reason)}, ${leaveChanges(sql`c.changes`)}
-      from (select (array_agg(${returned}))[1] as answer, ${rows} as changes from ${touched}) c`
+      select c.answer ${version === undefined ? sql.empty : sql`, c.version`}, ${failWithout(sql`c.answer`, reason)},
+        ${leaveChanges(sql`c.changes`)}
+      from (
+        select (array_agg(${returned}))[1] as answer, ${rows} as changes
+          ${version === undefined ? sql.empty : sql`, (array_agg(t.version))[1] as version`}
+        from ${touched}) c`
   }
   return sql`
     with w as (${write})
-    select ${returned}, ${failWithout(sql`t.record`, reason)}
+    select ${returned} ${version === undefined ? sql.empty : sql`, t.version`}, ${failWithout(sql`t.record`, reason)}
       ${isCaptured ? sql`, ${leaveChanges(sql`t.record`)}` : sql.empty}
     from (select) one left join ${touched} on true
     limit 1`

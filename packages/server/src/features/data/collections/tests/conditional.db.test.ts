@@ -310,6 +310,11 @@ describe('conditional requests › If-Match', () => {
     await expectFailed(await send('DELETE', 'parted/1,b', { ifMatch: moved }), 'parted/1,b')
   })
 
+  test('compares a row that a write has moved to another partition by the tag of that write', async () => {
+    const moved = await send('PATCH', 'parted/1,a', { body: { kind: 'b' } })
+    expect(moved.headers.get('etag')).toBe(await tagOf('parted/1,b'))
+  })
+
   test('compares the columns that the caller may read', async () => {
     const tag = await tagOf('partly/1')
     await app.sql(`update partly set secret = 'new'`)
@@ -332,6 +337,136 @@ describe('conditional requests › If-Match', () => {
     expect([made.status, replayed.status, replayed.text]).toEqual([200, 200, made.text])
     expect(replayed.headers.get('idempotency-replayed')).toBe('true')
     expect((await write('*')).status).toBe(422)
+  })
+})
+
+describe.each([false, true])('conditional requests › ETag of a write, captured %s', (isCaptured) => {
+  beforeEach(() => {
+    if (!isCaptured) return
+    for (const action of ['create', 'update', 'delete', 'upsert']) recordedChanges.add(`item ${action}`)
+  })
+
+  const body = { id: 1, sku: 'a', name: 'mine', artist_id: 1 }
+  const tagged: readonly [string, string, string, object, number, string][] = [
+    ['a create', 'POST', 'item', { id: 5, sku: 'e', data: { b: [1] } }, 201, 'item/5'],
+    ['an update', 'PATCH', 'item/1', { name: 'mine' }, 200, 'item/1'],
+    ['an upsert that creates', 'POST', 'item?onConflict=sku', { id: 5, sku: 'e' }, 201, 'item/5'],
+    ['an upsert that updates', 'POST', 'item?onConflict=sku', body, 200, 'item/1'],
+    ['an upsert that ignores', 'POST', 'item?onConflict=sku&onConflictAction=ignore', body, 200, 'item/1'],
+  ]
+
+  test.each(tagged)('is the tag of a read after %s', async (_, method, path, values, status, record) => {
+    for (const shape of ['', 'fields=name,id', 'expand=artist']) {
+      const written = await send(method, `${path}${path.includes('?') ? '&' : '?'}${shape}`, { body: values })
+      expect(written.status).toBe(status)
+      const read = await send('GET', `${record}?${shape}`)
+      expect([written.text, written.headers.get('etag')]).toEqual([read.text, read.headers.get('etag')])
+      expect(written.headers.get('cache-control')).toBe('no-store')
+      if (status === 201) await send('DELETE', record)
+    }
+  })
+
+  test('is the condition of the next write, without a read', async () => {
+    const created = await send('POST', 'item', { body: { id: 5, sku: 'e' } })
+    const first = created.headers.get('etag') ?? ''
+    const updated = await send('PATCH', 'item/5', { ifMatch: first, body: { name: 'one' } })
+    expect(updated.status).toBe(200)
+    await expectFailed(await send('PATCH', 'item/5', { ifMatch: first, body: { name: 'two' } }), 'item/5')
+    const ifMatch = updated.headers.get('etag') ?? ''
+    expect((await send('DELETE', 'item/5', { ifMatch })).status).toBe(204)
+  })
+
+  test('is replayed with the response of an Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': `tagged ${isCaptured}` }
+    const write = (on: TestApp) => send('PATCH', 'item/1', { headers, body: { name: 'mine' }, on })
+    const [made, replayed] = [await write(app), await write(second)]
+    expect(made.headers.get('etag')).toBe(await tagOf('item/1'))
+    expect([replayed.text, replayed.headers.get('etag')]).toEqual([made.text, made.headers.get('etag')])
+  })
+})
+
+describe('conditional requests › 412 with an Idempotency-Key', () => {
+  const headers = { 'idempotency-key': 'failed' }
+  const isReplayed = (response: TestResponse) => response.headers.get('idempotency-replayed') === 'true'
+  const operations = (ifMatch: string) => [
+    { method: 'create', body: { id: 3, sku: 'c' } },
+    { method: 'update', id: 1, ifMatch, body: { name: 'mine' } },
+  ]
+  const keyed: readonly [string, (ifMatch: string, on?: TestApp) => Promise<TestResponse>][] = [
+    ...writes.map(
+      ([name, write]) =>
+        [name, (ifMatch: string, on = app) => write({ ifMatch, headers, on })] as (typeof keyed)[number],
+    ),
+    [
+      'a batch',
+      (ifMatch, on = app) =>
+        send('POST', 'item/batch', { body: { operations: operations(ifMatch) }, headers, on }),
+    ],
+  ]
+
+  beforeEach(async () => {
+    await app.sql('truncate basalt.idempotency_keys')
+  })
+
+  test.each(keyed)('is replayed on the other node, although %s would be made by now', async (_, write) => {
+    const tag = await tagOf('item/1')
+    await app.sql('update item set price = 9 where id = 1')
+    const failed = await write(tag)
+    await app.sql('update item set price = 1.50 where id = 1')
+    expect(await tagOf('item/1')).toBe(tag)
+    const before = await app.sql('select * from item order by id')
+    const replayed = await write(tag, second)
+    expect([failed.status, isReplayed(failed), isReplayed(replayed)]).toEqual([412, false, true])
+    expect([replayed.status, envelope(replayed), replayed.headers.get('etag')]).toEqual([
+      412,
+      envelope(failed),
+      failed.headers.get('etag'),
+    ])
+    expect(await app.sql('select * from item order by id')).toEqual(before)
+  })
+
+  test.each(keyed)('is the response of ten concurrent sendings of %s on two nodes', async (_, write) => {
+    const tag = await tagOf('item/1')
+    await app.sql('update item set price = 9 where id = 1')
+    const responses = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => write(tag, index % 2 === 0 ? app : second)),
+    )
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([412]))
+    expect(responses.filter((response) => !isReplayed(response))).toHaveLength(1)
+    expect(await app.sql('select from basalt.idempotency_keys')).toHaveLength(1)
+  })
+
+  test('is 422 for another write, and for another condition', async () => {
+    await expectFailed(await send('DELETE', 'item/1', { ifMatch: '"1f.0"', headers }), 'item/1')
+    const reused = [
+      await send('DELETE', 'item/1', { ifMatch: '"2f.0"', headers }),
+      await send('DELETE', 'item/1', { headers }),
+      await send('DELETE', 'item/2', { ifMatch: '"1f.0"', headers }),
+    ]
+    expect(reused.map(({ status }) => status)).toEqual([422, 422, 422])
+    expect(await app.sql('select from item')).toHaveLength(2)
+  })
+
+  test('leaves the key free if the connection is lost before it is stored', async () => {
+    const tag = await tagOf('item/1')
+    const write = () => send('DELETE', 'item/1', { ifMatch: tag, headers })
+    await app.sql(`
+      update item set price = 9 where id = 1;
+      create function basalt.crash() returns trigger language plpgsql security definer as $$
+      begin
+        if new.result like '%failure%' then perform pg_terminate_backend(pg_backend_pid()); end if;
+        return new;
+      end $$;
+      create trigger crash before update on basalt.idempotency_keys for each row execute function basalt.crash()`)
+    try {
+      expect((await write()).status).toBe(503)
+      expect(await app.sql('select from basalt.idempotency_keys')).toEqual([])
+    } finally {
+      await app.sql('drop trigger crash on basalt.idempotency_keys; drop function basalt.crash')
+    }
+    const evaluated = await write()
+    expect([evaluated.status, isReplayed(evaluated)]).toEqual([412, false])
+    expect(isReplayed(await write())).toBe(true)
   })
 })
 

@@ -1,7 +1,8 @@
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { asText, created, operation } from '../../../../http/operation.ts'
 import { withCatalog } from '../access/catalog-access.ts'
-import { type Precondition, preconditionFailed, preconditionOf } from '../access/precondition.ts'
+import { preconditionFailed, preconditionOf, type WriteConditions } from '../access/precondition.ts'
+import { tagWritten } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
 import { collectionErrors } from '../errors.ts'
 import { collectionPath, tableParams, writingOne } from '../operation.ts'
@@ -10,7 +11,7 @@ import { parseCreateQuery } from '../parse/write-query.ts'
 import { planAnswer, relationsOf } from '../plan/record.ts'
 import { planUpsert, type UpsertPlan } from '../plan/upsert.ts'
 import { createQuery } from '../query-schemas.ts'
-import { readerOf, requireRecord, requireTables } from '../read/reading.ts'
+import { readerOf, requireTables } from '../read/reading.ts'
 import { type CollectionRequest, requestOf } from '../request.ts'
 import { TableRecord } from '../schemas.ts'
 import { runChecked } from './precondition.ts'
@@ -18,6 +19,7 @@ import { explainingRefusal } from './refusal.ts'
 import { checkedUpsert, mayFindKeyNow, readUpsert, type UpsertResult, upsertSteps } from './upsert-steps.ts'
 import {
   type RecordWrite,
+  readWritten,
   requireWritableBy,
   runWrite,
   type WriteContext,
@@ -37,20 +39,18 @@ export const create = operation({
   success: asText(created(TableRecord)),
   otherResponses: { 200: TableRecord },
   async handle(collections: Collections, { http }, reply) {
-    const { isCreated, record } = await createRecord(
-      collections,
-      requestOf(http, reply),
-      preconditionOf(http),
-    )
-    if (!isCreated) void reply.code(200)
-    return record
+    const precondition = preconditionOf(http)
+    const written = await createRecord(collections, requestOf(http, reply), { precondition, isTagged: true })
+    if (!written.isCreated) void reply.code(200)
+    tagWritten(reply, written)
+    return written.record
   },
 })
 
 export function createRecord(
   collections: Collections,
   { caller, table, body = '', query = '' }: CollectionRequest,
-  precondition?: Precondition,
+  { precondition, isTagged: isRequested = false }: WriteConditions = {},
 ): Promise<UpsertResult> {
   return withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
@@ -60,19 +60,27 @@ export function createRecord(
     if (answer !== undefined) requireTables(caller, relationsOf(answer))
     const record = parseRecordBody(relation, body, 'create')
     const context = { catalog, caller, reader, shape: query }
+    const isTagged = isRequested && !relation.isOnWorkers
     if (parsed.conflict !== undefined) {
       const plan = planUpsert(relation, parsed.conflict, record.columns)
       if (precondition !== undefined && plan.action === 'ignore') {
         throw collectionErrors.preconditionNotSupported('expected only with onConflictAction=update')
       }
-      return await upsert(collections, context, { relation, body: record, answer, plan, precondition })
+      return await upsert(collections, context, {
+        relation,
+        body: record,
+        answer,
+        plan,
+        precondition,
+        isTagged,
+      })
     }
     // The record does not exist before.
     if (precondition !== undefined) throw preconditionFailed(undefined)
-    const write = { action: 'create', relation, body: record, id: [], answer } as const
+    const write = { action: 'create', relation, body: record, id: [], answer, isTagged } as const
     return await writeRecord(collections, context, write, (written) => ({
       isCreated: true,
-      record: requireRecord(written),
+      ...readWritten(written, isTagged),
     }))
   }).catch(explainingRefusal)
 }
@@ -82,12 +90,12 @@ async function upsert(
   context: WriteContext,
   write: Omit<RecordWrite, 'action' | 'id'> & { readonly plan: UpsertPlan },
 ): Promise<UpsertResult> {
-  const { relation, body, answer, plan, precondition } = write
+  const { relation, body, answer, plan, precondition, isTagged } = write
   const steps = upsertSteps(collections, { ...context, ...write, requiresRow: precondition !== undefined })
   const work = writeOf(answer === undefined ? [relation] : relationsOf(answer), body)
   const run = { write: steps.write, capture: steps.capture, further: steps.read }
   const attempt = () =>
-    runWrite(collections, context, work, run, ([wrote, found]) => readUpsert(plan, wrote, found))
+    runWrite(collections, context, work, run, ([wrote, found]) => readUpsert(plan, wrote, found, isTagged))
   const checked = checkedUpsert(collections, context, write)
   return await runChecked(
     collections,

@@ -1,7 +1,8 @@
 import { asText, ok, operation } from '../../../../http/operation.ts'
 import { Type } from '../../../../lib/type.ts'
 import { withCatalog } from '../access/catalog-access.ts'
-import { type Precondition, preconditionOf } from '../access/precondition.ts'
+import { preconditionOf, type WriteConditions } from '../access/precondition.ts'
+import { tagWritten, type VersionedRecord } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
 import { recordParams, recordPath, writingOne } from '../operation.ts'
 import { parseRecordQuery } from '../parse/list-query.ts'
@@ -9,11 +10,11 @@ import { parseRecordBody } from '../parse/record-body.ts'
 import { parsePathId } from '../parse/record-id.ts'
 import { planAnswer, relationsOf } from '../plan/record.ts'
 import { recordQuery } from '../query-schemas.ts'
-import { readerOf, requireRecord, requireTables } from '../read/reading.ts'
+import { readerOf, requireTables } from '../read/reading.ts'
 import { type CollectionRequest, requestOf } from '../request.ts'
 import { TableRecord } from '../schemas.ts'
 import { explainingRefusal } from './refusal.ts'
-import { requireWritableBy, writeRecord } from './writes.ts'
+import { readWritten, requireWritableBy, writeRecord } from './writes.ts'
 
 export const update = operation({
   ...writingOne('update'),
@@ -25,15 +26,19 @@ export const update = operation({
   query: Type.Object(recordQuery),
   body: TableRecord,
   success: asText(ok(TableRecord)),
-  handle: (collections: Collections, { http }, reply) =>
-    updateRecord(collections, requestOf(http, reply), preconditionOf(http)),
+  async handle(collections: Collections, { http }, reply) {
+    const precondition = preconditionOf(http)
+    const written = await updateRecord(collections, requestOf(http, reply), { precondition, isTagged: true })
+    tagWritten(reply, written)
+    return written.record
+  },
 })
 
 export function updateRecord(
   collections: Collections,
   { caller, table, id = '', body = '', query = '' }: CollectionRequest,
-  precondition?: Precondition,
-): Promise<string> {
+  { precondition, isTagged: isRequested = false }: WriteConditions = {},
+): Promise<VersionedRecord> {
   return withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
     const reader = readerOf(caller)
@@ -41,11 +46,12 @@ export function updateRecord(
     const answer = planAnswer(catalog, relation, parseRecordQuery(query), reader)
     if (answer !== undefined) requireTables(caller, relationsOf(answer))
     const record = parseRecordBody(relation, body, 'update')
+    const isTagged = isRequested && !relation.isOnWorkers
     return await writeRecord(
       collections,
       { catalog, caller, reader, shape: query },
-      { action: 'update', relation, body: record, id: key, answer, precondition },
-      requireRecord,
+      { action: 'update', relation, body: record, id: key, answer, precondition, isTagged },
+      (written) => readWritten(written, isTagged),
     )
   }).catch(explainingRefusal)
 }

@@ -2,6 +2,7 @@ import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Capture } from '../../../../database/change-log.ts'
 import type { Answer, Call } from '../../../../database/connection/message.ts'
 import type { Precondition } from '../access/precondition.ts'
+import type { VersionedRecord } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
 import { compileGetConflicting, compileSameKey } from '../compile/upsert.ts'
 import { formOf, preconditionSlots } from '../compile/version.ts'
@@ -30,6 +31,8 @@ export interface UpsertWrite {
   readonly shape: string
   /** Condition on the record that has the key. A record is then never created. */
   readonly precondition?: Precondition | undefined
+  /** True if the result has the version of the record. */
+  readonly isTagged?: boolean
 }
 
 export interface UpsertSteps {
@@ -52,7 +55,7 @@ export function checkedUpsert(
     plan,
     answer,
     precondition,
-  }: Omit<UpsertWrite, 'catalog' | 'reader' | 'requiresRow' | 'shape'>,
+  }: Omit<UpsertWrite, 'catalog' | 'reader' | 'requiresRow' | 'shape' | 'isTagged'>,
 ): CheckedWrite {
   return {
     relation,
@@ -65,16 +68,26 @@ export function checkedUpsert(
   }
 }
 
-export interface UpsertResult {
+export interface UpsertResult extends VersionedRecord {
   /** False when a record with the same key was found. */
   readonly isCreated: boolean
-  readonly record: string
 }
 
 /** Returns the statements of an upsert, compiled once for their shape. */
 export function upsertSteps(
   { statements, changes }: Collections,
-  { catalog, reader, relation, body, plan, answer, requiresRow, shape, precondition }: UpsertWrite,
+  {
+    catalog,
+    reader,
+    relation,
+    body,
+    plan,
+    answer,
+    requiresRow,
+    shape,
+    precondition,
+    isTagged = false,
+  }: UpsertWrite,
 ): UpsertSteps {
   const slots = { ...writeSlots(body.json, []), ...preconditionSlots(precondition) }
   const condition = formOf(precondition)
@@ -83,14 +96,20 @@ export function upsertSteps(
   const isCaptured = capture?.takesChanges === true
   const positions = body.columns.map(({ position }) => position).join()
   const { collection } = relation
-  const key = `upsert ${isCaptured} ${requiresRow} ${condition} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`
+  const key = `upsert ${isCaptured} ${requiresRow} ${isTagged} ${condition} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`
   const templates = statements.remember(catalog, key, () => {
     const whole = planWholeRecord(relation, reader)
     return {
       write: statements.template(
-        compileUpsertStatement(whole, body.columns, plan, { isCaptured, requiresRow, answer, condition }),
+        compileUpsertStatement(whole, body.columns, plan, {
+          isCaptured,
+          requiresRow,
+          answer,
+          condition,
+          isTagged,
+        }),
       ),
-      read: statements.template(compileGetConflicting(answer ?? whole, plan.key, { requiresRow })),
+      read: statements.template(compileGetConflicting(answer ?? whole, plan.key, { requiresRow, isTagged })),
     }
   })
   return {
@@ -101,7 +120,7 @@ export function upsertSteps(
 }
 
 /**
- * Returns the result of the statements.
+ * Returns the result of the statements. If they are tagged, it has the version of the record.
  *
  * @throws AppError row_discarded, conflict_hidden
  */
@@ -109,11 +128,13 @@ export function readUpsert(
   { action }: UpsertPlan,
   wrote: Answer | undefined,
   found: Answer | undefined,
+  isTagged = false,
 ): UpsertResult {
-  const [record, isCreated] = wrote?.rows[0] ?? []
-  if (record != null) return { isCreated: isCreated === 't', record }
-  const existing = found?.rows[0]?.[0]
-  if (existing != null) return { isCreated: false, record: existing }
+  const versionOf = (text: string | null | undefined) => (isTagged ? (text ?? undefined) : undefined)
+  const [record, isCreated, version] = wrote?.rows[0] ?? []
+  if (record != null) return { isCreated: isCreated === 't', record, version: versionOf(version) }
+  const [existing, versionFound] = found?.rows[0] ?? []
+  if (existing != null) return { isCreated: false, record: existing, version: versionOf(versionFound) }
   throw action === 'update' ? collectionErrors.rowDiscarded() : collectionErrors.conflictHidden()
 }
 

@@ -10,6 +10,7 @@ import { requireTable } from '../../../../http/access/grants.ts'
 import type { Caller } from '../access/caller.ts'
 import { requireWritable } from '../access/catalog-access.ts'
 import type { Precondition } from '../access/precondition.ts'
+import type { VersionedRecord } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
 import { readUnexpectedCount } from '../compile/bulk.ts'
 import { isRowMissing } from '../compile/required-row.ts'
@@ -20,7 +21,7 @@ import { explainFailure, type Work } from '../faults/explain.ts'
 import type { RecordBody } from '../parse/record-body.ts'
 import type { Reader } from '../plan/reader.ts'
 import { planWholeRecord, type RecordPlan, relationsOf } from '../plan/record.ts'
-import { readerOf } from '../read/reading.ts'
+import { readerOf, requireRecord } from '../read/reading.ts'
 import { fill } from '../statement-cache.ts'
 import { findCapture } from './capture.ts'
 import { missingRow } from './missing-row.ts'
@@ -45,6 +46,8 @@ export interface RecordWrite {
   readonly answer?: RecordPlan | undefined
   /** Condition on the record as it is. */
   readonly precondition?: Precondition | undefined
+  /** True if the result has the version of the record. */
+  readonly isTagged?: boolean
 }
 
 /** Write with its capture and the calls that follow. */
@@ -52,6 +55,12 @@ interface Run {
   readonly write: Call
   readonly capture: Capture | undefined
   readonly further?: readonly Call[]
+}
+
+/** Returns the record that a write returned, and its version if the write is tagged. */
+export function readWritten(answer: Answer | undefined, isTagged: boolean): VersionedRecord {
+  const version = isTagged ? (answer?.rows[0]?.[1] ?? undefined) : undefined
+  return { record: requireRecord(answer), version }
 }
 
 export const nothingWritten: RecordBody = { json: '', columns: [] }
@@ -123,7 +132,7 @@ export async function writeRecord<Result>(
 async function writeOnce<Result>(
   collections: Collections,
   context: WriteContext,
-  { action, relation, body, id, answer, precondition }: RecordWrite,
+  { action, relation, body, id, answer, precondition, isTagged = false }: RecordWrite,
   read: (answer: Answer | undefined) => Result,
 ): Promise<Result> {
   const { statements, changes } = collections
@@ -131,13 +140,14 @@ async function writeOnce<Result>(
   const capture = findCapture(changes, { relation, action, form: changeForm(action), reader })
   const isCaptured = capture?.takesChanges === true
   const comparesVersion = formOf(precondition) === 'version'
-  const key = writeKey(`${action} ${isCaptured} ${comparesVersion}`, context, relation, body)
+  const key = writeKey(`${action} ${isCaptured} ${comparesVersion} ${isTagged}`, context, relation, body)
   const template = statements.remember(catalog, key, () =>
     statements.template(
       compileWriteStatement(action, planWholeRecord(relation, reader), body.columns, {
         isCaptured,
         answer,
         comparesVersion,
+        isTagged,
       }),
     ),
   )

@@ -52,8 +52,9 @@ export function makeRequests(
     return action === 'update'
       ? {
           makesRow: true,
-          send: (collections, caller) =>
-            updateRecord(collections, { caller, table, id: path, body: JSON.stringify(values) }),
+          send: async (collections, caller) =>
+            (await updateRecord(collections, { caller, table, id: path, body: JSON.stringify(values) }))
+              .record,
         }
       : {
           makesRow: false,
