@@ -1,4 +1,5 @@
 import type { AnyDatabase, ColumnOf, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
+import { type ConditionalOptions, formatCondition } from './entity-tag.ts'
 import { checkList } from './options.ts'
 import { readList } from './response.ts'
 import type { Transport, WriteOptions } from './transport.ts'
@@ -11,10 +12,14 @@ export interface Operation<Result> {
   readonly method: 'create' | 'update' | 'delete'
   readonly id?: string
   readonly body?: unknown
+  readonly ifMatch?: string
   readonly onConflict?: readonly string[]
   readonly onConflictAction?: 'update' | 'ignore'
   readonly [resultType]?: Result
 }
+
+/** Condition of an operation. If the record has changed, the batch rejects with `precondition_failed`, and nothing is written. */
+export type OperationCondition = Pick<ConditionalOptions, 'ifMatch'>
 
 /** Builders of operations on any table, all of which run in one transaction. */
 export interface Operations<DB extends AnyDatabase> {
@@ -28,16 +33,24 @@ export interface Operations<DB extends AnyDatabase> {
   upsert<T extends TableName<DB>>(
     table: T,
     record: InsertOf<DB, T>,
-    conflict: { readonly on: readonly ColumnOf<DB, T>[]; readonly action?: 'update' | 'ignore' | undefined },
+    conflict: {
+      readonly on: readonly ColumnOf<DB, T>[]
+      readonly action?: 'update' | 'ignore' | undefined
+    } & OperationCondition,
   ): Operation<RowOf<DB, T>>
   /** Updates the record with this primary key. Its result is the updated record. */
   update<T extends TableName<DB>>(
     table: T,
     key: KeyOf<DB, T>,
     changes: UpdateOf<DB, T>,
+    condition?: OperationCondition,
   ): Operation<RowOf<DB, T>>
   /** Deletes the record with this primary key. */
-  delete<T extends TableName<DB>>(table: T, key: KeyOf<DB, T>): Operation<undefined>
+  delete<T extends TableName<DB>>(
+    table: T,
+    key: KeyOf<DB, T>,
+    condition?: OperationCondition,
+  ): Operation<undefined>
 }
 
 /** Results of a batch, one for each operation and in the same order. */
@@ -54,18 +67,30 @@ export const operations: Operations<AnyDatabase> = {
     {
       on,
       action = 'update',
-    }: { readonly on: readonly string[]; readonly action?: 'update' | 'ignore' | undefined },
+      ...condition
+    }: {
+      readonly on: readonly string[]
+      readonly action?: 'update' | 'ignore' | undefined
+    } & OperationCondition,
   ) => {
     checkList('on', on)
-    return { table, method: 'create', body, onConflict: on, onConflictAction: action }
+    return {
+      ...{ table, method: 'create', body, onConflict: on, onConflictAction: action },
+      ...conditionOf(condition),
+    }
   },
-  update: (table: string, key: unknown, body: unknown) => ({
-    table,
-    method: 'update',
-    id: formatId(key),
-    body,
+  update: (table: string, key: unknown, body: unknown, condition?: OperationCondition) => ({
+    ...{ table, method: 'update', id: formatId(key), body },
+    ...conditionOf(condition),
   }),
-  delete: (table: string, key: unknown) => ({ table, method: 'delete', id: formatId(key) }),
+  delete: (table: string, key: unknown, condition?: OperationCondition) => ({
+    ...{ table, method: 'delete', id: formatId(key) },
+    ...conditionOf(condition),
+  }),
+}
+
+function conditionOf({ ifMatch }: OperationCondition = {}) {
+  return ifMatch === undefined ? {} : { ifMatch: formatCondition(ifMatch) }
 }
 
 /** @internal Sends a batch and returns the result of each operation, in their order. */

@@ -19,6 +19,8 @@ import type {
   TableName,
   UpdateOf,
 } from './database-types.ts'
+import { type ConditionalOptions, readTagged, withCondition } from './entity-tag.ts'
+import { ConflictError, isBasaltError } from './errors.ts'
 import { type Filter, quoteName } from './filter.ts'
 import {
   type AnyQuery,
@@ -138,6 +140,7 @@ export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
    * Creates a record, or updates the existing record that has the same values in the `on` columns. Returns the record.
    * @param conflict `on` lists the columns of a unique constraint. `action` is `update` unless set; `ignore` leaves the
    * existing record as it is.
+   * @throws BasaltError `precondition_failed` with `ifMatch`, also if there is no record
    */
   upsert<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     record: InsertOf<DB, T>,
@@ -145,20 +148,22 @@ export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
       F,
       E
     >,
-    options?: WriteOptions,
+    options?: ConditionalOptions,
   ): Promise<RecordOf<DB, T, F, E>>
   /**
    * Updates the given columns of the record with this primary key and returns the record.
-   * @throws BasaltError `record_not_found`
+   * @throws BasaltError `record_not_found`; ConflictError with `ifMatch`
    */
   update<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     key: KeyOf<DB, T>,
     changes: UpdateOf<DB, T>,
     shape?: Shape<F, E>,
-    options?: WriteOptions,
+    options?: ConditionalOptions,
   ): Promise<RecordOf<DB, T, F, E>>
-  /** Deletes the record with this primary key. @throws BasaltError `record_not_found` */
-  delete(key: KeyOf<DB, T>, options?: WriteOptions): Promise<void>
+  /** Deletes the record with this primary key. @throws BasaltError `record_not_found`; ConflictError with `ifMatch` */
+  delete(key: KeyOf<DB, T>, options?: ConditionalOptions): Promise<void>
+  /** Returns true if a caught value is the conflict of an update or delete of this collection. */
+  isConflict(thrown: unknown): thrown is ConflictError<RowOf<DB, T>>
   /**
    * Updates all records that match the filter, and returns their number. Changes nothing unless exactly `expect` records match.
    */
@@ -209,6 +214,20 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
     return count
   }
 
+  /** Adds the current record to the error of a failed precondition. A replica may not have it yet. */
+  const orConflict = async (write: Promise<unknown>, key: unknown, { signal, timeoutMs }: RequestOptions) => {
+    try {
+      return await write
+    } catch (error) {
+      if (!isBasaltError(error, 'precondition_failed')) throw error
+      const read = { signal, timeoutMs, consistency: 'strong' } as const
+      const current = await collection.one(key, undefined, read).catch((failure: unknown) => {
+        if (!isBasaltError(failure, 'record_not_found')) throw error
+      })
+      throw new ConflictError(error, current)
+    }
+  }
+
   const collection = {
     name,
     list,
@@ -223,13 +242,14 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
       return response
     },
     one: async (key: unknown, shape?: AnyShape, options: RequestOptions = {}) =>
-      transport.request('GET', recordPath(key), {
-        ...options,
-        query: formatShape(shape),
-        isRepeatable: true,
-      }),
+      transport.exchange(
+        'GET',
+        recordPath(key),
+        { ...options, query: formatShape(shape), isRepeatable: true },
+        readTagged,
+      ),
     create: async (record: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
-      transport.write('POST', path, { ...options, body: record, query: formatShape(shape) }),
+      transport.write('POST', path, { ...options, body: record, query: formatShape(shape) }, readTagged),
     createMany: async (records: readonly unknown[], options: WriteOptions = {}) => {
       if (!Array.isArray(records)) throw new TypeError('records is a list')
       const batch = records.map((body: unknown) => ({ table: name, method: 'create' as const, body }))
@@ -238,16 +258,19 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
     upsert: async (
       record: unknown,
       { on, action, ...shape }: AnyConflict = {},
-      options: WriteOptions = {},
+      options: ConditionalOptions = {},
     ) => {
       checkList('on', on)
       const query = { ...formatShape(shape), onConflict: on?.map(quoteName).join(), onConflictAction: action }
-      return transport.write('POST', path, { ...options, body: record, query })
+      return transport.write('POST', path, { ...withCondition(options), body: record, query }, readTagged)
     },
-    update: async (key: unknown, changes: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
-      transport.write('PATCH', recordPath(key), { ...options, body: changes, query: formatShape(shape) }),
-    delete: async (key: unknown, options: WriteOptions = {}) =>
-      transport.write('DELETE', recordPath(key), options),
+    update: async (key: unknown, changes: unknown, shape?: AnyShape, options: ConditionalOptions = {}) => {
+      const detail = { ...withCondition(options), body: changes, query: formatShape(shape) }
+      return orConflict(transport.write('PATCH', recordPath(key), detail, readTagged), key, options)
+    },
+    delete: async (key: unknown, options: ConditionalOptions = {}) =>
+      orConflict(transport.write('DELETE', recordPath(key), withCondition(options)), key, options),
+    isConflict: (thrown: unknown) => thrown instanceof ConflictError,
     updateAll: (filter: unknown, changes: unknown, expect: number, options: WriteOptions = {}) =>
       bulk('PATCH', filter, expect, { ...options, body: changes }),
     deleteAll: (filter: unknown, expect: number, options: WriteOptions = {}) =>

@@ -48,6 +48,17 @@ export class BasaltError extends Error {
   }
 }
 
+/** Error of a write with `ifMatch` whose record has changed since it was read. Nothing was written. */
+export class ConflictError<Row = unknown> extends BasaltError {
+  /** Record as it is now, with its entity tag; undefined if it was deleted, or a policy hides it. */
+  readonly current: Row | undefined
+
+  constructor(failure: BasaltError, current: Row | undefined) {
+    super(failure.message, { ...failure, cause: failure })
+    this.current = current
+  }
+}
+
 /** Error of a GraphQL response (GraphQL specification, Errors). */
 export interface GraphqlError {
   readonly message: string

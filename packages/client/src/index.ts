@@ -19,8 +19,9 @@ export type {
   UntypedDatabase,
   UpdateOf,
 } from './database-types.ts'
+export { type ConditionalOptions, etagOf } from './entity-tag.ts'
 export type { ErrorSlug } from './error-slugs.ts'
-export { BasaltError, type GraphqlError, isBasaltError } from './errors.ts'
+export { BasaltError, ConflictError, type GraphqlError, isBasaltError } from './errors.ts'
 export { parseExact, stringify as stringifyExact } from './exact-json.ts'
 export {
   and,

@@ -1,20 +1,21 @@
-import type {
-  AnyQuery,
-  AnyShape,
-  Client,
-  ColumnOf,
-  ExpandOf,
-  FacetsOf,
-  KeyOf,
-  ListQuery,
-  ListRecordOf,
-  NearestTo,
-  NoExpand,
-  Page,
-  PageQuery,
-  RecordOf,
-  SemanticSearch,
-  Shape,
+import {
+  type AnyQuery,
+  type AnyShape,
+  type Client,
+  type ColumnOf,
+  type ExpandOf,
+  etagOf,
+  type FacetsOf,
+  type KeyOf,
+  type ListQuery,
+  type ListRecordOf,
+  type NearestTo,
+  type NoExpand,
+  type Page,
+  type PageQuery,
+  type RecordOf,
+  type SemanticSearch,
+  type Shape,
 } from '@basaltdb/client'
 import { queryOptions } from '@tanstack/react-query'
 import type { Arguments, Columns, Procedure, RegisteredDatabase, Returns, Table } from './database.ts'
@@ -96,8 +97,15 @@ export function recordOptions<
   return queryOptions({
     queryKey: recordKey([table, ...also], key, shape as AnyShape),
     queryFn: ({ signal }): Promise<RecordResult<T, F, E>> => client.from(table).one(key, shape, { signal }),
+    // A copy would have no entity tag.
+    structuralSharing: (before: unknown, read: unknown) => (isSameRecord(before, read) ? before : read),
     retry,
   })
+}
+
+function isSameRecord(before: unknown, read: unknown): boolean {
+  const tag = typeof read === 'object' && read !== null ? etagOf(read) : undefined
+  return tag !== undefined && typeof before === 'object' && before !== null && etagOf(before) === tag
 }
 
 /** Returns the query options of a call of a database function that reads. */

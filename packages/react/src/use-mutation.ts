@@ -17,6 +17,8 @@ export interface Writes<T extends Table> {
   readonly update: {
     readonly key: KeyOf<RegisteredDatabase, T>
     readonly changes: UpdateOf<RegisteredDatabase, T>
+    /** Record as it was read. If it has changed since, the mutation fails with a `ConflictError`. */
+    readonly ifMatch?: object | string | undefined
   }
   readonly upsert: {
     readonly record: InsertOf<RegisteredDatabase, T>
@@ -81,8 +83,8 @@ function write<T extends Table, F, E>(
     case 'create':
       return collection.create(input as Writes<T>['create'], shape as object)
     case 'update': {
-      const { key, changes } = input as Writes<T>['update']
-      return collection.update(key, changes, shape as object)
+      const { key, changes, ifMatch } = input as Writes<T>['update']
+      return collection.update(key, changes, shape as object, { ifMatch })
     }
     case 'upsert': {
       const { record, ...conflict } = input as Writes<T>['upsert']
