@@ -370,13 +370,7 @@ export type Advice = {
   } | null
 }
 
-export type AdvisorsDismissInput = {
-  readonly reason?: string | null | undefined
-  /** RFC 3339 time in the future. Without it, the dismissal does not end. */
-  readonly until?: string | null | undefined
-}
-
-export type AdvisorsListResult = {
+export type AdviceList = {
   readonly items: ReadonlyArray<Advice>
   /** Counts of all advice. */
   readonly count: number
@@ -386,6 +380,12 @@ export type AdvisorsListResult = {
     readonly info: number
     readonly dismissed: number
   }
+}
+
+export type AdvisorsDismissInput = {
+  readonly reason?: string | null | undefined
+  /** RFC 3339 time in the future. Without it, the dismissal does not end. */
+  readonly until?: string | null | undefined
 }
 
 export type AggregateResults = {
@@ -4268,7 +4268,21 @@ export interface Operations {
     readonly path: 'admin/advisors'
     readonly query: never
     readonly body: undefined
-    readonly answer: AdvisorsListResult
+    readonly answer: AdviceList
+  }
+  'advisors.listPerformance': {
+    readonly method: 'GET'
+    readonly path: 'admin/advisors/performance'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdviceList
+  }
+  'advisors.listSecurity': {
+    readonly method: 'GET'
+    readonly path: 'admin/advisors/security'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdviceList
   }
   'advisors.restore': {
     readonly method: 'DELETE'

@@ -70,6 +70,7 @@ const rows = {
   },
   document: {
     '/api/openapi.json': 'GET',
+    '/api/openapi.yaml': 'GET',
   },
   link: {
     '/api/auth/magic-link/confirm': 'POST',
@@ -197,6 +198,8 @@ const rows = {
     '/api/admin/audit': 'GET',
     '/api/admin/advisors': 'GET',
     '/api/admin/advisors/:id/dismissal': 'PUT DELETE',
+    '/api/admin/advisors/performance': 'GET',
+    '/api/admin/advisors/security': 'GET',
     '/api/admin/events': 'GET',
     '/api/admin/events/:id': 'GET',
     '/api/admin/auth-settings': 'GET PATCH PUT',

@@ -111,7 +111,7 @@ const secondFactorRoutes = /^\/api\/auth\/mfa\/(\w+\/(challenge|verify))$/
 const eitherRoutes = /^\/api\/auth\/mfa\/factors$/
 
 /** Routes that return more to signed-in callers. An invalid token is rejected. */
-const optionalRoutes = new Set(['/api/openapi.json'])
+const optionalRoutes = new Set(['/api/openapi.json', '/api/openapi.yaml'])
 
 type Access = 'public' | 'optional' | 'admin' | 'data' | 'stream' | 'account' | 'second factor' | 'either'
 

@@ -1,12 +1,12 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { noContent, ok, operation } from '../../../http/operation.ts'
-import { checkedByHandler, nullable } from '../../../http/schemas.ts'
+import { type Answered, checkedByHandler, component, nullable } from '../../../http/schemas.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { Advice, type Severity } from './advice.ts'
+import { Advice, type AdviceGroup, type Severity } from './advice.ts'
 import { type AdvisorDeps, listAdvice } from './advisors.ts'
 import type { PrefixFilters } from './collation-rules.ts'
 import { deleteDismissal, putDismissal } from './dismissals.ts'
@@ -31,32 +31,62 @@ const params = Type.Object({ id: Type.String() })
 const mostAdvice = 2000
 const mostReasonLength = 500
 
-const list = operation({
+const AdviceList = component(
+  'AdviceList',
+  Type.Object({
+    items: Type.Array(Advice),
+    count: Type.Integer({ description: 'Counts of all advice.' }),
+    counts: Type.Object({
+      error: Type.Integer(),
+      warning: Type.Integer(),
+      info: Type.Integer(),
+      dismissed: Type.Integer(),
+    }),
+  }),
+)
+
+/** Options that all lists share. */
+const listing = {
   ...common,
-  id: 'advisors.list',
   method: 'GET',
+  description: 'The most severe first, at most 2,000. `counts` leaves out dismissed advice.',
+  success: ok(AdviceList),
+} as const
+
+const list = operation({
+  ...listing,
+  id: 'advisors.list',
   path: collection,
   summary: 'List advice about access, indexes and health of the database',
-  description: 'The most severe first, at most 2,000. `counts` leaves out dismissed advice.',
-  success: ok(
-    Type.Object({
-      items: Type.Array(Advice),
-      count: Type.Integer({ description: 'Counts of all advice.' }),
-      counts: Type.Object({
-        error: Type.Integer(),
-        warning: Type.Integer(),
-        info: Type.Integer(),
-        dismissed: Type.Integer(),
-      }),
-    }),
-  ),
-  async handle(context: AdvisorContext) {
-    const found = await readAdvice(context)
-    const counts: Record<Severity | 'dismissed', number> = { error: 0, warning: 0, info: 0, dismissed: 0 }
-    for (const { severity, dismissal } of found) counts[dismissal === null ? severity : 'dismissed'] += 1
-    return { items: found.slice(0, mostAdvice), count: found.length, counts }
-  },
+  handle: (context: AdvisorContext) => listOf(context, ['access', 'indexes', 'health']),
 })
+
+const listSecurity = operation({
+  ...listing,
+  id: 'advisors.listSecurity',
+  path: `${collection}/security`,
+  summary: 'List advice about access',
+  handle: (context: AdvisorContext) => listOf(context, ['access']),
+})
+
+const listPerformance = operation({
+  ...listing,
+  id: 'advisors.listPerformance',
+  path: `${collection}/performance`,
+  summary: 'List advice about indexes and health of the database',
+  handle: (context: AdvisorContext) => listOf(context, ['indexes', 'health']),
+})
+
+/** Lists the advice of these groups. */
+async function listOf(
+  context: AdvisorContext,
+  groups: readonly AdviceGroup[],
+): Promise<Answered<typeof AdviceList>> {
+  const found = (await readAdvice(context)).filter(({ group }) => groups.includes(group))
+  const counts: Record<Severity | 'dismissed', number> = { error: 0, warning: 0, info: 0, dismissed: 0 }
+  for (const { severity, dismissal } of found) counts[dismissal === null ? severity : 'dismissed'] += 1
+  return { items: found.slice(0, mostAdvice), count: found.length, counts }
+}
 
 const dismiss = operation({
   ...common,
@@ -119,7 +149,7 @@ const restore = operation({
 })
 
 /** Operations on advice. */
-export const advisorOperations = [list, dismiss, restore]
+export const advisorOperations = [list, listSecurity, listPerformance, dismiss, restore]
 
 /** Lists advice on the present database, so that objects that were just fixed have none. */
 async function readAdvice({ catalog, clock: _, ...deps }: AdvisorContext) {

@@ -2,7 +2,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Feature } from '../../../feature.ts'
 import { readStaticDocument } from '../../../http/plugins/api-document.ts'
@@ -24,6 +24,7 @@ import {
   listPictures,
   readGuides,
 } from './guides.ts'
+import { formatYaml } from './yaml.ts'
 
 export type { ReferencedError } from './error-reference.ts'
 
@@ -44,7 +45,7 @@ export function reference(deps: ReferenceDeps): Feature {
   return {
     name: 'reference',
     routes(app) {
-      documentRoute(app, deps)
+      documentRoutes(app, deps)
       apiPageRoutes(app, deps.graphqlPage)
       if (deps.hasSite) {
         redirectToSite(app)
@@ -57,33 +58,48 @@ export function reference(deps: ReferenceDeps): Feature {
   }
 }
 
-/** Adds `GET /api/openapi.json`: the static routes, and the tables of this server that the caller may use. */
-function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDeps): void {
+/**
+ * Adds `GET /api/openapi.json` and `GET /api/openapi.yaml`: the static routes, and the tables of this server that the caller
+ * may use.
+ */
+function documentRoutes(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDeps): void {
   const documents = createApiDocuments(() => readStaticDocument(app) as StaticDocument, publicBaseUrl)
-  app.get(
-    '/api/openapi.json',
-    {
-      config: { guard: 'optional', programs: 'read', operation: 'reference.openapi' },
-      schema: { hide: true },
-    },
-    async (request, reply) => {
-      const { identity } = request
-      // A program with some tables does not see the others.
-      const isGranted = identity?.kind === 'user' && identity.scope.grant?.tables !== undefined
-      if (identity === undefined || isGranted) return sendDocument(reply, documents.withoutTables())
-      await catalog.refresh()
-      const audience = identity.scope.kind === 'unrestricted' ? 'administrator' : 'caller'
-      return sendDocument(reply, documents.withTables(catalog.current, audience))
-    },
+  const find = async ({ identity }: FastifyRequest): Promise<ApiDocument> => {
+    // A program with some tables does not see the others.
+    const isGranted = identity?.kind === 'user' && identity.scope.grant?.tables !== undefined
+    if (identity === undefined || isGranted) return documents.withoutTables()
+    await catalog.refresh()
+    const audience = identity.scope.kind === 'unrestricted' ? 'administrator' : 'caller'
+    return documents.withTables(catalog.current, audience)
+  }
+  const options = (operation: string) => ({
+    config: { guard: 'optional', programs: 'read', operation } as const,
+    schema: { hide: true },
+  })
+  app.get('/api/openapi.json', options('reference.openapi'), async (request, reply) =>
+    sendDocument(reply, 'application/json; charset=utf-8', await find(request)),
   )
+  const yamls = new WeakMap<ApiDocument, ApiDocument>()
+  app.get('/api/openapi.yaml', options('reference.openapiYaml'), async (request, reply) => {
+    const document = await find(request)
+    const yaml = yamls.get(document) ?? asYaml(document)
+    yamls.set(document, yaml)
+    // The media type of RFC 9512.
+    return sendDocument(reply, 'application/yaml; charset=utf-8', yaml)
+  })
 }
 
-function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): FastifyReply {
+function asYaml({ text: json }: ApiDocument): ApiDocument {
+  const text = formatYaml(json)
+  return { text, etag: entityTag(text) }
+}
+
+function sendDocument(reply: FastifyReply, type: string, { text, etag }: ApiDocument): FastifyReply {
   // The document depends on the token. A cache may store it only for its owner, and must revalidate it.
   void reply.header('cache-control', 'private, no-cache').header('etag', etag)
   varyBy(reply, 'Authorization')
   if (isKnown(reply.request, reply)) return sendNotModified(reply)
-  return reply.type('application/json; charset=utf-8').send(text)
+  return reply.type(type).send(text)
 }
 
 function apiPageRoutes(app: HttpServer, graphqlPage: string | undefined): void {

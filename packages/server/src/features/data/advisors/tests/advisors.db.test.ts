@@ -29,6 +29,30 @@ async function find(rule: string, object: string): Promise<Advice | undefined> {
   return (await list()).find((advice) => advice.rule === rule && advice.object === object)
 }
 
+test('GET /api/admin/advisors/security and …/performance › divide the advice between them', async () => {
+  await app.sql(`
+    create table divided (id int primary key);
+    ${guarded('divided_policy', 'is_done = true or owner = (select basalt.user_id())')}`)
+  const read = async (of: string) => {
+    const { status, json } = await app.request('GET', `${path}/${of}`, { token: admin })
+    expect(status).toBe(200)
+    return json
+  }
+  const [whole, security, performance] = [await read(''), await read('security'), await read('performance')]
+  const groupsOf = ({ items }: { readonly items: readonly Advice[] }) =>
+    new Set(items.map(({ group }) => group))
+  expect(groupsOf(security)).toEqual(new Set(['access']))
+  expect(groupsOf(performance).has('access')).toBe(false)
+  expect(groupsOf(performance).has('indexes')).toBe(true)
+  const idsOf = ({ items }: { readonly items: readonly Advice[] }) => items.map(({ id }) => id)
+  expect([...idsOf(security), ...idsOf(performance)].sort()).toEqual(idsOf(whole).sort())
+  for (const key of ['error', 'warning', 'info', 'dismissed']) {
+    expect(security.counts[key] + performance.counts[key], key).toBe(whole.counts[key])
+  }
+  expect(security.count + performance.count).toBe(whole.count)
+  await app.sql('drop table divided, divided_policy')
+})
+
 /** Returns a table with policies that causes no other advice. */
 const guarded = (name: string, using: string) => `
   create table ${name} (id int primary key, owner uuid, kind text, is_done bool);

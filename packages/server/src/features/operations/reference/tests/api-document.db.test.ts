@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { alice, library, notes } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
@@ -64,6 +65,29 @@ async function read(token?: string): Promise<any> {
   expect(response.status).toBe(200)
   return response.json
 }
+
+describe('GET /api/openapi.yaml', () => {
+  test.each([
+    ['an administrator', () => admin],
+    ['a user', () => user],
+    ['a client without a token', () => undefined],
+  ])('is the document in JSON for %s, with a tag of its own', async (_, token) => {
+    const response = await app.request('GET', '/api/openapi.yaml', { token: token() })
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'application/yaml; charset=utf-8',
+    ])
+    expect(parse(response.text, { maxAliasCount: 0 })).toEqual(await read(token()))
+    const etag = response.headers.get('etag') ?? ''
+    const again = await app.request('GET', '/api/openapi.yaml', {
+      token: token(),
+      headers: { 'if-none-match': etag },
+    })
+    expect([again.status, again.text]).toEqual([304, ''])
+    const json = await app.request('GET', '/api/openapi.json', { token: token() })
+    expect(json.headers.get('etag')).not.toBe(etag)
+  })
+})
 
 /** Returns the parameter names of an operation. */
 // biome-ignore lint/suspicious/noExplicitAny: the document is plain JSON
