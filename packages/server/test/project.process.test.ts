@@ -99,6 +99,10 @@ describe('basalt dev', () => {
     appendFileSync(file, '\n[realtime]\nmax_connections_per_user = 7\n')
     const restart = `restart needed: ${file} has changed (realtime.max_connections_per_user)`
     expect(await next(restart)).toMatchObject({ level: 'warn' })
+    expect(await runCommand(['reload'], { config })).toMatchObject({
+      code: 1,
+      stderr: 'basalt: restart needed: basalt dev runs one process, which cannot be replaced\n',
+    })
     appendFileSync(file, 'nope = 1\n')
     await waitFor('the fault', () => server.output().includes('unknown key'))
 

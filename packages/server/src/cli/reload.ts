@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { codeOf, OperatorError } from '../lib/errors.ts'
 import type { Reload } from '../workers/reloads.ts'
 import { loadServerConfig, print, type Terminal, withConfigFlags } from './context.ts'
-import { reloadSignal, restartNeeded } from './reload-signal.ts'
+import { explainRestart, reloadSignal } from './reload-signal.ts'
 import { describeServer, findServers, type NotedServer } from './server-note.ts'
 
 const pollMs = 100
@@ -64,7 +64,7 @@ function findDataDirectory(terminal: Terminal, command: Command): string {
  */
 async function reload(dataDirectory: string, server: NotedServer, timeoutMs: number): Promise<Reload> {
   if (server.url === undefined) throw new OperatorError(`not reloaded: ${describeServer(server)}`)
-  if (server.hasWorkers !== true) throw new OperatorError(restartNeeded)
+  if (server.hasWorkers !== true) throw new OperatorError(explainRestart(server.command))
   // A reload in progress may have read the configuration of before.
   const number = (server.reload?.number ?? 0) + 1
   requestReload(server)

@@ -31,6 +31,8 @@ const noteSchema = Type.Object({
   workers: Type.Optional(Type.Array(processSchema)),
   /** True if `basalt reload` can replace the processes of the server. */
   hasWorkers: Type.Optional(Type.Boolean()),
+  /** Command that runs the server, such as `basalt dev`. */
+  command: Type.Optional(Type.String()),
   reload: Type.Optional(reloadSchema),
 })
 
@@ -58,7 +60,7 @@ export interface ServerNote {
  */
 export function noteServer(
   dataDirectory: string,
-  { pid, ...given }: Pick<Note, 'pid' | 'version' | 'database' | 'hasWorkers'>,
+  { pid, ...given }: Pick<Note, 'pid' | 'version' | 'database' | 'hasWorkers' | 'command'>,
 ): ServerNote {
   const directory = directoryOf(dataDirectory)
   const path = join(directory, `${pid}.json`)

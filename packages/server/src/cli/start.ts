@@ -11,7 +11,7 @@ import type { WorkersOptions } from '../workers/parent.ts'
 import { announce, keepFirstSignIn } from './announcement.ts'
 import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { endLeftOverWorkers } from './left-over-workers.ts'
-import { reloadSignal, restartNeeded, restartOfDevNeeded } from './reload-signal.ts'
+import { explainRestart, reloadSignal } from './reload-signal.ts'
 import { noteServer, type ServerNote } from './server-note.ts'
 
 export function startCommand(terminal: Terminal): Command {
@@ -62,6 +62,7 @@ export async function serve(terminal: Terminal, loaded: Config, development?: De
     version: readVersion(),
     database: config.database.url === '' ? 'embedded' : 'external',
     hasWorkers: workers > 1,
+    command: commandOf(development),
   })
   const { signal } = interruption
   const starting: Promise<Server> = endLeftOverWorkers(note.leftOver, { log: output, signal }).then(() =>
@@ -221,8 +222,7 @@ function stopOnSignals(stopping: Stopping): void {
     void starting().then(
       (server) => {
         if (signals > 0) return
-        if (server.reload === undefined)
-          log().error({ signal }, command === 'basalt dev' ? restartOfDevNeeded : restartNeeded)
+        if (server.reload === undefined) log().error({ signal }, explainRestart(command))
         else server.reload()
       },
       () => undefined,
