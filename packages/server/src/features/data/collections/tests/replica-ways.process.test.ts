@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { alice } from '../../../../../test/fixtures.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { startServer } from '../../../../../test/server-process.ts'
 import { type Standby, startStandby } from '../../../../../test/standby.ts'
 import { createTestApp, type TestApp, type TestDatabase, userToken } from '../../../../../test/test-app.ts'
 import {
@@ -7,7 +8,9 @@ import {
   startThrowAwayCluster,
   type ThrowAwayCluster,
 } from '../../../../../test/throw-away-cluster.ts'
+import { startTransactionPooler } from '../../../../../test/transaction-pooler.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
+import { openWorkerAddresses } from '../../../../../test/worker-processes.ts'
 
 const setup = `
   create table note (id int primary key, body text, owner_id uuid default basalt.user_id());
@@ -95,6 +98,89 @@ describe('read replicas › ways to a replica', () => {
     ])
     const { json } = await app.request('GET', '/api/collections/served')
     expect(json.items).toEqual([{ by_replica: false }])
+  })
+
+  test('lead through a pooler, and reads there have the position that they require', async () => {
+    const poolTo = ({ port }: ThrowAwayCluster) =>
+      startTransactionPooler({ target: port, user: 'postgres', database: 'app', sessions: 3 })
+    await using toPrimary = await poolTo(primary)
+    await using toStandby = await poolTo(standby)
+    await using app = await open({
+      'database.url': urlOf(toPrimary.port),
+      'database.replica_urls': urlOf(toStandby.port),
+      'database.replica_wait_ms': '100',
+    })
+    await waitForReplica(app)
+    expect(app.app.database.engine.isPooled).toBe(true)
+    const reads = () => replicaOf(app)?.reads ?? 0
+    const create = async (id: number) => {
+      const body = { id, body: `note ${id}` }
+      const { status, headers } = await app.request('POST', '/api/collections/note', { token, body })
+      expect(status).toBe(201)
+      return headers.get('x-basalt-position') ?? ''
+    }
+    const read = async (id: number, position: string, as = token) => {
+      const headers = { 'x-basalt-position': position }
+      const found = await app.request('GET', `/api/collections/note/${id}?fields=id,body`, {
+        token: as,
+        headers,
+      })
+      return found.status === 200 ? found.json : found.status
+    }
+
+    await standby.pause()
+    const readsBefore = reads()
+    const position = await create(100)
+    expect(await read(100, position)).toEqual({ id: 100, body: 'note 100' })
+    expect(reads()).toBe(readsBefore)
+    await standby.resume()
+    await waitFor('the replica to serve the position', async () => {
+      expect(await read(100, position)).toEqual({ id: 100, body: 'note 100' })
+      return reads() > readsBefore
+    })
+    expect(await read(100, position, userToken({ sub: bob }))).toBe(404)
+
+    const ids = Array.from({ length: 30 }, (_, index) => 101 + index)
+    const found = await Promise.all(ids.map(async (id) => await read(id, await create(id))))
+    expect(found).toEqual(ids.map((id) => ({ id, body: `note ${id}` })))
+  })
+
+  test('lead a read to what another worker wrote', async () => {
+    await standby.setDelay(50)
+    await using server = await startServer({
+      config: {
+        'database.url': urlOf(primary.port),
+        'database.replica_urls': urlOf(standby.port),
+        'database.replica_wait_ms': '1000',
+        'server.workers': '2',
+      },
+    })
+    await using workers = await openWorkerAddresses(server)
+    const [writer = '', reader = ''] = workers.urls
+    const send = async (url: string, headers: Readonly<Record<string, string>>, body?: object) => {
+      const response = await fetch(url, {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      })
+      const position = { 'x-basalt-position': response.headers.get('x-basalt-position') ?? '' }
+      // biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
+      const json: any = await response.json()
+      return { status: response.status, json, position }
+    }
+    const isByReplica = async (headers: Readonly<Record<string, string>>) => {
+      const { json } = await send(`${reader}/api/collections/served`, headers)
+      return json.items?.[0]?.by_replica === true
+    }
+    await waitFor('a read on the replica', () => isByReplica(eventual))
+    let last: Readonly<Record<string, string>> = {}
+    for (let id = 200; id < 220; id += 1) {
+      const created = await send(`${writer}/api/collections/note`, {}, { id })
+      last = created.position
+      const read = await send(`${reader}/api/collections/note/${id}?fields=id`, last)
+      expect([created.status, read.status, read.json]).toEqual([201, 200, { id }])
+    }
+    await waitFor('the replica to serve the last position', () => isByReplica(last))
+    await standby.setDelay(0)
   })
 
   // This is the last test, because there is no way back.
