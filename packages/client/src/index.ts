@@ -1,4 +1,11 @@
-export type { AggregateOf, AggregateQuery, Aggregates, AggregateTerm } from './aggregate.ts'
+export {
+  type AggregateOf,
+  type AggregateQuery,
+  type Aggregates,
+  type AggregateTerm,
+  type AnyAggregateQuery,
+  formatAggregateQuery,
+} from './aggregate.ts'
 export type { Operation, Operations } from './batch.ts'
 export { type Client, type ClientOptions, createClient, type RpcOptions } from './client.ts'
 export type { Collection } from './collection.ts'

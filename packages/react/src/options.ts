@@ -1,4 +1,9 @@
 import {
+  type AggregateOf,
+  type AggregateQuery,
+  type Aggregates,
+  type AggregateTerm,
+  type AnyAggregateQuery,
   type AnyQuery,
   type AnyShape,
   type Client,
@@ -19,7 +24,7 @@ import {
 } from '@basaltdb/client'
 import { queryOptions } from '@tanstack/react-query'
 import type { Arguments, Columns, Procedure, RegisteredDatabase, Returns, Table } from './database.ts'
-import { listKey, recordKey, rpcKey } from './query-keys.ts'
+import { aggregateKey, listKey, recordKey, rpcKey } from './query-keys.ts'
 
 /** Related tables of a query. */
 export interface RelatedTables {
@@ -50,6 +55,19 @@ export type Semantic<T extends Table> = SemanticSearch<ColumnOf<RegisteredDataba
 
 export type RecordInput<F, E> = Shape<F, E> & RelatedTables
 export type RecordResult<T extends Table, F, E> = RecordOf<RegisteredDatabase, T, F, E>
+
+/** Figures to compute over the records of a table. */
+export type Terms<T extends Table> = readonly AggregateTerm<ColumnOf<RegisteredDatabase, T>>[]
+export type AggregateInput<T extends Table, A extends Terms<T>, G extends Columns<T>> = AggregateQuery<
+  RegisteredDatabase,
+  T,
+  A,
+  G
+> &
+  RelatedTables
+export type AggregateResult<T extends Table, A extends Terms<T>, G extends Columns<T>> = Aggregates<
+  AggregateOf<RegisteredDatabase, T, A, G>
+>
 
 /** Data of a live list. */
 export interface LiveResult<Item> {
@@ -106,6 +124,21 @@ export function recordOptions<
 function isSameRecord(before: unknown, read: unknown): boolean {
   const tag = typeof read === 'object' && read !== null ? etagOf(read) : undefined
   return tag !== undefined && typeof before === 'object' && before !== null && etagOf(before) === tag
+}
+
+/** Returns the query options of figures over the records of a table. */
+export function aggregateOptions<
+  T extends Table,
+  const A extends Terms<T>,
+  const G extends Columns<T> = readonly [],
+>(client: Client<RegisteredDatabase>, table: T, { also = [], ...query }: AggregateInput<T, A, G>) {
+  return queryOptions({
+    queryKey: aggregateKey([table, ...also], query as AnyAggregateQuery),
+    queryFn: ({ signal }): Promise<AggregateResult<T, A, G>> =>
+      // Without `also` it is a query of the client.
+      client.from(table).aggregate(query as AggregateQuery<RegisteredDatabase, T, A, G>, { signal }),
+    retry,
+  })
 }
 
 /** Returns the query options of a call of a database function that reads. */

@@ -1,4 +1,12 @@
-import { type AnyQuery, type AnyShape, formatListQuery, formatShape, stringifyExact } from '@basaltdb/client'
+import {
+  type AnyAggregateQuery,
+  type AnyQuery,
+  type AnyShape,
+  formatAggregateQuery,
+  formatListQuery,
+  formatShape,
+  stringifyExact,
+} from '@basaltdb/client'
 import type { Query, QueryFilters, QueryKey } from '@tanstack/react-query'
 import type { Table } from './database.ts'
 
@@ -14,6 +22,11 @@ export function listKey(kind: 'list' | 'live', tables: readonly Table[], query: 
 export function recordKey(tables: readonly Table[], key: unknown, shape: AnyShape): QueryKey {
   // An invalid key fails the request, not the rendering.
   return ['basalt', tables, 'record', { key: [key].flat().map(String) }, formatShape(shape)]
+}
+
+/** Returns the query key of figures over the records of a table. */
+export function aggregateKey(tables: readonly Table[], query: AnyAggregateQuery): QueryKey {
+  return ['basalt', tables, 'aggregate', formatAggregateQuery(query)]
 }
 
 /** Returns the query key of a call of a database function. @param tables tables that the function reads */

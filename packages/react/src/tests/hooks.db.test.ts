@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient, type FacetCount, gt, isBasaltError, oneOf } from '@basaltdb/client'
+import { createClient, type FacetCount, gt, isBasaltError, oneOf, where } from '@basaltdb/client'
 import { type Auth, createAuth, memorySession } from '@basaltdb/client/auth'
 import { dehydrate, HydrationBoundary, QueryClient, useQueryClient } from '@tanstack/react-query'
 import { createElement as h, type ReactNode, StrictMode, Suspense, useState } from 'react'
@@ -17,11 +17,13 @@ import { createTestApp, type TestApp, userToken } from '../../../server/test/tes
 import { waitFor } from '../../../server/test/wait-for.ts'
 import {
   affectedBy,
+  aggregateOptions,
   BasaltProvider,
   listOptions,
   liveOptions,
   recordOptions,
   rpcOptions,
+  useAggregate,
   useAuth,
   useClient,
   useList,
@@ -29,6 +31,7 @@ import {
   useMutation,
   useRecord,
   useRpc,
+  useSuspenseAggregate,
   useSuspenseList,
   useSuspenseLive,
   useSuspenseRecord,
@@ -364,6 +367,86 @@ describe('useRpc', () => {
     )
     await shown.shows('2 6')
     expect(network.requests).toEqual(['POST /api/rpc/add', 'POST /api/rpc/add'])
+    shown.unmount()
+  })
+})
+
+describe('useAggregate', () => {
+  function Figures({ enabled = true }: { readonly enabled?: boolean }) {
+    const { data, error, streamError } = useAggregate(
+      'task',
+      { aggregate: ['count', 'max(id)'], filter: { done: false } },
+      { enabled },
+    )
+    const [figures] = data?.results ?? []
+    typed<number | undefined>()(figures?.count)
+    typed<number | null | undefined>()(figures?.max_id)
+    if (error !== null) return String(error)
+    return figures === undefined
+      ? '…'
+      : `${figures.count} ${figures.max_id}${streamError === undefined ? '' : ' not followed'}`
+  }
+
+  test('reads the figures again after a change by any user, and after a broken stream', async () => {
+    const { network, client, provide } = openBrowser()
+    const shown = await page.mount(h(StrictMode, null, provide(h(Figures, {}))))
+    await shown.shows('2 2')
+    await app.sql(`insert into task (title, owner) values ('rest', '${alice}'), ('other', '${bob}')`)
+    await shown.shows('3 4')
+    network.cutStreams()
+    await client.from('task').delete(1)
+    await shown.shows('2 4')
+    shown.unmount()
+    await waitFor('the end of the stream', () => network.streams === 0)
+  })
+
+  test('reads the figures again after a change of a table in also', async () => {
+    const { provide } = openBrowser()
+    function Priced() {
+      const { data } = useAggregate('task', {
+        aggregate: ['count'],
+        group: ['title'],
+        filter: where`album.price = ${9}`,
+        also: ['album'],
+      })
+      typed<string | undefined>()(data?.results[0]?.title)
+      return data === undefined ? '…' : `priced: ${data.results.map(({ title }) => title).join()}`
+    }
+    const shown = await page.mount(provide(h(Priced)))
+    await shown.shows('priced: ')
+    await app.sql('update album set price = 9 where id = 1')
+    await shown.shows('priced: write')
+    shown.unmount()
+  })
+
+  test('returns the error of the request, and opens no stream while disabled', async () => {
+    const { network, provide } = openBrowser()
+    function Broken() {
+      // @ts-expect-error there is no such column
+      const { error } = useAggregate('task', { aggregate: ['sum(nothing)'] })
+      return isBasaltError(error) ? error.error : '…'
+    }
+    const disabled = await page.mount(provide(h(Figures, { enabled: false })))
+    await disabled.shows('…')
+    expect(network.requests).toEqual([])
+    disabled.unmount()
+    const shown = await page.mount(provide(h(Broken)))
+    await shown.shows('unknown_aggregate_column')
+    shown.unmount()
+  })
+
+  test('suspends until there are figures, also prefetched ones', async () => {
+    const { network, client, queryClient, provide } = openBrowser()
+    const Count = () => {
+      const { data } = useSuspenseAggregate('album', { aggregate: ['count'] })
+      return `${data.results[0]?.count}`
+    }
+    await queryClient.prefetchQuery(aggregateOptions(client, 'album', { aggregate: ['count'] }))
+    const shown = await page.mount(provide(h(Suspense, { fallback: 'loading' }, h(Count))))
+    await shown.shows('2')
+    await app.sql("insert into album (title) values ('three')")
+    await shown.shows('3')
+    expect(network.requests[0]).toBe('GET /api/collections/album')
     shown.unmount()
   })
 })
