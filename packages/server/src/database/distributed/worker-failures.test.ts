@@ -88,6 +88,7 @@ describe('failures of workers', () => {
 
   test.each([
     ['placement_connection.c', 'could not commit transaction for shard 102008 on at least one active node'],
+    ['multi_copy.c', 'terminating connection due to unexpected postmaster exit'],
     ['remote_transaction.c', 'failure on connection marked as essential: 10.0.0.7:5432'],
     ['remote_transaction.c', "failed to prepare transaction 'citus_0_1_2_3' on host 10.0.0.7:5432"],
     [

@@ -68,6 +68,7 @@ const lostWorker = new RegExp(
     'execution cannot recover from multiple connection failures',
     'cannot connect to \\S+ to fetch intermediate results',
     'failed to read result "[^"]*" from node ',
+    'terminating connection ',
     'server closed the connection unexpectedly',
     'could not (?:receive data from|send data to) server',
     'connection not open',
@@ -78,7 +79,7 @@ const lostWorker = new RegExp(
 
 /** Source files of Citus that report these messages. */
 const connectionFiles =
-  /^(?:adaptive_executor|intermediate_results|placement_connection|remote_commands|remote_transaction)\.c$/
+  /^(?:adaptive_executor|intermediate_results|multi_copy|placement_connection|remote_commands|remote_transaction)\.c$/
 
 function isOfLostWorker({ code, file = '', message }: pg.DatabaseError): boolean {
   return code === 'XX000' && connectionFiles.test(file) && lostWorker.test(message)
