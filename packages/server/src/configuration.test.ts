@@ -304,6 +304,7 @@ describe('configuration without any source', () => {
         requests: 'auto',
         store: true,
         store_requests: true,
+        dashboard_reads: false,
         retention_days: 7,
         drains: {},
       },

@@ -15,6 +15,10 @@ export const loggingConfig = Type.Object({
     true,
     'Stores every completed request in the database, for GET /api/admin/analytics/requests.',
   ),
+  dashboard_reads: flag(
+    false,
+    'Logs and counts reads by the dashboard, too. Its writes, its sign-ins and every error are always included.',
+  ),
   retention_days: integer(7, 'Days after which the stored log and requests are deleted.', 1, 3650),
   drains: table(
     Type.Object(

@@ -12,6 +12,7 @@ import type { LoggingConfig } from '../config/logging.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type AuthenticationOptions, addAuthentication } from './access/authentication.ts'
 import { addCors, createOriginPolicy } from './access/cors.ts'
+import { isReadOfDashboard } from './access/dashboard-read.ts'
 import type { Origins } from './access/origins.ts'
 import type { ServerConfig } from './config.ts'
 import { addErrorHandling, sendError } from './errors/error-handler.ts'
@@ -146,7 +147,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     logRequests(options.requestLog ?? options.log, options.config.logging),
     ...(options.observers ?? []),
   ]
-  addRequestObservers(app, observers, options.clock ?? systemClock)
+  addRequestObservers(app, observers, {
+    clock: options.clock ?? systemClock,
+    isOmitted: options.config.logging.dashboard_reads ? () => false : isReadOfDashboard,
+  })
   const failures = new FailureLog(options.log, options.clock)
   addErrorHandling(app, {
     ...{ failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods },

@@ -57,8 +57,9 @@ function RequestList() {
           </>
         }
       >
-        Requests to all nodes, newest first. Query strings and bodies are not recorded, because they can
-        contain secrets.
+        Requests to all nodes, newest first, without the reads of this dashboard (
+        <code>logging.dashboard_reads</code>). Query strings and bodies can contain secrets and are not
+        recorded.
       </PageHeader>
       <Toolbar label="Request filter">
         <FilterField

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../lib/clock.ts'
 import { type Identity, unattributed } from '../access/identity.ts'
 
@@ -15,6 +15,7 @@ export interface AnsweredRequest {
   readonly route: string | undefined
   readonly operation: string | undefined
   readonly status: number
+  /** Time until the end of the response, or until a stream opened. */
   readonly durationMs: number
   readonly caller: 'user' | 'admin' | 'anonymous'
   readonly appId: string
@@ -73,19 +74,32 @@ function takeTraffic(socket: Socket): Traffic {
   return { bytesIn, bytesOut }
 }
 
-/** Passes every completed request to the observers. */
+/** Time until a request became a stream. The rest of its response is no latency. */
+const openedAfter = new WeakMap<FastifyRequest, number>()
+
+/**
+ * Passes every completed request to the observers.
+ *
+ * @param isOmitted condition of requests that they do not observe unless they failed
+ */
 export function addRequestObservers(
   app: FastifyInstance,
   observers: readonly RequestObserver[],
-  clock: Clock,
+  { clock, isOmitted }: { readonly clock: Clock; isOmitted(request: FastifyRequest): boolean },
 ): void {
   const observation = { observers, clock }
   observationOf.set(app.server, observation)
   app.addHook('onResponse', (request, reply, done) => {
-    notify(observation, request, {
-      ...{ identity: request.identity, pendingUserId: request.pending?.userId },
-      ...{ method: request.method, status: reply.statusCode, durationMs: reply.elapsedTime },
-    })
+    if (reply.statusCode < 500 && isOmitted(request)) {
+      // Otherwise the next request of the connection would have these bytes, too.
+      takeTraffic(request.raw.socket)
+    } else {
+      notify(observation, request, {
+        ...{ identity: request.identity, pendingUserId: request.pending?.userId },
+        ...{ method: request.method, status: reply.statusCode },
+        durationMs: openedAfter.get(request) ?? reply.elapsedTime,
+      })
+    }
     done()
   })
 }
@@ -156,8 +170,9 @@ function notify(
  *
  * @param carrier closes when the stream does
  */
-export function noteStream(request: FastifyRequest, carrier: EventEmitter): void {
+export function noteStream({ request, elapsedTime }: FastifyReply, carrier: EventEmitter): void {
   const { raw } = request
+  openedAfter.set(request, elapsedTime)
   const observers = observationOf.get(request.server.server)?.observers ?? []
   const stream: OpenedStream = {
     appId: (request.identity ?? unattributed).appId,

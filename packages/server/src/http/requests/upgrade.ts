@@ -56,7 +56,7 @@ export class Upgrades {
         take(reply) {
           reply.hijack()
           response.detachSocket(socket)
-          noteStream(reply.request, socket)
+          noteStream(reply, socket)
         },
       })
       app.routing(request, response)

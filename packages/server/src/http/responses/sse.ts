@@ -23,7 +23,7 @@ export class EventStream {
       // Proxies that buffer responses would hold events back.
       'x-accel-buffering': 'no',
     })
-    noteStream(reply.request, this.#response)
+    noteStream(reply, this.#response)
   }
 
   onClose(listener: () => void): void {

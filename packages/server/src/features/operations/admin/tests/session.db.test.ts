@@ -22,7 +22,13 @@ beforeAll(async () => {
   database = await createTestDatabase()
   await database.sql(`${notes}; grant select on note to basalt_anonymous`)
   await database.sql('insert into note (owner_id, body) values ($1, $2)', [alice, 'hers'])
-  const config = { 'server.trusted_proxies': '127.0.0.1', 'logging.requests': 'all' }
+  const config = {
+    ...{
+      'server.trusted_proxies': '127.0.0.1',
+      'logging.requests': 'all',
+      'logging.dashboard_reads': 'true',
+    },
+  }
   first = await createTestApp({ database, config: { ...config, 'logging.level': 'info' } })
   second = await createTestApp({ database, config })
 })
