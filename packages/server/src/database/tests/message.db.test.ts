@@ -1,7 +1,10 @@
+import { connect, createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { call, connectTo } from '../../../test/connections.ts'
 import { startFakePostgres } from '../../../test/fake-postgres.ts'
+import { createReader } from '../../../test/postgres-wire.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { startTransactionPooler } from '../../../test/transaction-pooler.ts'
 import { waitFor } from '../../../test/wait-for.ts'
@@ -127,20 +130,50 @@ describe('message', () => {
 })
 
 describe('write position', () => {
-  test('leaves the connection ready for a rollback when it fails', async () => {
+  test('leaves no query waiting on the connection when the write fails', async () => {
     const warnings: string[] = []
     const note = ({ message }: Error) => warnings.push(message)
     process.on('warning', note)
+    const url = new URL(database.url)
+    await using proxy = await startSplittingProxy(Number(url.port))
+    url.port = String(proxy.port)
+    const split = await connectTo({ url: url.href })
     const write = { calls: [begin, call('select 1/0')], leavesState: false }
     const positions: string[] = []
-    const outcome = sendWithPosition(write, sendingOn(connection), (position) => positions.push(position))
+    const outcome = sendWithPosition(write, sendingOn(split), (position) => positions.push(position))
     await expect(outcome).rejects.toMatchObject({ index: 1, error: { code: '22012' } })
-    expect(connection.isReady).toBe(true)
-    expect(await connection.send([call('rollback')])).toHaveLength(1)
-    await new Promise((resolve) => setImmediate(resolve))
+    expect(await split.send([call('rollback')])).toHaveLength(1)
+    await split.close()
     process.off('warning', note)
     expect({ warnings, positions }).toEqual({ warnings: [], positions: [] })
   })
+
+  /** Starts a proxy that delivers each message of Postgres by itself. */
+  async function startSplittingProxy(target: number): Promise<{ readonly port: number } & AsyncDisposable> {
+    const server = createServer({ noDelay: true }, (client) => {
+      const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true })
+      let sent: Promise<unknown> = Promise.resolve()
+      const split = createReader(true, (_, frame) => {
+        sent = sent.then(() => {
+          client.write(frame)
+          return delay(5)
+        })
+      })
+      upstream.on('data', split).on('error', () => undefined)
+      client.on('data', (chunk) => upstream.write(chunk)).on('error', () => upstream.destroy())
+      upstream.on('close', () => client.destroy())
+      client.on('close', () => upstream.destroy())
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port')
+    return {
+      port: address.port,
+      async [Symbol.asyncDispose]() {
+        server.close()
+      },
+    }
+  }
 })
 
 describe('messages behind a pooler', () => {
