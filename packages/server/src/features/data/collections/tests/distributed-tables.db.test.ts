@@ -454,6 +454,42 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     expect((await send('GET', 'project/2,2')).json.name).toBe('p2-2')
   })
 
+  test('hides the views of Citus, which have the names and sizes of all distributed tables', async () => {
+    for (const view of ['citus_tables', 'citus_schemas']) {
+      const { status, json } = await send('GET', view)
+      expect({ status, error: json.error }).toEqual({ status: 404, error: 'collection_not_found' })
+    }
+  })
+
+  test('builds search indexes on every shard, and drops them', async () => {
+    const admin = await app.adminToken()
+    const change = async (action: string) => {
+      const { status, json } = await app.request('POST', `/api/admin/search/project/${action}`, {
+        token: admin,
+      })
+      expect({ status, isIndexed: json.isIndexed }).toEqual({ status: 200, isIndexed: action === 'enable' })
+    }
+    const countIndexes = async () => {
+      let count = 0
+      for (const worker of database.workers) {
+        const [found] = await database.onWorker<{ count: number }>(
+          worker,
+          `select count(*)::int as count from pg_index where indexrelid::regclass::text ~ '^idx_basalt_search_.*_\\d{6,}$' and indisvalid`,
+        )
+        count += found?.count ?? 0
+      }
+      return count
+    }
+    const [shards] = await database.sql<{ count: number }>(
+      `select count(*)::int as count from pg_dist_shard where logicalrelid = 'project'::regclass`,
+    )
+    await change('enable')
+    expect(await countIndexes()).toBe(shards?.count)
+    await both('GET', 'project?search=p1&sort=id,org_id&fields=name')
+    await change('disable')
+    expect(await countIndexes()).toBe(0)
+  })
+
   test('serves a table that is distributed while the server runs', async () => {
     await database.sql(`
       create table note (id int primary key, owner_id uuid not null default ${me}, body text);
