@@ -1,17 +1,24 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { postmasterPid } from '../src/database/embedded/lock-file.ts'
 import { findUnprivilegedUser, giveTo } from '../src/database/embedded/os-user.ts'
 import { runAs } from '../src/database/embedded/run-as.ts'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
 import { findFreePort } from './throw-away-cluster.ts'
+import { waitFor } from './wait-for.ts'
 
 /** Server and client programs of one version, which the embedded PostgreSQL does not include. */
 export interface InstalledPostgres extends AsyncDisposable {
   /** Superuser's URL, without a database. */
   readonly url: string
+  readonly port: number
   /** Runs a client program such as `pg_dump` and returns its output. */
   run(program: string, args: readonly string[]): Promise<string>
+  /** Kills the postmaster. Its sessions end once they notice. */
+  kill(): void
+  /** Starts a killed server. */
+  start(): Promise<void>
 }
 
 /** Debian's and Ubuntu's folder of versions. */
@@ -29,7 +36,15 @@ export function findInstalledPostgres(): string | undefined {
     )
 }
 
-export async function startInstalledPostgres(folder: string): Promise<InstalledPostgres> {
+/**
+ * Starts a server on new files.
+ *
+ * @param settings further settings by their names
+ */
+export async function startInstalledPostgres(
+  folder: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<InstalledPostgres> {
   const directory = makeScratchDirectory('basalt-installed-')
   const release = cleanUpAfterKill({ directory })
   // Postgres runs under an account of its own, which needs access.
@@ -45,11 +60,28 @@ export async function startInstalledPostgres(folder: string): Promise<InstalledP
   }
   await run('initdb', ['--pgdata', data, '--username', 'postgres', '--auth', 'trust', '--no-sync'])
   const port = await findFreePort()
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`
-  await run('pg_ctl', ['start', '--wait', '--pgdata', data, '--log', join(data, 'log'), '-o', options])
+  const further = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`)
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off${further.join('')}`
+  const start = () =>
+    run('pg_ctl', ['start', '--wait', '--pgdata', data, '--log', join(data, 'log'), '-o', options])
+  await start()
   return {
     url: `postgresql://postgres@127.0.0.1:${port}`,
+    port,
     run,
+    kill() {
+      process.kill(postmasterPid(data) ?? 0, 'SIGKILL')
+    },
+    async start() {
+      // Sessions that have not noticed the end of the postmaster use its memory.
+      await waitFor('the sessions to end', async () => {
+        try {
+          return await start()
+        } catch {
+          return undefined
+        }
+      })
+    },
     async [Symbol.asyncDispose]() {
       await run('pg_ctl', ['stop', '--mode', 'immediate', '--pgdata', data])
       rmSync(directory, { recursive: true, force: true })
