@@ -53,7 +53,7 @@ export function Chart({ label, times, series, format, isPlain = false }: ChartPr
               : axis,
             {
               ...axis,
-              size: 60,
+              size: 72,
               space: isPlain ? 26 : 30,
               values: (_plot, values) => values.map(format),
             },

@@ -29,7 +29,9 @@ export function gridColumns(info: TableInfo, view: View): readonly GridColumn[] 
       width: view.widths.get(column.name) ?? widthOf(info, column),
       isPinned: view.pinned.includes(column.name),
       note: noteOf(info, column),
-      ...(isNumeric(column.type) ? { align: 'end' as const } : {}),
+      ...(isNumeric(column.type) && sourceOf(info, column.name) === undefined
+        ? { align: 'end' as const }
+        : {}),
     }))
 }
 
