@@ -1507,6 +1507,22 @@ export type JobList = {
   readonly count: number
 }
 
+export type JobRun = {
+  /** Number of the attempt. It starts at 1 again after a retry by an administrator. */
+  readonly attempt: number
+  readonly status: 'completed' | 'failed' | 'released'
+  readonly startedAt: string
+  readonly finishedAt: string
+  readonly durationMs: number
+  /** First 1,000 characters. */
+  readonly error?: string | undefined
+}
+
+export type JobRunList = {
+  readonly items: ReadonlyArray<JobRun>
+  readonly count: number
+}
+
 export type JobsCountResult = {
   readonly queued: number
   readonly running: number
@@ -4768,6 +4784,13 @@ export interface Operations {
     readonly query: 'state' | 'type' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: JobList
+  }
+  'jobs.listRuns': {
+    readonly method: 'GET'
+    readonly path: `admin/jobs/${string}/runs`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: JobRunList
   }
   'jobs.retry': {
     readonly method: 'POST'

@@ -221,6 +221,7 @@ const rows = {
     '/api/admin/jobs/:id': 'GET',
     '/api/admin/jobs/:id/cancel': 'POST',
     '/api/admin/jobs/:id/retry': 'POST',
+    '/api/admin/jobs/:id/runs': 'GET',
     '/api/admin/jobs/stats': 'GET',
     '/api/admin/logs': 'GET',
     '/api/admin/logs/tail': 'GET',

@@ -1,4 +1,4 @@
-import { sql } from '../../../database/sql.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { Claims } from '../queue/index.ts'
 
@@ -20,6 +20,24 @@ export interface JobClaim {
 /** Maximum number of expired leases that one poll handles. */
 const lostSize = 100
 
+/** Message of an attempt whose lease has expired. */
+const workerLost = sql.literal('the worker was lost')
+
+/** Maximum number of ended attempts that a job keeps, the latest ones. */
+const keptRuns = 50
+
+/** Maximum length of an error in the runs, in characters. */
+const runErrorLength = 1000
+
+/** Returns the runs of the job `alias` with the attempt that now ends. */
+function withRun(alias: string, status: Sql, error: Sql): Sql {
+  const runs = sql.id(alias, 'runs')
+  return sql`case when jsonb_array_length(${runs}) >= ${sql.integer(keptRuns)} then ${runs} - 0 else ${runs} end
+    || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+      'attempt', ${sql.id(alias, 'attempts')}, 'status', ${status}, 'startedAt', ${sql.id(alias, 'started_at')},
+      'finishedAt', now(), 'error', left(${error}, ${sql.integer(runErrorLength)}))))`
+}
+
 /**
  * Claims due jobs: of each type those that have been due longest, as many as it has free slots. Also requeues jobs
  * whose lease expired. The first such loss is retried at once, further ones after growing pauses, because the job
@@ -32,11 +50,12 @@ export async function claimJobs(
   const types = sql`unnest(${[...freeSlots.keys()]}::text[], ${[...freeSlots.values()]}::int[]) as slot (type, free)`
   const rows = await database.many<(JobClaim | { id: null }) & { next_ms: number | null }>(sql`
     with lost as (
-      update basalt.jobs set
+      update basalt.jobs l set
         state = case when attempts >= max_attempts then 'failed' else 'queued' end,
         finished_at = case when attempts >= max_attempts then now() end,
         run_at = now() + make_interval(secs => 5 * (attempts - 1)),
-        leased_until = null, last_error = 'the worker was lost', updated_at = now()
+        leased_until = null, last_error = ${workerLost}, updated_at = now(),
+        runs = ${withRun('l', sql`'failed'`, workerLost)}
       where id = any (array(
         select id from basalt.jobs where state = 'running' and leased_until < now()
         order by leased_until limit ${lostSize}
@@ -104,6 +123,7 @@ export async function settleJobs(
     state: outcome.kind === 'completed' || outcome.kind === 'failed' ? outcome.kind : 'queued',
     seconds: outcome.kind === 'retry' ? outcome.seconds : 0,
     counts: outcome.kind !== 'released',
+    status: outcome.kind === 'retry' ? 'failed' : outcome.kind,
     // PostgreSQL accepts no NUL in text values.
     message: 'message' in outcome ? outcome.message.replaceAll('\0', '') : null,
   }))
@@ -114,10 +134,11 @@ export async function settleJobs(
       run_at = case when s.state = 'queued' then now() + make_interval(secs => s.seconds) else j.run_at end,
       attempts = j.attempts - case when s.counts then 0 else 1 end,
       last_error = case when s.counts then s.message else j.last_error end,
-      finished_at = case when s.state <> 'queued' then now() end
+      finished_at = case when s.state <> 'queued' then now() end,
+      runs = ${withRun('j', sql`s.status`, sql`s.message`)}
     from unnest(${column('id')}::uuid[], ${column('claim')}::bigint[], ${column('state')}::text[],
-      ${column('seconds')}::float8[], ${column('counts')}::bool[], ${column('message')}::text[])
-      as s (id, claim, state, seconds, counts, message)
+      ${column('seconds')}::float8[], ${column('counts')}::bool[], ${column('message')}::text[], ${column('status')}::text[])
+      as s (id, claim, state, seconds, counts, message, status)
     where j.id = s.id and j.claim = s.claim and j.state = 'running'
     returning j.id, j.claim::text`)
   const latest = new Set(settled.map(({ id, claim }) => `${id} ${claim}`))

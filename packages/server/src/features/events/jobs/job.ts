@@ -48,6 +48,21 @@ const columns = sql`
   case when state <> 'canceled' then finished_at end as "completedAt",
   case when state = 'canceled' then finished_at end as "canceledAt"`
 
+export const JobRun = component(
+  'JobRun',
+  Type.Object({
+    attempt: Type.Integer({
+      description: 'Number of the attempt. It starts at 1 again after a retry by an administrator.',
+    }),
+    status: choice(['completed', 'failed', 'released']),
+    startedAt: timestamp,
+    finishedAt: timestamp,
+    durationMs: Type.Integer(),
+    error: Type.Optional(Type.String({ description: 'First 1,000 characters.' })),
+  }),
+)
+export type JobRun = Answered<typeof JobRun>
+
 export interface NewJob {
   readonly type: string
   readonly payload: object
@@ -100,6 +115,21 @@ export async function findJob(database: Queryable, id: string): Promise<Job | un
   return toJob(
     await database.maybeOne<RowOf<Job>>(sql`select ${columns} from basalt.jobs where id = ${id}::uuid`),
   )
+}
+
+/** Returns the ended attempts of a job, the latest first; undefined if there is no such job. */
+export async function findRuns(database: Queryable, id: string): Promise<JobRun[] | undefined> {
+  const job = await database.maybeOne<{ runs: Omit<JobRun, 'durationMs'>[] }>(
+    sql`select runs from basalt.jobs where id = ${id}::uuid`,
+  )
+  return job?.runs.toReversed().map(({ attempt, status, startedAt, finishedAt, error }) => {
+    const [start, end] = [new Date(startedAt), new Date(finishedAt)]
+    return {
+      ...{ attempt, status, startedAt: start.toISOString(), finishedAt: end.toISOString() },
+      durationMs: end.getTime() - start.getTime(),
+      ...(error === undefined ? {} : { error }),
+    }
+  })
 }
 
 /** Requeues a failed job at once with all its attempts. Returns undefined if the job is not failed. */

@@ -10,7 +10,17 @@ import { Type } from '../../../lib/type.ts'
 import { recordAdminAction } from '../../operations/audit/index.ts'
 import { countJobs } from './counts.ts'
 import { jobErrors } from './errors.ts'
-import { cancelJob, findJob, Job, jobStates, listJobs, payloadSchema, requeueJob } from './job.ts'
+import {
+  cancelJob,
+  findJob,
+  findRuns,
+  Job,
+  JobRun,
+  jobStates,
+  listJobs,
+  payloadSchema,
+  requeueJob,
+} from './job.ts'
 
 export interface JobDeps {
   readonly database: SystemDatabase
@@ -94,6 +104,23 @@ const get = operation({
   },
 })
 
+const listRuns = operation({
+  ...common,
+  id: 'jobs.listRuns',
+  method: 'GET',
+  path: `${item}/runs`,
+  summary: 'List the ended attempts of a job',
+  description:
+    'Returns the latest 50, the newest first. A released attempt was cut off by a shutdown, and does not count.',
+  params,
+  success: ok(listOf(JobRun)),
+  async handle({ database }: JobDeps, { params: { id } }) {
+    const items = await findRuns(database, id)
+    if (items === undefined) throw jobErrors.jobNotFound()
+    return { items, count: items.length }
+  },
+})
+
 const enqueue = operation({
   ...common,
   id: 'jobs.enqueue',
@@ -166,7 +193,7 @@ const cancel = operation({
 })
 
 /** Operations of job administration. */
-export const jobOperations = [list, count, get, enqueue, retry, cancel]
+export const jobOperations = [list, count, get, listRuns, enqueue, retry, cancel]
 
 interface Change {
   readonly action: string

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { explaining } from '../../../../../test/explain.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
@@ -48,6 +48,65 @@ test('jobs › claim › returns when the next job is due and when the next leas
   const lease = (await claimJobs(database, free(1))).nextMs ?? 0
   expect(lease).toBeGreaterThan(0)
   expect(lease).toBeLessThanOrEqual(30_000)
+})
+
+describe('jobs › runs', () => {
+  type Outcome = Parameters<typeof settleJobs>[1][number]['outcome']
+
+  async function attempt(outcome: Outcome): Promise<void> {
+    await app.sql('update basalt.jobs set run_at = now()')
+    const [claim] = (await claimJobs(database, free(1))).claims
+    if (claim === undefined) throw new Error('no job was due')
+    await settleJobs(database, [{ claim, outcome }])
+  }
+
+  async function read(): Promise<{ items: Record<string, unknown>[]; count: number }> {
+    const [{ id } = {}] = await app.sql<{ id: string }>('select id from basalt.jobs')
+    await using enabled = await createTestApp({ database: app.database })
+    const token = await enabled.adminToken()
+    const { status, json } = await enabled.request('GET', `/api/admin/jobs/${id}/runs`, { token })
+    expect(status).toBe(200)
+    return json
+  }
+
+  test('are the ended attempts, the newest first, also those that are released or lost', async () => {
+    await add(1)
+    await attempt({ kind: 'retry', message: 'refused', seconds: 0 })
+    await attempt({ kind: 'released' })
+    await claimJobs(database, free(1))
+    await app.sql(`update basalt.jobs set leased_until = now() - interval '1 s'`)
+    await claimJobs(database, new Map())
+    await attempt({ kind: 'completed' })
+    const { items, count } = await read()
+    expect(count).toBe(4)
+    expect(items.map(({ attempt, status, error }) => ({ attempt, status, error }))).toEqual([
+      { attempt: 3, status: 'completed', error: undefined },
+      { attempt: 2, status: 'failed', error: 'the worker was lost' },
+      { attempt: 2, status: 'released', error: undefined },
+      { attempt: 1, status: 'failed', error: 'refused' },
+    ])
+    for (const { startedAt, finishedAt, durationMs } of items) {
+      expect(startedAt).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+      expect(Date.parse(String(finishedAt)) - Date.parse(String(startedAt))).toBe(durationMs)
+    }
+  })
+
+  test('are none of a stale claim, and at most the latest 50', async () => {
+    await add(1)
+    await attempt({ kind: 'failed', message: 'x'.repeat(5000) })
+    const { items } = await read()
+    expect(items).toMatchObject([{ attempt: 1, status: 'failed', error: 'x'.repeat(1000) }])
+    await app.sql(`update basalt.jobs set state = 'queued', attempts = 0, finished_at = null`)
+    const [stale] = (await claimJobs(database, free(1))).claims
+    if (stale === undefined) throw new Error('no job was due')
+    await settleJobs(database, [{ claim: { ...stale, claim: '1' }, outcome: { kind: 'completed' } }])
+    expect((await read()).count).toBe(1)
+    await settleJobs(database, [{ claim: stale, outcome: { kind: 'released' } }])
+    for (let run = 0; run < 50; run += 1) await attempt({ kind: 'released' })
+    const kept = (await read()).items
+    expect(kept).toHaveLength(50)
+    expect(kept.every(({ status }) => status === 'released')).toBe(true)
+  })
 })
 
 test('jobs › claim › claims each job once when ten claims run at once', async () => {

@@ -349,6 +349,7 @@ const routes = [
   ['POST', ''],
   ['GET', '/stats'],
   ['GET', `/${unknownId}`],
+  ['GET', `/${unknownId}/runs`],
   ['POST', `/${unknownId}/retry`],
   ['POST', `/${unknownId}/cancel`],
 ] as const
