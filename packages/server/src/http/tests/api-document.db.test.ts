@@ -66,7 +66,8 @@ function dereference(document: Document & { readonly components: { readonly sche
 }
 
 /** Pages and the document itself; everything else belongs into it. */
-const undocumented = /^\/($|_sites$|favicon|docs($|\/)|api\/docs|api\/openapi\.(json|yaml)|admin($|\/)|o?auth\/)/
+const undocumented =
+  /^\/($|_sites$|favicon|docs($|\/)|api\/docs|api\/openapi\.(json|yaml)|admin($|\/)|o?auth\/)/
 
 describe('GET /api/openapi.json', () => {
   test('returns an OpenAPI 3.1 document of this server', async () => {
