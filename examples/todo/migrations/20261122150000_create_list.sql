@@ -5,6 +5,7 @@ create table list (
   -- Who knows it may join.
   invitation uuid not null default gen_random_uuid()
 );
+create index on list (owner_id);
 
 create table member (
   list_id uuid references list on delete cascade,
@@ -41,6 +42,8 @@ as $$
   select id, basalt.user_id() from public.list where list.invitation = join_list.invitation
   on conflict do nothing
 $$;
+revoke execute on function join_list(uuid) from public;
+grant execute on function join_list(uuid) to basalt_authenticated;
 
 insert into basalt.buckets (name, is_public, max_file_size) values ('attachments', false, 10000000);
 -- An object is named by its list first: who sees the list sees the object.
