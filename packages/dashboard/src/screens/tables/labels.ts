@@ -1,14 +1,15 @@
 import { useQueries } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { type Name, readMissing } from '../../api/names.ts'
 import { inSession, queryClient } from '../../api/queries.ts'
-import { type UserName, useUserNames } from '../../api/user-names.ts'
+import { useUserNames } from '../../api/user-names.ts'
 import { describeTable, type RelationInfo, readRows, type TableInfo, type TableRow } from './api.ts'
 import { type Changes, noChanges } from './changes.ts'
 import { referenceOf } from './kinds.ts'
 import { formatOneOf, nameText } from './names.ts'
 
 /** Labels of the users and rows that cells refer to, by column and text of the cell. */
-export type Labels = ReadonlyMap<string, ReadonlyMap<string, UserName>>
+export type Labels = ReadonlyMap<string, ReadonlyMap<string, Name>>
 
 export const noLabels: Labels = new Map()
 
@@ -38,11 +39,14 @@ export function useLabels(
       return {
         queryKey: ['tables', relation.table, 'labels', relation.pairs[0]?.to, keys],
         queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-          inSession(() => readLabels(relation, keys, signal), signal),
+          inSession(
+            () => readMissing(keys, keyOf(relation), (missing) => readLabels(relation, missing, signal)),
+            signal,
+          ),
         enabled: isOn && keys.length > 0,
       }
     }),
-    combine: (results) => results.map(({ data }) => data),
+    combine: dataOf,
   })
   return useMemo(() => {
     if (!isOn) return noLabels
@@ -53,6 +57,14 @@ export function useLabels(
     ])
   }, [isOn, people, references, names, labelled])
 }
+
+const dataOf = <Data>(results: readonly { readonly data: Data }[]) => results.map(({ data }) => data)
+
+/** Returns the query key of a label of the referenced table. */
+const keyOf =
+  ({ table, pairs }: RelationInfo) =>
+  (key: string) =>
+    ['tables', table, 'label', pairs[0]?.to, key] as const
 
 /** Returns the columns with users, and the relations of the other columns that reference a row. */
 function listReferences(info: TableInfo) {
@@ -85,14 +97,14 @@ async function readLabels(
   { table, pairs }: RelationInfo,
   keys: readonly string[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, UserName>> {
+): Promise<ReadonlyMap<string, Name>> {
   const [{ to = '' } = {}] = pairs
   const { label } = await queryClient.fetchQuery({
     queryKey: ['tables', table, 'info'],
     queryFn: () => describeTable(table, signal),
     staleTime: 60_000,
   })
-  const labels = new Map<string, UserName>()
+  const labels = new Map<string, Name>()
   if (label === null || label === to) return labels
   for (const some of splitKeys(keys)) {
     const { rows } = await readRows(
