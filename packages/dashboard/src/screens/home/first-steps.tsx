@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Code } from '../../ui/code.tsx'
 import { Icon } from '../../ui/icon.tsx'
+import { firstPolicy, firstTable } from '../structure/first-table.ts'
 import type { Report } from './api.ts'
 import styles from './home.module.css'
 
@@ -62,15 +63,6 @@ await db.from('note').list()`
     </section>
   )
 }
-
-const firstTable = `create table note (
-  id bigint generated always as identity primary key,
-  owner uuid not null default basalt.user_id(),
-  text text not null
-);`
-const firstPolicy = `alter table note enable row level security;
-create policy own on note
-  using (owner = basalt.user_id());`
 
 interface StepProps {
   readonly isDone: boolean

@@ -1,5 +1,5 @@
 import { rememberUserName } from '../../api/user-names.ts'
-import { listUsers } from '../users/api.ts'
+import { findUsers } from '../users/api.ts'
 import { type ColumnInfo, describeTable, type RelationInfo, readRows, type TableInfo } from './api.ts'
 import { referenceOf } from './kinds.ts'
 import { formatCondition, nameText } from './names.ts'
@@ -36,20 +36,11 @@ export function sourceOf(info: TableInfo, column: string): string | undefined {
   return info.people.includes(column) ? 'users' : referenceOf(info, column)?.table
 }
 
-const anyUser = {
-  disabled: undefined,
-  anonymous: undefined,
-  verified: undefined,
-  factor: undefined,
-  provider: undefined,
-}
-
 async function searchUsers(text: string, signal: AbortSignal): Promise<Choices> {
-  const search = text.trim() || undefined
-  const { items } = await listUsers({ ...anyUser, search }, undefined, signal)
-  const rows = items
+  const users = await findUsers(text.trim(), signal)
+  const rows = users
     .slice(0, offered)
-    .map(({ id, email, phone }) => ({ key: id, text: email || phone || null }))
+    .map((user) => ({ key: user.id, text: user.email || user.phone || null }))
   return { key: 'id', label: 'user', rows }
 }
 

@@ -7,6 +7,7 @@ import { useFocusOnNavigation } from '../../shell/focus.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { changePreferences, usePreferences } from '../../shell/preferences.ts'
 import { Lesson, Loaded } from '../../ui/states.tsx'
+import { firstPolicy, firstTable } from '../structure/first-table.ts'
 import { describeTable, listTables } from './api.ts'
 import { allTables, listed, openTableId, TableList } from './table-list.tsx'
 import { TableView } from './table-view.tsx'
@@ -40,7 +41,7 @@ function LastTable() {
       {tables.data !== undefined && target === undefined && (
         <Lesson
           icon="table"
-          code={firstTable}
+          code={`${firstTable}\n${firstPolicy}`}
           label="First table"
           to="/structure/new"
           action="Create a table"
@@ -51,14 +52,6 @@ function LastTable() {
     </div>
   )
 }
-
-const firstTable = `create table note (
-  id bigint generated always as identity primary key,
-  owner uuid not null default basalt.user_id(),
-  text text not null
-);
-alter table note enable row level security;
-create policy own on note using (owner = basalt.user_id());`
 
 function tableOf(path: string): string | undefined {
   const [, , name] = path.split('/')

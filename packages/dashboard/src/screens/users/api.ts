@@ -37,6 +37,18 @@ export async function listUsers(filters: UserFilters, cursor: string | undefined
   return { items: answer.items, next: answer.nextCursor, searchedTo: answer.searchedTo }
 }
 
+const anyUser = {
+  disabled: undefined,
+  anonymous: undefined,
+  verified: undefined,
+  factor: undefined,
+  provider: undefined,
+}
+
+/** Finds users by a part of their email, phone number or name, or by their id. */
+export const findUsers = async (search: string, signal: AbortSignal) =>
+  (await listUsers({ ...anyUser, search: search || undefined }, undefined, signal)).items
+
 /** Counts users. PostgreSQL estimates counts above 100,000. */
 export async function countUsers(filters: UserFilters, signal: AbortSignal) {
   const query = { ...filters, perPage: 1, total: 'estimated' }

@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'react'
 import { useApi } from '../../api/queries.ts'
 import { TextField } from '../../ui/field.tsx'
-import { listUsers } from './api.ts'
+import { findUsers } from './api.ts'
 import { nameOf } from './name.ts'
 
 interface UserPickerProps {
@@ -12,24 +12,12 @@ interface UserPickerProps {
   readonly onChange: (id: string) => void
 }
 
-const noFilter = {
-  disabled: undefined,
-  anonymous: undefined,
-  verified: undefined,
-  factor: undefined,
-  provider: undefined,
-}
-
 /** Renders a field that selects a user by email, phone or id, with suggestions. */
 export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {
   const [text, setText] = useState(value)
   const list = useId()
   const search = text.trim()
-  const users = useApi(
-    ['users', 'picker', search],
-    async (signal) =>
-      (await listUsers({ ...noFilter, search: search || undefined }, undefined, signal)).items,
-  )
+  const users = useApi(['users', 'picker', search], async (signal) => await findUsers(search, signal))
   const found = users.data ?? []
   const idOf = (given: string) =>
     found.find((user) => user.id === given.trim() || nameOf(user) === given.trim())?.id ?? ''
