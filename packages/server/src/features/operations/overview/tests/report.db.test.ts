@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { explaining } from '../../../../../test/explain.ts'
 import { notes } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
+import { readReport } from '../report.ts'
 
 const report = async (app: TestApp) =>
   (await app.request('GET', '/api/admin/report', { token: await app.adminToken() })).json
@@ -48,4 +50,20 @@ test('GET /admin/report › counts requests, errors, durations and sign-ups in s
   })
   await app.request('GET', '/api/collections/note')
   await waitFor('the request to be counted', async () => (await report(app)).steps.app)
+})
+
+test('GET /admin/report › does not read the log of a day for the requests that failed', async () => {
+  await using app = await createTestApp()
+  await app.sql(`
+    insert into basalt.requests
+      (happened_at, method, path, operation, status, duration_ms, app_id, request_size, response_size, request_id, node)
+    select now() - interval '3 h', 'GET', '/', 'test', case when n <= 3 then 503 else 200 end, n, gen_random_uuid(), 0, 0,
+      n::text, 'one'
+    from generate_series(1, 20000) n;
+    analyze basalt.requests`)
+  const { database, reads } = explaining(app.app.database.system)
+  const { day } = await readReport(database, { table: false, policy: false })
+  expect(day.map(({ errors }) => errors)).toContain(3)
+  expect(reads.wholeTables).not.toContain('requests')
+  expect(reads.rows).toBeLessThan(5000)
 })
