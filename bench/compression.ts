@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ownerId } from './cases.ts'
+import { median } from './median.ts'
 import { processorTimes } from './processor-time.ts'
 import { RawConnection, renderRequest } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
@@ -67,10 +68,6 @@ async function sizeOf(server: Server, token: string, tracks: number, coding: Cod
     throw new Error(`${tracks} tracks in ${coding}: ${response.status}, ${found}`)
   }
   return Number(response.headers.get('content-length'))
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }
 
 const directory = createDirectory()

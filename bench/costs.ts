@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type BenchRequest, cases, ownerId, readsDocuments, seedScript } from './cases.ts'
+import { median } from './median.ts'
 import { processorTimes } from './processor-time.ts'
 import { RawConnection, renderRequest } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
@@ -181,8 +182,4 @@ function print({ name, target }: CostCase, found: ReadonlyMap<string, readonly C
 
 function micros(costs: readonly Cost[], part: keyof Cost): string {
   return String(Math.round(median(costs.map((cost) => cost[part])))).padStart(6)
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }

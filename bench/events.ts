@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownerId, seedScript } from './cases.ts'
+import { median } from './median.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
 /**
@@ -69,8 +70,4 @@ async function call(
   })
   if (!response.ok) throw new Error(`${method} webhooks${path}: ${response.status} ${await response.text()}`)
   return (await response.json()) as { id: string }
-}
-
-function median(rates: readonly number[]): number {
-  return rates.toSorted((one, other) => one - other)[Math.floor(rates.length / 2)] ?? 0
 }

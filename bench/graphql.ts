@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BenchRequest, ownerId, seedScript } from './cases.ts'
+import { median } from './median.ts'
 import { processorTimes } from './processor-time.ts'
 import { RawConnection, renderRequest } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
@@ -97,10 +98,6 @@ async function requireData(server: Server, token: string, requests: readonly Ben
     const text = await response.text()
     if (!response.ok || text.includes('"errors"')) throw new Error(`${path}: ${response.status} ${text}`)
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }
 
 const directory = createDirectory()

@@ -12,6 +12,7 @@ import {
   readsDocuments,
   seedScript,
 } from './cases.ts'
+import { median } from './median.ts'
 import type { Latencies } from './open-loop.ts'
 import { measurePaired, pairedCases, pairedRequest } from './paired.ts'
 import { processorTimes } from './processor-time.ts'
@@ -191,11 +192,6 @@ function loadOverHttp(benchCase: BenchCase, url: string, token: string): Promise
 async function load(script: string, args: string[]): Promise<number> {
   const output = await runScript(directory, fileURLToPath(new URL(script, import.meta.url)), args)
   return (JSON.parse(output) as { rate: number }).rate
-}
-
-function median(rates: readonly number[]): number {
-  const sorted = rates.toSorted((one, other) => one - other)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
 }
 
 function print(results: readonly Result[]): void {

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { Connection } from '../packages/server/src/database/connection/connection.ts'
 import { type Call, statement } from '../packages/server/src/database/connection/message.ts'
 import { type BenchRequest, ownerId } from './cases.ts'
+import { median } from './median.ts'
 import { RawConnection, renderRequest } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 import { createPlanner } from './statements.ts'
@@ -176,8 +177,4 @@ async function load(
     }),
   )
   return (answered / (performance.now() - beganAt)) * 1000
-}
-
-function median(rates: readonly number[]): number {
-  return rates.toSorted((one, other) => one - other)[Math.floor(rates.length / 2)] ?? 0
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type BenchRequest, ownerId } from '../cases.ts'
+import { median } from '../median.ts'
 import { processorTimes } from '../processor-time.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
 import type { GrowthOptions } from './section.ts'
@@ -171,8 +172,4 @@ async function measure(server: Server, args: readonly string[]): Promise<Measure
     serverMicros: (after.server - before.server) / answers,
     databaseMicros: (after.database - before.database) / answers,
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }

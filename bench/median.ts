@@ -1,0 +1,4 @@
+/** Returns the median, the upper one of an even number of values; 0 without values. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
+}
