@@ -12,7 +12,7 @@ export function Empty({ children }: { readonly children: ReactNode }) {
   return <div className={styles.empty}>{children}</div>
 }
 
-interface LessonProps {
+interface EmptyStateProps {
   readonly icon: IconName
   /** One sentence: the purpose of the empty list. */
   readonly children: ReactNode
@@ -27,9 +27,9 @@ interface LessonProps {
 }
 
 /** Renders an empty list for a person who sees it for the first time. */
-export function Lesson({ icon, children, code, label = 'Example', action, to, onAct }: LessonProps) {
+export function EmptyState({ icon, children, code, label = 'Example', action, to, onAct }: EmptyStateProps) {
   return (
-    <div className={styles.lesson}>
+    <div className={styles.emptyState}>
       <span className={styles.picture}>
         <Icon name={icon} size={22} />
       </span>

@@ -9,7 +9,7 @@ import { Select } from '../../ui/field.tsx'
 import { Badge, Toolbar } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { SecretDialog } from '../../ui/secret-dialog.tsx'
-import { Lesson, LoadedRows } from '../../ui/states.tsx'
+import { EmptyState, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type ApiKey, type KeyFilter, listKeys, revokeKey, rotateKey } from './api.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
@@ -64,7 +64,7 @@ export function KeyTable({ userId, appId }: KeyFilter) {
             rowKey={({ id }) => id}
             columns={[...columns, actionsOf((apiKey, action) => setChosen({ apiKey, action }))]}
             empty={
-              <Lesson
+              <EmptyState
                 icon="key"
                 action="Create the first key"
                 onAct={() => setCreating(true)}
@@ -72,7 +72,7 @@ export function KeyTable({ userId, appId }: KeyFilter) {
                 label="Request with a key"
               >
                 No API keys yet. A key lets a program call the API as a user, with the scopes that you choose.
-              </Lesson>
+              </EmptyState>
             }
             {...moreOf(keys)}
           />

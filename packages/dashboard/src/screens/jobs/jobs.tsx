@@ -7,7 +7,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
 import { formatDuration, formatNumber } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
-import { Lesson, LoadedRows } from '../../ui/states.tsx'
+import { EmptyState, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { countJobs, type JobState, jobStates, listJobs } from './api.ts'
 import { EnqueueDialog } from './enqueue-dialog.tsx'
@@ -79,9 +79,9 @@ export function JobsScreen() {
             selectedKey={params?.id}
             empty={
               state === '' && type === '' ? (
-                <Lesson icon="clock" action="Add the first job" onAct={() => setNew(true)}>
+                <EmptyState icon="clock" action="Add the first job" onAct={() => setNew(true)}>
                   No jobs yet. Jobs run in the background, are retried, and survive restarts.
-                </Lesson>
+                </EmptyState>
               ) : (
                 'No jobs match.'
               )

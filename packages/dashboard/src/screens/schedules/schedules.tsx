@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
-import { Lesson, Loaded } from '../../ui/states.tsx'
+import { EmptyState, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listSchedules, type Schedule, setScheduleEnabled } from './api.ts'
 import { ScheduleDetail, ScheduleDialog } from './schedule-detail.tsx'
@@ -43,9 +43,9 @@ export function SchedulesScreen() {
                 href={(schedule) => `/schedules/${schedule.id}`}
                 selectedKey={params?.id}
                 empty={
-                  <Lesson icon="clock" action="Add the first schedule" onAct={() => setNew(true)}>
+                  <EmptyState icon="clock" action="Add the first schedule" onAct={() => setNew(true)}>
                     No schedules yet. A schedule adds a job at set times.
-                  </Lesson>
+                  </EmptyState>
                 }
                 columns={[
                   { key: 'name', title: 'Name', cell: (schedule) => schedule.name },

@@ -8,7 +8,7 @@ import { Checkbox, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { SafeLink } from '../../ui/safe-link.tsx'
-import { Lesson, LoadedRows } from '../../ui/states.tsx'
+import { EmptyState, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { createSite, listSites } from './api.ts'
 
@@ -39,7 +39,7 @@ export function SitesView() {
             rowKey={({ id }) => id}
             href={({ id }) => `/sites/${id}`}
             empty={
-              <Lesson
+              <EmptyState
                 icon="globe"
                 action="Add the first site"
                 onAct={() => setCreating(true)}
@@ -47,7 +47,7 @@ export function SitesView() {
                 label="Deploy command"
               >
                 No sites yet. A site serves the files of a build on a host of its own.
-              </Lesson>
+              </EmptyState>
             }
             columns={[
               { key: 'name', title: 'Name', cell: ({ name }) => name },

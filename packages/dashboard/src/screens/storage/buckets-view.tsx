@@ -7,7 +7,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes } from '../../ui/format.ts'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { Lesson, Loaded } from '../../ui/states.tsx'
+import { EmptyState, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Bucket, deleteBucket, listBuckets } from './api.ts'
 import { BucketForm } from './bucket-form.tsx'
@@ -46,14 +46,14 @@ export function BucketsView() {
             rowKey={({ id }) => id}
             href={({ name }) => `/storage/${encodeURIComponent(name)}`}
             empty={
-              <Lesson
+              <EmptyState
                 icon="folder"
                 action="Create the first bucket"
                 onAct={() => setDialog({ kind: 'create' })}
               >
                 No buckets yet. A bucket holds files of users, and its policies control who reads and writes
                 them.
-              </Lesson>
+              </EmptyState>
             }
             columns={[
               { key: 'name', title: 'Name', cell: ({ name }) => name },

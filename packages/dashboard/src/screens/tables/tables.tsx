@@ -6,7 +6,7 @@ import { decodeSegment } from '../../path-segment.ts'
 import { useFocusOnNavigation } from '../../shell/focus.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { changePreferences, usePreferences } from '../../shell/preferences.ts'
-import { Lesson, Loaded } from '../../ui/states.tsx'
+import { EmptyState, Loaded } from '../../ui/states.tsx'
 import { firstPolicy, firstTable } from '../structure/first-table.ts'
 import { describeTable, listTables } from './api.ts'
 import { allTables, listed, openTableId, TableList } from './table-list.tsx'
@@ -39,7 +39,7 @@ function LastTable() {
     <div className={styles.hint}>
       <h1 className="visually-hidden">Tables</h1>
       {tables.data !== undefined && target === undefined && (
-        <Lesson
+        <EmptyState
           icon="table"
           code={`${firstTable}\n${firstPolicy}`}
           label="First table"
@@ -47,7 +47,7 @@ function LastTable() {
           action="Create a table"
         >
           Rows of a table are served immediately, to the callers that its policies admit.
-        </Lesson>
+        </EmptyState>
       )}
     </div>
   )

@@ -9,7 +9,7 @@ import { Select } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
 import { SearchedTo } from '../../ui/searched-to.tsx'
-import { Lesson, LoadedRows } from '../../ui/states.tsx'
+import { EmptyState, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { countUsers, listUsers, type User } from './api.ts'
 import { CreateUserDialog } from './create-user-dialog.tsx'
@@ -106,7 +106,7 @@ export function UserList() {
               columns={columns}
               empty={
                 parameters.size === 0 ? (
-                  <Lesson
+                  <EmptyState
                     icon="users"
                     action="Invite the first user"
                     onAct={() => setCreating(true)}
@@ -114,7 +114,7 @@ export function UserList() {
                     label="Sign-up in your app"
                   >
                     No users yet. Users sign up in your app, or you invite them.
-                  </Lesson>
+                  </EmptyState>
                 ) : (
                   'No users match.'
                 )

@@ -5,7 +5,7 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
-import { Lesson, Loaded } from '../../ui/states.tsx'
+import { EmptyState, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listWebhooks, type Webhook } from './api.ts'
 import { EditDialog } from './edit-dialog.tsx'
@@ -45,10 +45,10 @@ export function WebhooksScreen() {
                 href={(webhook) => `/webhooks/${webhook.id}`}
                 selectedKey={id}
                 empty={
-                  <Lesson icon="send" action="Add the first webhook" onAct={() => setNew(true)}>
+                  <EmptyState icon="send" action="Add the first webhook" onAct={() => setNew(true)}>
                     No webhooks yet. A webhook sends each change of a row to an address of your choice, signed
                     and retried.
-                  </Lesson>
+                  </EmptyState>
                 }
                 columns={[
                   { key: 'url', title: 'URL', cell: ({ url }) => url },

@@ -5,7 +5,7 @@ import { DataTable } from '../../../ui/data-table.tsx'
 import { Select } from '../../../ui/field.tsx'
 import { formatBytes, formatNumber } from '../../../ui/format.ts'
 import { FilterField, Toolbar } from '../../../ui/layout.tsx'
-import { Lesson, LoadedRows } from '../../../ui/states.tsx'
+import { EmptyState, LoadedRows } from '../../../ui/states.tsx'
 import { newTableAddress, tableAddress } from '../addresses.ts'
 import { listRelations, type RelationSummary, readObjects } from '../api.ts'
 import { useForm } from '../forms/form.tsx'
@@ -52,9 +52,9 @@ export function RelationsView() {
             href={tableAddress}
             empty={
               q === '' && schema === '' ? (
-                <Lesson icon="structure" action="Create the first table" to={newTableAddress}>
+                <EmptyState icon="structure" action="Create the first table" to={newTableAddress}>
                   There are no tables yet. Each table is served by the API immediately, under its policies.
-                </Lesson>
+                </EmptyState>
               ) : (
                 'No tables or views match.'
               )
