@@ -10,6 +10,8 @@ export interface JobType<Payload extends object> {
   readonly timeout: number
   /** Returns the problem of a payload from an administrator, if it has one. */
   readonly findProblem?: (payload: Readonly<Record<string, unknown>>) => string | undefined
+  /** True if SQL may add the job, by `basalt.enqueue`. Its payload is then checked before it is handled. */
+  readonly isOpenToSql?: boolean
   /**
    * Runs the job. It may run again after a crash, so its effects must be safe to repeat. An error is stored
    * with the job and must contain no secret. A {@link JobRefused} ends the retries.

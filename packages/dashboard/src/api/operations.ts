@@ -1495,6 +1495,8 @@ export type Job = {
   readonly lastRunAt?: string | undefined
   /** Id of the schedule that added the job. */
   readonly scheduleId?: string | undefined
+  /** Key from `basalt.enqueue`, until the job starts for the first time. */
+  readonly key?: string | undefined
   readonly createdAt: string
   readonly updatedAt: string
   /** Time at which the job completed or failed. */

@@ -70,7 +70,7 @@ const lackingOfAdministrator = sql`
   from pg_proc p
   where p.pronamespace = 'basalt'::regnamespace and pg_has_role(p.proowner, 'usage')
     and p.proname in (
-      'search_query', 'search_rows', 'similar_rows', 'nearby_rows', 'without_accents', 'headline')
+      'search_query', 'search_rows', 'similar_rows', 'nearby_rows', 'without_accents', 'headline', 'enqueue')
     and not has_function_privilege(${sql.literal(administratorRole)}, p.oid, 'execute')`
 
 export const grantToReader = (transaction: Queryable) => grant(transaction, lackingOfReader)

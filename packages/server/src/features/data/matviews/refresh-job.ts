@@ -22,6 +22,7 @@ export function refreshJob(
     retry: { attempts: 3, delay: 30, delayMax: 300, backoff: 2 },
     // The database cancels a refresh that takes too long. This limit applies if it does not.
     timeout: timeoutSeconds + 120,
+    isOpenToSql: true,
     findProblem({ view_name: view, schema = defaultSchema }) {
       if (!isIdentifier(view)) return 'view_name must be the name of a materialized view'
       return isIdentifier(schema) ? undefined : 'schema must be the name of a schema'

@@ -40,6 +40,7 @@ export function indexJob(live: LiveCatalog, indexing: Indexing): JobType<IndexPa
     retry: { attempts: 5, delay: 30, delayMax: 600, backoff: 2 },
     // The database ends a build that takes too long. This timeout applies if it does not.
     timeout: 12 * 3600,
+    isOpenToSql: true,
     findProblem: ({ collection }) =>
       typeof collection === 'string' && collection !== ''
         ? undefined

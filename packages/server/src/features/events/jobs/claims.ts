@@ -73,7 +73,7 @@ export async function claimJobs(
     claimed as (
       update basalt.jobs j set
         state = 'running', attempts = j.attempts + 1, claim = j.claim + 1, started_at = now(), updated_at = now(),
-        leased_until = now() + make_interval(secs => ${leaseSeconds})
+        leased_until = now() + make_interval(secs => ${leaseSeconds}), key = null
       where j.id = any (array(select id from due))
       returning j.id, j.claim::text, j.type, j.payload, j.attempts as attempt, j.max_attempts
     ),

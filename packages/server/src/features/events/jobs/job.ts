@@ -3,6 +3,7 @@ import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { type Answered, choice, component, described, timestamp } from '../../../http/schemas.ts'
+import type { JobType } from '../../../job-queue.ts'
 import { Type } from '../../../lib/type.ts'
 import { type RowOf, withoutNulls } from '../../../lib/without-nulls.ts'
 
@@ -33,6 +34,9 @@ export const Job = component(
     ),
     lastRunAt: Type.Optional(timestamp),
     scheduleId: Type.Optional(Type.String({ description: 'Id of the schedule that added the job.' })),
+    key: Type.Optional(
+      Type.String({ description: 'Key from `basalt.enqueue`, until the job starts for the first time.' }),
+    ),
     createdAt: timestamp,
     updatedAt: timestamp,
     completedAt: Type.Optional(described('Time at which the job completed or failed.', timestamp)),
@@ -44,7 +48,7 @@ export type Job = Answered<typeof Job>
 const columns = sql`
   id, type, coalesce(payload, '{}') as payload, state, attempts, max_attempts as "maxAttempts",
   coalesce(last_error, '') as "lastError", run_at as "runAt", leased_until as "leaseUntil", started_at as "lastRunAt",
-  schedule_id as "scheduleId", created_at as "createdAt", updated_at as "updatedAt",
+  schedule_id as "scheduleId", key, created_at as "createdAt", updated_at as "updatedAt",
   case when state <> 'canceled' then finished_at end as "completedAt",
   case when state = 'canceled' then finished_at end as "canceledAt"`
 
@@ -86,6 +90,21 @@ export async function insertJob(
     values (${type}, ${JSON.stringify(payload)}::jsonb, ${maxAttempts}::int, ${due}, ${scheduleId ?? null}::uuid)
     returning id`)
   return id
+}
+
+/** Records the types of jobs that SQL may add. Writes nothing if all are known, as on a read-only database. */
+export async function insertSqlJobTypes(
+  database: Queryable,
+  types: readonly JobType<object>[],
+): Promise<void> {
+  const known = sql`unnest(${types.map(({ name }) => name)}::text[], ${types.map(({ retry }) => retry.attempts)}::int[])`
+  const lacking = await database.maybeOne(
+    sql`(select * from ${known} except select type, max_attempts from basalt.sql_job_types) limit 1`,
+  )
+  if (lacking === undefined) return
+  await database.count(sql`
+    insert into basalt.sql_job_types (type, max_attempts) select * from ${known}
+    on conflict (type) do update set max_attempts = excluded.max_attempts`)
 }
 
 export interface JobFilter {

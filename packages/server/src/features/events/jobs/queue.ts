@@ -4,7 +4,7 @@ import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue, JobType } from '../../../job-queue.ts'
 import { JobCountMerger } from './counts.ts'
-import { insertJob } from './job.ts'
+import { insertJob, insertSqlJobTypes } from './job.ts'
 import { createJobWorker } from './worker.ts'
 
 const topic = 'jobs'
@@ -82,7 +82,13 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
     wake,
 
-    start: () => worker?.start(),
+    async start() {
+      await insertSqlJobTypes(
+        database,
+        Array.from(types.values()).filter(({ isOpenToSql }) => isOpenToSql),
+      )
+      worker?.start()
+    },
     stop: async () => worker?.stop(stopTimeout * 1000),
   }
 }

@@ -57,6 +57,8 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     const timeout = AbortSignal.timeout(type.timeout * 1000)
     timeout.addEventListener('abort', () => expired.add(claim))
     try {
+      const problem = type.isOpenToSql === true ? type.findProblem?.({ ...claim.payload }) : undefined
+      if (problem !== undefined) throw new JobRefused(`invalid payload: ${problem}`)
       await type.handle(claim.payload, { id, attempt, signal: AbortSignal.any([stopping, timeout]) })
       return { kind: 'completed' }
     } catch (error) {

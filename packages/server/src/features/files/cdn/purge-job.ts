@@ -40,6 +40,7 @@ export function purgeJob({ name, provider, outbound }: PurgeJobDeps): JobType<Pu
     name: purgeJobName,
     retry: { attempts: 8, delay: 15, delayMax: 900, backoff: 2 },
     timeout: 300,
+    isOpenToSql: true,
     findProblem: findPayloadProblem,
     async handle(purge, { id, signal }) {
       if (provider === undefined) return

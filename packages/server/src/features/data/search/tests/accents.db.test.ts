@@ -178,7 +178,9 @@ describe('PUT /collections/:table/search-settings › ignoreAccents', () => {
     await database.sql(`
       ${setup}
       delete from basalt.migrations where version >= 31;
-      alter table basalt.jobs drop column runs;
+      drop function basalt.enqueue(text, jsonb, text, timestamptz);
+      drop table basalt.sql_job_types;
+      alter table basalt.jobs drop column runs, drop column key;
       update basalt.migrations set applied_at = applied_at - interval '1 day';
       drop function basalt.headline(regconfig, text, tsquery, text);
       drop function basalt.without_accents(text);
