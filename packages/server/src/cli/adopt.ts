@@ -423,7 +423,7 @@ function renew(people: People, { catalog }: Surroundings): People {
 
 /** Dumps the schema as the baseline. Without pg_dump the command warns, and only the drift is recorded. */
 async function dumpBaseline(
-  { terminal, options }: Run,
+  { terminal, config, options }: Run,
   target: { readonly connection: string; readonly serverMajor: number },
 ): Promise<string | undefined> {
   let dump = ''
@@ -434,7 +434,14 @@ async function dumpBaseline(
     },
   })
   try {
-    await dumpSchema({ ...target, withRows: false, program: options.pgDump, env: terminal.env, output })
+    await dumpSchema({
+      ...target,
+      isEmbedded: config.database.url === '',
+      withRows: false,
+      program: options.pgDump,
+      env: terminal.env,
+      output,
+    })
     return writeBaseline(dump)
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error

@@ -149,6 +149,7 @@ function dumpCommand(terminal: Terminal): Command {
       dumpSchema({
         connection: connectionString,
         serverMajor: Number.parseInt(engine.version, 10),
+        isEmbedded: config.database.url === '',
         withRows: rows === true,
         program: pgDump,
         env: terminal.env,

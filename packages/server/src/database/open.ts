@@ -17,6 +17,7 @@ import { proveContexts } from './distributed/prove-context.ts'
 import { embeddedDatabase } from './embedded/cluster.ts'
 import type { ClusterSettings } from './embedded/cluster-settings.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
+import { ensureStatementStatistics } from './embedded/statement-statistics.ts'
 import type { TcpPassword } from './embedded/tcp-access.ts'
 import { findRemedyBy } from './errors/denials.ts'
 import { ConnectionLost } from './errors/failures.ts'
@@ -37,6 +38,7 @@ import { SharedConnections } from './pool/shared-connections.ts'
 import { prepareAccess, prepareAccessIn } from './preparation/access.ts'
 import { reportCollations } from './preparation/collations.ts'
 import { migrate, migrateIn } from './preparation/migrate.ts'
+import { inPreparation } from './preparation/preparation.ts'
 import { Primary } from './primary/primary.ts'
 import { PrimaryWatch } from './primary/primary-watch.ts'
 import { openReplicas } from './replicas/open-replicas.ts'
@@ -404,6 +406,7 @@ async function prepare(
     const engine = await probeEngine(connection)
     const migrated = await migrate(connection)
     await prepareAccess(connection, config.database.schemas, engine)
+    if (config.database.url === '') await inPreparation(connection, ensureStatementStatistics)
     const missing = asServer ? await findMissingGrants(connection, config.database.schemas) : undefined
     if (asServer && config.database.url !== '') await reportCollations(connection, log)
     const workers = engine.isDistributed ? await countWorkers(connection) : 0

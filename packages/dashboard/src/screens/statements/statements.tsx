@@ -35,10 +35,7 @@ export function StatementsScreen() {
             <Button onClick={() => void statements.refetch()} isPending={statements.isFetching}>
               Refresh
             </Button>
-            <AsCode
-              request={{ method: 'GET', path: `/api/admin/analytics/queries?sort=${order}` }}
-              sql={`select query, calls, total_exec_time, mean_exec_time, rows\nfrom pg_stat_statements\norder by ${columns[order]} desc\nlimit 100`}
-            />
+            <AsCode request={{ method: 'GET', path: `/api/admin/analytics/queries?sort=${order}` }} />
           </>
         }
       >
@@ -114,8 +111,6 @@ export function StatementsScreen() {
     </>
   )
 }
-
-const columns = { total_time: 'total_exec_time', mean_time: 'mean_exec_time', calls: 'calls' } as const
 
 const numeric = (title: string, cell: (statement: Statement) => string) => ({
   key: title,

@@ -3,10 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { OperatorError } from '../../lib/errors.ts'
-import { completeInstall } from './binaries.ts'
+import { completeInstall, hasLibrary } from './binaries.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'basalt-binaries-'))
 afterAll(() => rmSync(directory, { recursive: true }))
+
+test('embedded PostgreSQL › loads no library that its package does not have', () => {
+  const native = join(directory, 'with-libraries')
+  mkdirSync(join(native, 'lib/postgresql'), { recursive: true })
+  expect(hasLibrary(native, 'pg_stat_statements')).toBe(false)
+  writeFileSync(
+    join(native, `lib/postgresql/pg_stat_statements.${process.platform === 'darwin' ? 'dylib' : 'so'}`),
+    '',
+  )
+  expect(hasLibrary(native, 'pg_stat_statements')).toBe(true)
+})
 
 test('embedded PostgreSQL › gets its links in an installation without install scripts, or names the command that makes them', () => {
   const native = join(directory, 'native')

@@ -18,7 +18,12 @@ export interface Binaries {
   readonly version: string
   readonly initdb: string
   readonly pgCtl: string
+  /** Libraries that Postgres can load at startup. */
+  readonly libraries: readonly string[]
 }
+
+/** Library and extension that count the statements and their time. */
+export const statementStatistics = 'pg_stat_statements'
 
 /** Directory for files of root that an unprivileged Postgres must be able to read. */
 export const sharedDirectory = '/var/lib/basalt'
@@ -30,7 +35,18 @@ export function locateBinaries(user: OsUser | undefined): Binaries {
   completeInstall(native)
   const usable =
     user === undefined || canReach(user, join(native, 'bin', 'postgres')) ? native : copyOut(native, version)
-  return { version, initdb: join(usable, 'bin', 'initdb'), pgCtl: join(usable, 'bin', 'pg_ctl') }
+  return {
+    version,
+    initdb: join(usable, 'bin', 'initdb'),
+    pgCtl: join(usable, 'bin', 'pg_ctl'),
+    libraries: hasLibrary(usable, statementStatistics) ? [statementStatistics] : [],
+  }
+}
+
+/** Returns true if the package has the library. Postgres does not start without a library that it is to load. */
+export function hasLibrary(native: string, name: string): boolean {
+  const suffix = process.platform === 'darwin' ? 'dylib' : 'so'
+  return existsSync(join(native, 'lib', 'postgresql', `${name}.${suffix}`))
 }
 
 function findPackage(): { directory: string; version: string } {

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Binaries, statementStatistics } from './binaries.ts'
 import { giveTo, type OsUser } from './os-user.ts'
 import { hostBasedAuthentication, loopbackAddresses } from './tcp-access.ts'
 
@@ -7,6 +8,7 @@ import { hostBasedAuthentication, loopbackAddresses } from './tcp-access.ts'
 export type ClusterSettings = Readonly<Record<string, string>>
 
 interface ConfiguredCluster {
+  readonly binaries: Pick<Binaries, 'libraries'>
   /** PGDATA. */
   readonly directory: string
   readonly socketDirectory: string
@@ -29,6 +31,9 @@ export function writeSettings(cluster: ConfiguredCluster): void {
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
+    shared_preload_libraries: cluster.binaries.libraries.join(', '),
+    // The values of other statements are replaced by parameters. Utility statements such as ALTER ROLE keep theirs.
+    [`${statementStatistics}.track_utility`]: 'off',
     ...cluster.settings,
   }
   const lines = Object.entries(settings).map(

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
+import { statementStatistics } from '../../database/embedded/binaries.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 
 export interface DumpOptions {
@@ -7,6 +8,8 @@ export interface DumpOptions {
   readonly connection: string
   /** Major version of the server. */
   readonly serverMajor: number
+  /** True for the embedded database, which has an extension of its own. */
+  readonly isEmbedded: boolean
   readonly withRows: boolean
   readonly program: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -20,7 +23,7 @@ export interface DumpOptions {
  * @throws OperatorError when pg_dump is missing, or older than the server, which it rejects
  */
 export async function dumpSchema(options: DumpOptions): Promise<void> {
-  const { connection, serverMajor, withRows, program, env, output } = options
+  const { connection, serverMajor, isEmbedded, withRows, program, env, output } = options
   let version = ''
   await run(program, ['--version'], env, (chunk) => (version += String(chunk)))
   const major = Number(/(\d+)(?:\.\d+)*/.exec(version)?.[1] ?? 0)
@@ -31,7 +34,8 @@ export async function dumpSchema(options: DumpOptions): Promise<void> {
     )
   }
   const rows = withRows ? [] : ['--schema-only']
-  const args = ['--dbname', connection, '--no-owner', '--exclude-schema=basalt', ...rows]
+  const own = isEmbedded ? [`--exclude-extension=${statementStatistics}`] : []
+  const args = ['--dbname', connection, '--no-owner', '--exclude-schema=basalt', ...own, ...rows]
   await run(program, args, env, (chunk) => output.write(chunk))
 }
 

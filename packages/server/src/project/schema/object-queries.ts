@@ -37,7 +37,9 @@ const allRelations = sql`array['r', 'p', 'f', 'v', 'm']::"char"[]`
 /** Queries for each kind of object, of (kind, name, definition). */
 export const objectQueries: readonly Sql[] = [
   sql`select 'schema', quote_ident(nspname), '' from own_schema`,
-  sql`select 'extension', quote_ident(extname), extversion from pg_extension where extname <> 'plpgsql'`,
+  sql`
+    select 'extension', quote_ident(extname), extversion from pg_extension
+    where extname <> 'plpgsql' and extnamespace <> 'basalt'::regnamespace`,
   sql`
     select 'table', c.relation, concat_ws(', ',
       case c.relkind when 'p' then 'partition by ' || pg_get_partkeydef(c.oid) when 'f' then 'foreign' end,

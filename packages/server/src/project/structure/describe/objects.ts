@@ -95,7 +95,8 @@ export async function readObjects(
       ${sequences} as sequences,
       ${list(
         sql`e.extname as name, e.extversion as version, n.nspname as schema`,
-        sql`pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname <> 'plpgsql'`,
+        sql`pg_extension e join pg_namespace n on n.oid = e.extnamespace
+          where e.extname <> 'plpgsql' and n.nspname <> 'basalt'`,
         sql`e.extname`,
       )} as extensions,
       ${columnTypes} as "columnTypes",
