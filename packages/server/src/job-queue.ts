@@ -9,7 +9,11 @@ export interface JobType<Payload extends object> {
   /** Time limit of one attempt, in seconds. */
   readonly timeout: number
   /** Returns the problem of a payload from an administrator, if it has one. */
-  readonly findProblem?: (payload: Readonly<Record<string, unknown>>) => string | undefined
+  readonly findProblem?: (
+    payload: Readonly<Record<string, unknown>>,
+  ) => string | undefined | Promise<string | undefined>
+  /** Maximum number of jobs of the type in flight on a node; by default that of the configuration. */
+  readonly concurrency?: number
   /** True if SQL may add the job, by `basalt.enqueue`. Its payload is then checked before it is handled. */
   readonly isOpenToSql?: boolean
   /**
@@ -19,12 +23,22 @@ export interface JobType<Payload extends object> {
   handle(payload: Payload, job: RunningJob): Promise<void>
 }
 
+/** Result of an attempt, for its record. */
+export interface JobResult {
+  /** Number of rows that a statement has returned or changed. */
+  readonly rows?: number
+  /** Status code of a response. */
+  readonly status?: number
+}
+
 export interface RunningJob {
   readonly id: string
   /** Number of the attempt, from 1. */
   readonly attempt: number
   /** Signal that is aborted when the attempt takes too long or the server stops. */
   readonly signal: AbortSignal
+  /** Keeps a result in the record of the attempt, also of one that fails. The last call counts. */
+  report(result: JobResult): void
 }
 
 /** Thrown by a handler whose job can never succeed. */

@@ -1518,6 +1518,12 @@ export type JobRun = {
   readonly durationMs: number
   /** First 1,000 characters. */
   readonly error?: string | undefined
+  readonly result?: {
+    /** Number of rows that the statement returned or changed. */
+    readonly rows?: number | undefined
+    /** Status code of the response. */
+    readonly status?: number | undefined
+  } | undefined
 }
 
 export type JobRunList = {

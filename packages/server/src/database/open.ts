@@ -30,6 +30,7 @@ import {
   type RequestLogins,
 } from './logins/request-logins.ts'
 import { openRequestPool } from './logins/request-pool.ts'
+import { RoleSessions } from './logins/role-sessions.ts'
 import { readerRole } from './logins/roles.ts'
 import { isOnlyProgram } from './other-programs.ts'
 import { ConnectionBudget, divideConnections } from './pool/connection-budget.ts'
@@ -128,6 +129,8 @@ export interface Database {
     /** Cancels the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
+  /** Sessions that log in as roles of the operator. `aside` cancels their statements. */
+  readonly operatorRoles: Pick<RoleSessions, 'findFault' | 'open'>
   /**
    * Fails all work of the pools at once, and all later work. It is for a stop while the database does not
    * respond.
@@ -224,6 +227,7 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     const system = new SystemDatabase(pools.system, sessions)
     const direct = directTarget(config.database, target, engine)
     const reader = new SqlReader(system, createLogin(readerRole), direct && { ...direct, settings })
+    const roleSessions = new RoleSessions(system, createLogin, direct && { ...direct, settings })
     const repairGrants = () => system.transaction(grantToAdministrator)
     const user = new UserDatabase({ ...pools, repairGrants }, options.rehearsal)
     const replicas =
@@ -286,6 +290,14 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
         async cancel(connection) {
           if (knownBackends.has(connection)) await cancelStatement(system, connection)
           else connection.destroy()
+        },
+      },
+      operatorRoles: {
+        findFault: (role) => roleSessions.findFault(role),
+        async open(role) {
+          const connection = await roleSessions.open(role)
+          knownBackends.add(connection)
+          return connection
         },
       },
       disconnect() {

@@ -280,9 +280,11 @@ export class Connection {
   /**
    * Runs one statement by the extended query protocol, which rejects a second one. Where a text is split
    * depends on settings that the text itself can change (PostgreSQL, standard_conforming_strings).
+   *
+   * @returns the number of rows that it returned or changed
    */
-  async statement(text: string): Promise<void> {
-    await this.#reportLoss(() => this.#client.query(new ScriptStatement(text)).ended)
+  async statement(text: string): Promise<number> {
+    return await this.#reportLoss(() => this.#client.query(new ScriptStatement(text)).ended)
   }
 
   /** Runs a command that responds by the copy protocol; the stream contains its messages. */

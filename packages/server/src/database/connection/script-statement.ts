@@ -2,20 +2,23 @@ import pg, { type Connection as WireConnection } from 'pg'
 import { serialize } from 'pg-protocol'
 import { missingInput } from './missing-input.ts'
 
-/** Statement by the extended query protocol whose rows are dropped. */
+type Callback = (error: Error | null, result?: pg.QueryResult) => void
+
+/** Statement by the extended query protocol whose rows are counted and dropped. */
 export class ScriptStatement extends pg.Query {
-  /** Resolves when the statement has ended. @throws pg.DatabaseError, or the error that broke the connection */
-  readonly ended: Promise<void>
+  /** Resolves to the number of rows when the statement has ended. @throws pg.DatabaseError, or the error that broke the connection */
+  readonly ended: Promise<number>
   #lacksInput = false
 
   constructor(text: string) {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const { promise, resolve, reject } = Promise.withResolvers<number>()
     // Its types omit the mode and the callback. With query_timeout node-postgres sets a callback itself, and
     // emits no error then.
-    const config: pg.QueryConfig & { queryMode: 'extended'; callback: (error: Error | null) => void } = {
+    const config: pg.QueryConfig & { queryMode: 'extended'; callback: Callback } = {
       text,
       queryMode: 'extended',
-      callback: (error) => (error === null ? resolve() : reject(this.#describe(error))),
+      callback: (error, result) =>
+        error === null ? resolve(result?.rowCount ?? 0) : reject(this.#describe(error)),
     }
     super(config)
     this.ended = promise

@@ -6,6 +6,7 @@ import type { Platform } from '../../platform.ts'
 import type { Embedders } from '../data/embedding-provider/index.ts'
 import { automaticEmbeddings } from './embeddings/index.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
+import { defineOperatorJobs } from './operator-jobs/index.ts'
 import { describeCapture, EventTriggers, events, Interests, OutboxChangeLog } from './outbox/index.ts'
 import { type OpenPopup, realtime } from './realtime/index.ts'
 import { schedules } from './schedules/index.ts'
@@ -81,6 +82,7 @@ export function wireEvents(
     openPopup,
     messageLimitBytes: config.server.body_limit,
   })
+  defineOperatorJobs({ queue, database })
   return {
     graphqlStreams: streams.graphqlStreams,
     changes: new OutboxChangeLog(interests, triggers, notifications),

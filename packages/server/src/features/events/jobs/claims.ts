@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { JobResult } from '../../../job-queue.ts'
 import type { Claims } from '../queue/index.ts'
 
 /** Lease in seconds. A job whose worker has not renewed its lease for so long goes to another worker. */
@@ -30,12 +31,12 @@ const keptRuns = 50
 const runErrorLength = 1000
 
 /** Returns the runs of the job `alias` with the attempt that now ends. */
-function withRun(alias: string, status: Sql, error: Sql): Sql {
+function withRun(alias: string, status: Sql, error: Sql, result = sql`null::jsonb`): Sql {
   const runs = sql.id(alias, 'runs')
   return sql`case when jsonb_array_length(${runs}) >= ${sql.integer(keptRuns)} then ${runs} - 0 else ${runs} end
     || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
       'attempt', ${sql.id(alias, 'attempts')}, 'status', ${status}, 'startedAt', ${sql.id(alias, 'started_at')},
-      'finishedAt', now(), 'error', left(${error}, ${sql.integer(runErrorLength)}))))`
+      'finishedAt', now(), 'error', left(${error}, ${sql.integer(runErrorLength)}), 'result', ${result})))`
 }
 
 /**
@@ -98,8 +99,10 @@ export async function claimJobs(
   }
 }
 
-/** Outcome of an attempt. */
-export type JobOutcome =
+/** Outcome of an attempt, with the result that it has reported. */
+export type JobOutcome = Outcome & { readonly result?: JobResult }
+
+type Outcome =
   | { readonly kind: 'completed' }
   | { readonly kind: 'failed'; readonly message: string }
   /** Failed attempt that is retried after the given number of seconds. */
@@ -125,6 +128,7 @@ export async function settleJobs(
     counts: outcome.kind !== 'released',
     status: outcome.kind === 'retry' ? 'failed' : outcome.kind,
     // PostgreSQL accepts no NUL in text values.
+    result: outcome.result === undefined ? null : JSON.stringify(outcome.result),
     message: 'message' in outcome ? outcome.message.replaceAll('\0', '') : null,
   }))
   const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((row) => row[name])
@@ -135,10 +139,10 @@ export async function settleJobs(
       attempts = j.attempts - case when s.counts then 0 else 1 end,
       last_error = case when s.counts then s.message else j.last_error end,
       finished_at = case when s.state <> 'queued' then now() end,
-      runs = ${withRun('j', sql`s.status`, sql`s.message`)}
+      runs = ${withRun('j', sql`s.status`, sql`s.message`, sql`s.result`)}
     from unnest(${column('id')}::uuid[], ${column('claim')}::bigint[], ${column('state')}::text[],
-      ${column('seconds')}::float8[], ${column('counts')}::bool[], ${column('message')}::text[], ${column('status')}::text[])
-      as s (id, claim, state, seconds, counts, message, status)
+      ${column('seconds')}::float8[], ${column('counts')}::bool[], ${column('message')}::text[], ${column('status')}::text[],
+      ${column('result')}::jsonb[]) as s (id, claim, state, seconds, counts, message, status, result)
     where j.id = s.id and j.claim = s.claim and j.state = 'running'
     returning j.id, j.claim::text`)
   const latest = new Set(settled.map(({ id, claim }) => `${id} ${claim}`))

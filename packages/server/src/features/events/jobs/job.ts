@@ -63,6 +63,14 @@ export const JobRun = component(
     finishedAt: timestamp,
     durationMs: Type.Integer(),
     error: Type.Optional(Type.String({ description: 'First 1,000 characters.' })),
+    result: Type.Optional(
+      Type.Object({
+        rows: Type.Optional(
+          Type.Integer({ description: 'Number of rows that the statement returned or changed.' }),
+        ),
+        status: Type.Optional(Type.Integer({ description: 'Status code of the response.' })),
+      }),
+    ),
   }),
 )
 export type JobRun = Answered<typeof JobRun>
@@ -141,12 +149,13 @@ export async function findRuns(database: Queryable, id: string): Promise<JobRun[
   const job = await database.maybeOne<{ runs: Omit<JobRun, 'durationMs'>[] }>(
     sql`select runs from basalt.jobs where id = ${id}::uuid`,
   )
-  return job?.runs.toReversed().map(({ attempt, status, startedAt, finishedAt, error }) => {
+  return job?.runs.toReversed().map(({ attempt, status, startedAt, finishedAt, error, result }) => {
     const [start, end] = [new Date(startedAt), new Date(finishedAt)]
     return {
       ...{ attempt, status, startedAt: start.toISOString(), finishedAt: end.toISOString() },
       durationMs: end.getTime() - start.getTime(),
       ...(error === undefined ? {} : { error }),
+      ...(result === undefined ? {} : { result }),
     }
   })
 }

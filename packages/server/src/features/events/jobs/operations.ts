@@ -141,7 +141,7 @@ const enqueue = operation({
   success: created(Job),
   async handle({ database, queue }: JobDeps, { body, origin }) {
     const { type, payload = {}, maxAttempts, runAt } = body
-    requireJobType(queue, type, payload)
+    await requireJobType(queue, type, payload)
     const options = { maxAttempts, runAt: runAt === undefined ? undefined : readRunAt(runAt) }
     const job = await database.transaction(async (transaction) => {
       const id = await queue.enqueue(type, payload, transaction, options)
@@ -219,15 +219,15 @@ async function change(
 }
 
 /** @throws AppError unknown_job_type, invalid_job_payload */
-export function requireJobType(
+export async function requireJobType(
   queue: JobQueue,
   name: string,
   payload: Readonly<Record<string, unknown>>,
-): void {
+): Promise<void> {
   const type = queue.findType(name)
   if (type === undefined) throw jobErrors.unknownJobType(name)
   const problem = isStorableJson(payload)
-    ? type.findProblem?.(payload)
+    ? await type.findProblem?.(payload)
     : 'texts must be well-formed Unicode without NUL'
   if (problem !== undefined) throw jobErrors.invalidJobPayload(problem)
 }

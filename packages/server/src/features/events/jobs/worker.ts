@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { JobRefused, type JobType } from '../../../job-queue.ts'
+import { JobRefused, type JobResult, type JobType } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
 import { QueueWorker } from '../queue/index.ts'
@@ -54,13 +54,18 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     const { id, attempt } = claim
     // The claim was made by this type, so the type exists.
     const type = types.get(claim.type) as JobType<object>
+    let reported: { readonly result?: JobResult } = {}
+    const report = (result: JobResult) => {
+      reported = { result }
+    }
     const timeout = AbortSignal.timeout(type.timeout * 1000)
     timeout.addEventListener('abort', () => expired.add(claim))
     try {
-      const problem = type.isOpenToSql === true ? type.findProblem?.({ ...claim.payload }) : undefined
+      const problem = type.isOpenToSql === true ? await type.findProblem?.({ ...claim.payload }) : undefined
       if (problem !== undefined) throw new JobRefused(`invalid payload: ${problem}`)
-      await type.handle(claim.payload, { id, attempt, signal: AbortSignal.any([stopping, timeout]) })
-      return { kind: 'completed' }
+      const signal = AbortSignal.any([stopping, timeout])
+      await type.handle(claim.payload, { id, attempt, signal, report })
+      return { kind: 'completed', ...reported }
     } catch (error) {
       const isRefused = error instanceof JobRefused
       if (stopping.aborted && !isRefused) return undefined
@@ -70,10 +75,10 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
       const detail = { job: id, type: type.name, attempt, reason: message }
       if (seconds === undefined) {
         log.error(detail, 'job failed')
-        return { kind: 'failed', message }
+        return { kind: 'failed', message, ...reported }
       }
       log.warn(detail, 'attempt of a job failed; retrying')
-      return { kind: 'retry', message, seconds: seconds * (1 + Math.random() * jitter) }
+      return { kind: 'retry', message, ...reported, seconds: seconds * (1 + Math.random() * jitter) }
     }
   }
 
@@ -85,10 +90,11 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     log,
     async claim(inFlight) {
       const ofType = Map.groupBy(inFlight, ({ type }) => type)
-      const freeSlots = Array.from(types.keys(), (type): [string, number] => {
-        const claims = ofType.get(type) ?? []
+      const freeSlots = Array.from(types.values(), (type): [string, number] => {
+        const claims = ofType.get(type.name) ?? []
         const handled = claims.filter((claim) => !ended.has(claim))
-        return [type, Math.min(concurrency - handled.length, 2 * concurrency - claims.length)]
+        const limit = Math.min(concurrency, type.concurrency ?? concurrency)
+        return [type.name, Math.min(limit - handled.length, 2 * limit - claims.length)]
       })
       merger.note()
       return await claimJobs(database, new Map(freeSlots))

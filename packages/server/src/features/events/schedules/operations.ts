@@ -12,6 +12,7 @@ import { scheduleErrors } from './errors.ts'
 import { findNextRun } from './next-run.ts'
 import {
   deleteSchedule,
+  findJobType,
   insertSchedule,
   listSchedules,
   lockSchedule,
@@ -85,7 +86,7 @@ const create = operation({
     if (name.trim() === '') throw scheduleErrors.missingScheduleField('name')
     if ([...name].length > longestName) throw scheduleErrors.scheduleNameTooLong()
     if (!isStorableText(name)) throw scheduleErrors.invalidScheduleName()
-    requireJobType(queue, jobType, payload)
+    await requireJobType(queue, jobType, payload)
     if (cronExpr.trim() === '') throw scheduleErrors.missingScheduleField('cronExpr')
     return await database.transaction(async (transaction) => {
       const time = { cronExpr, timezone, enabled }
@@ -170,6 +171,10 @@ async function change(
   { name, jobType, maxAttempts, payload, cronExpr, timezone, enabled }: Static<typeof Change>,
   origin: RequestOrigin,
 ): Promise<Schedule> {
+  if (payload !== undefined) {
+    const type = await findJobType(database, id)
+    if (type !== undefined) await requireJobType(queue, type, payload)
+  }
   return await database.transaction(async (transaction) => {
     const stored = await lockSchedule(transaction, id)
     if (stored === undefined) throw scheduleErrors.scheduleNotFound()
@@ -185,7 +190,6 @@ async function change(
       timezone: timezone ?? stored.timezone,
       enabled: enabled ?? stored.enabled,
     }
-    if (payload !== undefined) requireJobType(queue, stored.jobType, payload)
     const isTimeUnchanged =
       next.cronExpr === stored.cronExpr && next.timezone === stored.timezone && stored.nextRunAt !== null
     const nextRunAt = await findNext(transaction, next)

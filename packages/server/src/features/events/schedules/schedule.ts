@@ -77,6 +77,14 @@ export async function insertSchedule(
   return row && toSchedule(row)
 }
 
+/** Finds the job type of a schedule, which never changes. */
+export async function findJobType(database: Queryable, id: string): Promise<string | undefined> {
+  const row = await database.maybeOne<{ type: string }>(
+    sql`select job_type as type from basalt.schedules where id = ${id}::uuid`,
+  )
+  return row?.type
+}
+
 /** Locks a schedule against changes until the transaction ends. */
 export async function lockSchedule(transaction: Queryable, id: string): Promise<StoredSchedule | undefined> {
   return await transaction.maybeOne<StoredSchedule>(
