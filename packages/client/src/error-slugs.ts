@@ -485,6 +485,7 @@ export type ErrorSlug =
   | 'too_many_sign_ins'
   | 'too_many_sms_challenges'
   | 'too_many_sql_runs'
+  | 'too_many_sql_tabs'
   | 'too_many_subscriptions'
   | 'too_many_tables'
   | 'totp_code_used'

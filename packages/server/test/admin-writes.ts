@@ -37,6 +37,8 @@ export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () =
     'PUT /api/admin/sql/saved/{id}': async () =>
       make.at(await make.savedQuery(), { name: make.name(), version: 1 }),
     'DELETE /api/admin/sql/saved/{id}': async () => make.at(await make.savedQuery()),
+    'PUT /api/admin/sql/tabs/{id}': async () => make.at('/sql/tabs/a1', { text: 'select 1' }),
+    'DELETE /api/admin/sql/tabs/{id}': async () => make.at('/sql/tabs/a1'),
     'POST /api/admin/graphql/documents': async () => make.at('/graphql/documents', make.documentManifest()),
     'DELETE /api/admin/graphql/documents/{hash}': async () => make.at(await make.listedDocument()),
     'POST /api/admin/matviews': async () => make.at('/matviews', { viewName: await make.newView() }),

@@ -3141,12 +3141,25 @@ export type SqlListSchemasResult = {
   readonly items: ReadonlyArray<string>
 }
 
+export type SqlListTabsResult = {
+  readonly items: ReadonlyArray<{
+    readonly id: string
+    /** Text of the tab. */
+    readonly text: string
+  }>
+}
+
 export type SqlNotice = {
   readonly statement: number
   readonly message: string
   readonly severity?: string | undefined
   readonly detail?: string | undefined
   readonly hint?: string | undefined
+}
+
+export type SqlPutTabInput = {
+  /** Text of the tab. */
+  readonly text: string
 }
 
 export type SqlResult = {
@@ -5832,6 +5845,13 @@ export interface Operations {
     readonly body: SqlChangeSavedInput
     readonly answer: SavedSql
   }
+  'sql.deleteTab': {
+    readonly method: 'DELETE'
+    readonly path: `admin/sql/tabs/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
   'sql.explain': {
     readonly method: 'POST'
     readonly path: 'admin/sql/explain'
@@ -5881,12 +5901,26 @@ export interface Operations {
     readonly body: undefined
     readonly answer: SqlListSchemasResult
   }
+  'sql.listTabs': {
+    readonly method: 'GET'
+    readonly path: 'admin/sql/tabs'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: SqlListTabsResult
+  }
   'sql.nameSchema': {
     readonly method: 'GET'
     readonly path: `admin/sql/schemas/${string}`
     readonly query: never
     readonly body: undefined
     readonly answer: SqlSchemaNames
+  }
+  'sql.putTab': {
+    readonly method: 'PUT'
+    readonly path: `admin/sql/tabs/${string}`
+    readonly query: never
+    readonly body: SqlPutTabInput
+    readonly answer: undefined
   }
   'sql.run': {
     readonly method: 'POST'

@@ -59,6 +59,8 @@ const unrecorded = new Set([
   'POST /api/admin/tables/{table}/changes',
   // These are kept for the dashboard alone.
   'PATCH /api/admin/preferences',
+  'PUT /api/admin/sql/tabs/{id}',
+  'DELETE /api/admin/sql/tabs/{id}',
   // These show what would be sent.
   'POST /api/admin/email/templates/{key}/preview',
   // These are parts of a deploy, whose start and end are recorded.

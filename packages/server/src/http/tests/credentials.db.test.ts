@@ -232,6 +232,8 @@ const rows = {
     '/api/admin/sql/runs/:id/cancel': 'POST',
     '/api/admin/sql/saved': 'GET POST',
     '/api/admin/sql/saved/:id': 'GET PUT DELETE',
+    '/api/admin/sql/tabs': 'GET',
+    '/api/admin/sql/tabs/:id': 'PUT DELETE',
     '/api/admin/sql/schemas': 'GET',
     '/api/admin/sql/schemas/:schema': 'GET',
     '/api/admin/tables/:table': 'GET',

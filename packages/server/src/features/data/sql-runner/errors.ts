@@ -46,6 +46,11 @@ export const sqlRunnerErrorTable = {
     message: (seconds: number) => `the run took longer than ${seconds} s`,
     help: 'Uncommitted changes are undone. `timeoutSeconds` of the request can be up to 600.',
   },
+  tooManySqlTabs: {
+    status: 409,
+    message: (most: number) => `too many tabs: at most ${most} are stored`,
+    help: 'The tabs of the SQL editor are stored for its administrator. Delete one, or save its text as a query.',
+  },
   savedQueryNotFound: {
     status: 404,
     message: 'saved query not found',

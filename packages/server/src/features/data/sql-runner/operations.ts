@@ -13,6 +13,7 @@ import { ExplainBody, RunBody, readRunRequest } from './request.ts'
 import type { SqlRunner } from './runner.ts'
 import { runOperations } from './runs.ts'
 import { savedQueryOperations } from './saved-queries.ts'
+import { tabOperations } from './tabs.ts'
 
 export interface SqlContext {
   readonly database: Pick<Database, 'system' | 'aside' | 'user' | 'engine'>
@@ -143,6 +144,7 @@ export const sqlOperations = [
   explain,
   ...runOperations,
   ...savedQueryOperations,
+  ...tabOperations,
   listSchemaNames,
   nameSchema,
 ]

@@ -699,6 +699,54 @@ describe('saved SQL queries', () => {
   })
 })
 
+describe('SQL tabs', () => {
+  const put = (id: string, text: unknown) => sendRequest('PUT', `/tabs/${id}`, { text })
+  const list = async () => (await sendRequest('GET', '/tabs')).json
+
+  test('are stored by their ids, also several at once, changed and deleted', async () => {
+    expect(await list()).toEqual({ items: [] })
+    const stored = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => put(`b${index}`, `select ${index}`)),
+    )
+    expect(stored.map(({ status }) => status)).toEqual(Array(10).fill(204))
+    expect((await put('a', "alter role x password 'open'; select 'é'")).status).toBe(204)
+    expect((await put('b0', '')).status).toBe(204)
+    for (const id of ['b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7', 'b8', 'b9', 'missing'])
+      expect((await sendRequest('DELETE', `/tabs/${id}`)).status).toBe(204)
+    expect(await list()).toEqual({
+      items: [
+        { id: 'a', text: "alter role x password '[redacted]'; select 'é'" },
+        { id: 'b0', text: '' },
+      ],
+    })
+  })
+
+  test('are limited in number and length, and reject other ids', async () => {
+    const answers = await Promise.all(Array.from({ length: 25 }, (_, index) => put(`c${index}`, '')))
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(18)
+    const refused = answers.find(({ status }) => status !== 204)
+    expect([refused?.status, refused?.json]).toEqual([
+      409,
+      expect.objectContaining({
+        error: 'too_many_sql_tabs',
+        message: 'too many tabs: at most 20 are stored',
+      }),
+    ])
+    expect((await put('a', 'x'.repeat(100_000))).status).toBe(204)
+    for (const [id, text] of [
+      ['a', 'x'.repeat(100_001)],
+      ['a', 'a\u0000b'],
+      ['a', 7],
+      ['A', ''],
+      ['a'.repeat(33), ''],
+    ] as const) {
+      const { status, json } = await put(id, text)
+      expect([status, json.message]).toEqual([400, expect.stringMatching(/text|id/)])
+    }
+    expect((await sendRequest('DELETE', '/tabs/A')).status).toBe(400)
+  })
+})
+
 describe('GET /admin/sql/schemas', () => {
   test('returns the names that an editor completes', async () => {
     expect((await sendRequest('GET', '/schemas')).json).toEqual({ items: ['public', 'extra'] })
