@@ -17,21 +17,30 @@ export interface Series {
 interface ChartProps {
   /** Text alternative of the chart. */
   readonly label: string
-  /** Times in seconds since 1970. */
+  /** Times in seconds since 1970, or values of {@link ChartProps.scale}. */
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
   /** True without a legend, in a small height. */
   readonly isPlain?: boolean
+  /** Axis of numbers or of names instead of times. Then values below zero are shown, too. */
+  readonly scale?: Scale | undefined
 }
 
-export function Chart({ label, times, series, format, isPlain = false }: ChartProps) {
-  const height = isPlain ? 140 : 180
+export interface Scale {
+  readonly format: (value: number) => string
+  /** True for names: one series becomes bars. */
+  readonly isOrdinal: boolean
+}
+
+export function Chart({ label, times, series, format, isPlain = false, scale }: ChartProps) {
+  const height = isPlain ? 140 : scale === undefined ? 180 : 260
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = container.current
     if (element === null) return
     const colorOf = (name: Series['color']) => resolveColor(element, name)
+    const bars = scale?.isOrdinal && series.length === 1 ? uPlot.paths.bars?.({ size: [0.6, 80] }) : undefined
     const draw = () => {
       const axis = {
         stroke: colorOf('--text-muted'),
@@ -45,12 +54,17 @@ export function Chart({ label, times, series, format, isPlain = false }: ChartPr
           height,
           cursor: { y: false },
           legend: { show: !isPlain },
-          scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
+          scales: {
+            x: { time: scale === undefined },
+            ...(scale === undefined
+              ? { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } }
+              : {}),
+          },
           ...(isPlain ? { padding: [8, 8, 0, 0] } : {}),
           axes: [
             isPlain
               ? { ...axis, size: 26, values: (_plot, values) => values.map((at) => clock.format(at * 1000)) }
-              : axis,
+              : { ...axis, ...(scale && { values: (_plot, values) => values.map(scale.format) }) },
             {
               ...axis,
               size: 72,
@@ -59,12 +73,15 @@ export function Chart({ label, times, series, format, isPlain = false }: ChartPr
             },
           ],
           series: [
-            {},
+            scale === undefined
+              ? {}
+              : { value: (_plot, value) => (value === null ? '–' : scale.format(value)) },
             ...series.map(({ label: name, color, dash, isFilled }) => ({
               label: name,
               stroke: colorOf(color),
               width: 1.5,
               ...(dash === undefined ? {} : { dash: [...dash] }),
+              ...(bars === undefined ? {} : { paths: bars }),
               ...(isFilled ? { fill: translucent(colorOf(color)) } : {}),
               value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
             })),
@@ -91,7 +108,7 @@ export function Chart({ label, times, series, format, isPlain = false }: ChartPr
       dark.removeEventListener('change', redraw)
       plot.destroy()
     }
-  }, [times, series, format, isPlain, height])
+  }, [times, series, format, isPlain, height, scale])
   return <div ref={container} className={styles.chart} role="img" aria-label={label} />
 }
 

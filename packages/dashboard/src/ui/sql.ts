@@ -16,6 +16,20 @@ export const writeTableName = (schema: string, name: string) => `${quoteOdd(sche
 
 const quoteOdd = (name: string) => (/[".()\s]/.test(name) ? quoteName(name) : name)
 
+/** Reserved words (PostgreSQL, SQL Key Words). */
+const reserved = new Set(
+  `all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create current_user
+  default deferrable desc distinct do else end except false fetch for foreign from grant group having in initially intersect
+  into lateral leading limit not null offset on only or order placing primary references returning select session_user some
+  symmetric system_user table then to trailing true union unique user using variadic when where window with`.split(
+    /\s+/,
+  ),
+)
+
+/** Quotes a name unless SQL reads it the same without quotes. */
+export const quoteIfNeeded = (name: string) =>
+  /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : quoteName(name)
+
 function unquote(name: string): string {
   return name.startsWith('"') && name.endsWith('"') && name.length > 1
     ? name.slice(1, -1).replaceAll('""', '"')

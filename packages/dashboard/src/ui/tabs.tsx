@@ -14,18 +14,23 @@ export interface TabsProps {
   /** Selected tab. The view stores it in the URL if the tab can be linked to. */
   readonly value: string
   readonly onChange: (value: string) => void
+  /** Buttons beside the tabs. */
+  readonly actions?: ReactNode
 }
 
-export function Tabs({ label, tabs, value, onChange }: TabsProps) {
+export function Tabs({ label, tabs, value, onChange, actions }: TabsProps) {
   return (
     <Parts.Root value={value} onValueChange={(next) => onChange(String(next))}>
-      <Parts.List className={styles.list} aria-label={label}>
-        {tabs.map((tab) => (
-          <Parts.Tab key={tab.value} value={tab.value} className={styles.tab}>
-            {tab.label}
-          </Parts.Tab>
-        ))}
-      </Parts.List>
+      <div className={styles.bar}>
+        <Parts.List className={styles.list} aria-label={label}>
+          {tabs.map((tab) => (
+            <Parts.Tab key={tab.value} value={tab.value} className={styles.tab}>
+              {tab.label}
+            </Parts.Tab>
+          ))}
+        </Parts.List>
+        {actions}
+      </div>
       {tabs.map((tab) => (
         <Parts.Panel key={tab.value} value={tab.value} className={styles.panel}>
           {tab.content}

@@ -121,6 +121,13 @@ export const changeQuery = (id: string, body: { name?: string; query?: string; v
   put<'sql.changeSaved'>(`admin/sql/saved/${segment(id)}`, body)
 export const forgetQuery = (id: string) => remove<'sql.forgetSaved'>(`admin/sql/saved/${segment(id)}`)
 
+export type StoredTab = Item<'sql.listTabs'>
+
+export const listTabs = (signal: AbortSignal) => get<'sql.listTabs'>('admin/sql/tabs', {}, { signal })
+export const putTab = (id: string, text: string) =>
+  put<'sql.putTab'>(`admin/sql/tabs/${segment(id)}`, { text })
+export const deleteTab = (id: string) => remove<'sql.deleteTab'>(`admin/sql/tabs/${segment(id)}`)
+
 export type SchemaNames = ApiResponse<'sql.nameSchema'>
 
 /** Maximum number of schemas whose names are loaded. For other schemas the editor only completes their own names. */

@@ -20,7 +20,8 @@ export interface EditorHandle {
   current(): TextPart
   /** Marks the position of an error and moves the cursor there. */
   mark(offset: number | undefined): void
-  focus(): void
+  /** Replaces the selection and moves the focus to the editor. */
+  insert(text: string): void
 }
 
 interface EditorProps {
@@ -93,7 +94,10 @@ export function SqlEditor({ handle, ...props }: EditorProps) {
         ...(at === undefined ? {} : { selection: { anchor: at }, scrollIntoView: true }),
       })
     },
-    focus: () => editor.current?.focus(),
+    insert(text) {
+      editor.current?.dispatch(editor.current.state.replaceSelection(text))
+      editor.current?.focus()
+    },
   }))
 
   return <div ref={parent} className="code-editor" />

@@ -1,4 +1,5 @@
-import { Checkbox, Select, Switch, TextField } from '../../ui/field.tsx'
+import { Checkbox, Select, Switch } from '../../ui/field.tsx'
+import { UserPicker } from '../users/user-picker.tsx'
 import { changeDraft, type Draft } from './draft.ts'
 import styles from './sql.module.css'
 
@@ -25,12 +26,11 @@ export function Options({ settings }: { readonly settings: Draft }) {
         onChange={(value) => changeDraft({ runAs: value, transaction: 'all' })}
       />
       {runAs === 'user' && (
-        <TextField
-          label="User id"
-          isCode
-          placeholder="550e8400-e29b-41d4-a716-446655440000"
+        <UserPicker
+          label="User"
+          hint="Email, phone or id"
           value={userId}
-          onChange={(value) => changeDraft({ userId: value })}
+          onChange={(id) => changeDraft({ userId: id })}
         />
       )}
       {isWrite && runAs === 'administrator' && (

@@ -1,3 +1,4 @@
+import type { CSSProperties } from 'react'
 import { countOf, formatNumber, formatShortDuration } from '../../ui/format.ts'
 import { Badge } from '../../ui/layout.tsx'
 import { Empty } from '../../ui/states.tsx'
@@ -5,35 +6,47 @@ import type { PlanResponse } from './api.ts'
 import { type PlanNode, readPlan } from './plan.ts'
 import styles from './sql.module.css'
 
-/** Part of the whole from which a node is marked as hot. */
-const hotShare = 0.3
-
-/** Renders a plan as a tree. Expensive nodes are marked by a word and a bar. */
+/** Renders a plan as a tree. The colour of a node is its share of the whole, and the most expensive node is named. */
 export function PlanView({ explained }: { readonly explained: PlanResponse }) {
   const root = readPlan(explained.plan)
   if (root === undefined) return <Empty>The statement has no plan.</Empty>
+  const costliest = findCostliest(root)
   return (
     <div className={styles.plan}>
+      <p>
+        Most expensive: <strong>{costliest.title}</strong>, {percentOf(costliest)} % of the{' '}
+        {root.actualRows === undefined ? 'cost' : 'time'}.
+      </p>
       <p className={styles.muted}>
         {root.actualRows === undefined
           ? 'Estimated without running. Shares are of the cost.'
           : 'Analyzed: run and rolled back. Shares are of the time.'}
       </p>
       <ul>
-        <Node node={root} />
+        <Node node={root} costliest={costliest} />
       </ul>
     </div>
   )
 }
 
-function Node({ node }: { readonly node: PlanNode }) {
-  const { title, details, estimatedRows, actualRows, ownMs, share, cost, warnings, children } = node
-  const percent = Math.round(share * 100)
+const percentOf = ({ share }: PlanNode) => Math.round(share * 100)
+
+/** Returns the node with the largest share of a plan. */
+function findCostliest(node: PlanNode): PlanNode {
+  return node.children
+    .map(findCostliest)
+    .reduce((most, each) => (each.share > most.share ? each : most), node)
+}
+
+function Node({ node, costliest }: { readonly node: PlanNode; readonly costliest: PlanNode }) {
+  const { title, details, estimatedRows, actualRows, ownMs, cost, warnings, children } = node
+  const percent = percentOf(node)
+  const style: CSSProperties & Record<'--share', string> = { '--share': `${percent}%` }
   return (
     <li>
-      <div className={styles.node} data-hot={share >= hotShare || undefined}>
+      <div className={styles.node} style={style}>
         <p>
-          <strong>{title}</strong> {share >= hotShare && <Badge tone="danger">hot</Badge>}
+          <strong>{title}</strong> {node === costliest && <Badge tone="danger">Most expensive</Badge>}
         </p>
         <p className={styles.muted}>
           {actualRows === undefined
@@ -66,7 +79,7 @@ function Node({ node }: { readonly node: PlanNode }) {
         <ul>
           {children.map((child, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a plan does not change.
-            <Node key={index} node={child} />
+            <Node key={index} node={child} costliest={costliest} />
           ))}
         </ul>
       )}

@@ -95,12 +95,61 @@ journeys('dashboard › SQL', () => {
     await dashboard.screenshot('sql-error')
   })
 
+  test('inserts names from the schema, and moves the line below the editor by keys', async () => {
+    const { page } = dashboard
+    await write('select from track')
+    for (let step = 0; step < 'from track'.length + 1; step += 1) await editor().press('ArrowLeft')
+    await page.getByRole('searchbox', { name: 'Find a table' }).fill('tra')
+    await page.getByRole('complementary', { name: 'Schema' }).getByText('track').click()
+    await button('Insert price').press('Enter')
+    await expect.poll(() => editor().textContent()).toBe('selectprice,  from track')
+    const splitter = page.getByRole('separator', { name: 'Height of the editor' })
+    const height = async () =>
+      (await editor().locator('xpath=ancestor::*[@role="tabpanel"]').boundingBox())?.height
+    const before = (await height()) ?? 0
+    await splitter.press('ArrowDown')
+    expect(await splitter.getAttribute('aria-valuenow')).toBe('50')
+    expect(await height()).toBeGreaterThan(before)
+  })
+
+  test('keeps its tabs in the database', async () => {
+    const { app, page } = dashboard
+    await write('select 1 as first')
+    await button('New tab').click()
+    await write('select 2 as second')
+    const stored = async () => {
+      const [row] = await app.sql("select value from basalt.settings where key = 'sql_tabs'")
+      return Object.values(row?.value ?? {})
+    }
+    await expect.poll(stored).toEqual(['select 1 as first', 'select 2 as second'])
+    await dashboard.open('/sql')
+    await tab('select 1 as first').click()
+    await expect.poll(() => editor().textContent()).toBe('select 1 as first')
+    await dashboard.expectAccessible()
+    await button('Close tab').click()
+    await expect.poll(() => editor().textContent()).toBe('select 2 as second')
+    await expect.poll(stored).toEqual(['select 2 as second'])
+    await dashboard.open('/sql?text=select+3')
+    await expect.poll(() => editor().textContent()).toBe('select 3')
+    expect(await page.getByRole('tablist', { name: 'Queries' }).getByRole('tab').count()).toBe(2)
+  })
+
+  test('completes names without a violation of the content security policy', async () => {
+    const { page } = dashboard
+    await write('select ')
+    await editor().press('End')
+    await page.keyboard.type('* from tra')
+    await page.getByRole('option', { name: 'track' }).waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => editor().textContent()).toBe('select * from track')
+  })
+
   test('explains a plan with its warnings', async () => {
     const { page } = dashboard
     await write("select * from track where name like '%9'")
     await button('Explain').click()
     await page.getByRole('menuitem', { name: 'Plan with execution (rolled back)' }).click()
-    await page.getByText('Seq Scan on track').waitFor()
+    await page.getByText('Most expensive: Seq Scan on track, 100 % of the time.').waitFor()
     await page.getByText('Reads the whole table (20001 rows) to filter it').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('sql-plan')
