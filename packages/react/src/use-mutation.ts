@@ -11,14 +11,22 @@ import type { RecordResult } from './options.ts'
 import { affectedBy } from './query-keys.ts'
 import { useClient } from './use-client.ts'
 
+/** Condition of an update or delete. */
+interface Condition {
+  /** Record as it was read. If it has changed since, the mutation fails with a `ConflictError`. */
+  readonly ifMatch?: object | string | undefined
+}
+
+interface Deletion<T extends Table> extends Condition {
+  readonly key: KeyOf<RegisteredDatabase, T>
+}
+
 /** Input of each action. */
 export interface Writes<T extends Table> {
   readonly create: InsertOf<RegisteredDatabase, T>
-  readonly update: {
+  readonly update: Condition & {
     readonly key: KeyOf<RegisteredDatabase, T>
     readonly changes: UpdateOf<RegisteredDatabase, T>
-    /** Record as it was read. If it has changed since, the mutation fails with a `ConflictError`. */
-    readonly ifMatch?: object | string | undefined
   }
   readonly upsert: {
     readonly record: InsertOf<RegisteredDatabase, T>
@@ -27,7 +35,8 @@ export interface Writes<T extends Table> {
     /** `update` unless set; `ignore` leaves an existing record as it is. */
     readonly action?: 'update' | 'ignore' | undefined
   }
-  readonly delete: KeyOf<RegisteredDatabase, T>
+  /** Primary key, or the key with a condition. */
+  readonly delete: KeyOf<RegisteredDatabase, T> | Deletion<T>
 }
 
 export type Action = keyof Writes<Table>
@@ -90,7 +99,15 @@ function write<T extends Table, F, E>(
       const { record, ...conflict } = input as Writes<T>['upsert']
       return collection.upsert(record, { ...conflict, ...(shape as object) })
     }
-    case 'delete':
-      return collection.delete(input as Writes<T>['delete'])
+    case 'delete': {
+      const { key, ifMatch } = deletionOf(input as Writes<T>['delete'])
+      return collection.delete(key, { ifMatch })
+    }
   }
+}
+
+/** Returns the input of a delete as an object. A composite key is an array. */
+function deletionOf<T extends Table>(input: Writes<T>['delete']): Deletion<T> {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
+  return isObject ? (input as Deletion<T>) : { key: input as KeyOf<RegisteredDatabase, T> }
 }

@@ -242,6 +242,20 @@ describe('useMutation', () => {
     shown.unmount()
   })
 
+  test('deletes and updates a record only as it was read, with ifMatch', async () => {
+    const { client, shown, writes } = await mountWriter()
+    const ifMatch = await client.from('task').one(1)
+    const current = await client.from('task').update(1, { title: 'theirs' })
+    const conflict = { error: 'precondition_failed', current }
+    await expect(writes.remove.mutateAsync({ key: 1, ifMatch })).rejects.toMatchObject(conflict)
+    const update = { key: 1, changes: { title: 'mine' }, ifMatch }
+    await expect(writes.update.mutateAsync(update)).rejects.toMatchObject(conflict)
+    await writes.remove.mutateAsync({ key: 1, ifMatch: current })
+    await writes.remove.mutateAsync({ key: 2 })
+    await shown.shows(' Ursula,Miles Ursula')
+    shown.unmount()
+  })
+
   test('refetches lists that name its table in `also`, and lists of the tables in its `also`', async () => {
     const { network, shown, writes } = await mountWriter()
     await writes.rename.mutateAsync({ key: 1, changes: { name: 'Octavia' } })
