@@ -384,7 +384,6 @@ export type ErrorSlug =
   | 'range_not_satisfiable'
   | 'read_only_column'
   | 'read_only_database'
-  | 'record_changed'
   | 'record_not_found'
   | 'refresh_failed'
   | 'refresh_in_progress'

@@ -688,6 +688,8 @@ export type BatchResult = {
   /** 201 for a create, 200 for an update or a create that found its key, 204 for a delete. */
   readonly status: number
   readonly body?: TableRecord | undefined
+  /** Entity tag of the created or updated record, for `ifMatch`. */
+  readonly etag?: string | undefined
 }
 
 export type BillingEvent = {
@@ -805,10 +807,14 @@ export type CollectionsAggregateInput = {
 
 export type CollectionsBatchAcrossInput = {
   readonly operations: ReadonlyArray<BatchOperationAcross>
+  /** True if results have entity tags. Default: false. */
+  readonly etags?: boolean | undefined
 }
 
 export type CollectionsBatchInput = {
   readonly operations: ReadonlyArray<BatchOperation>
+  /** True if results have entity tags. Default: false. */
+  readonly etags?: boolean | undefined
 }
 
 export type CollectionsQueryInput = {
@@ -1377,8 +1383,8 @@ export type GridRelation = {
 export type GridRow = {
   /** Primary key. */
   readonly key: ReadonlyArray<string> | null
-  /** Version to name in a change; null for a row that cannot be changed. */
-  readonly version: string | null
+  /** Entity tag for `ifMatch` of a change. null for a row that cannot be changed, of a distributed table, or of more than 1 MB, unless it was requested by its `id`. */
+  readonly etag: string | null
   readonly sizes?: {
     readonly [name: string]: number
   } | undefined
@@ -3678,8 +3684,8 @@ export type TablesApplyChangesInput = {
     readonly method: 'create' | 'update' | 'delete'
     /** As in a batch. */
     readonly id?: string | undefined
-    /** Version of the row when it was read. */
-    readonly version?: string | undefined
+    /** Entity tag of the row when it was read. */
+    readonly ifMatch?: string | undefined
     readonly body?: TableRecord | undefined
   }>
 }
@@ -6227,7 +6233,7 @@ export interface Operations {
       readonly status: number
       readonly body?: TableRecord
       readonly before?: TableRecord
-      readonly version?: string
+      readonly etag?: string
     }>
   }
   'tables.cell': {

@@ -51,7 +51,7 @@ export type ChangeResult = ApiResponse<'tables.applyChanges'>[number]
  * Applies all changes in one transaction, or none.
  *
  * @param idempotencyKey key of the operations. It stays the same when they are sent again after a lost response.
- * @throws BasaltError `record_changed` if a row has another version than the one that was read
+ * @throws BasaltError `precondition_failed` or `record_not_found` if a row has changed since it was read
  */
 export const applyChanges = (table: string, operations: readonly Operation[], idempotencyKey = randomId()) =>
   post<'tables.applyChanges'>(path(table, 'changes'), { operations }, { idempotencyKey })

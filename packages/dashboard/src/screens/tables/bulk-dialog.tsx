@@ -125,7 +125,7 @@ function everyRow({ columns, primaryKey }: TableInfo): string {
   return `${name} = null or ${name} != null`
 }
 
-/** Writes row by row in one transaction, each row only in the version that was counted. */
+/** Writes row by row in one transaction, each row only as it was counted. */
 async function writeRows(
   info: TableInfo,
   filter: string,

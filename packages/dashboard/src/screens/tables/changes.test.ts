@@ -14,10 +14,10 @@ const types = new Map([
   ['id', 'bigint'],
   ['doc', 'jsonb'],
 ])
-const row = (id: string) => ({ key: [id], version: '7', cells: [] })
+const row = (id: string) => ({ key: [id], etag: '7', cells: [] })
 
 describe('dashboard › tables › staged changes', () => {
-  test('become operations, deletes first, with the version that was read', () => {
+  test('become operations, deletes first, with the entity tag that was read', () => {
     let changes = changeCell(noChanges, row('1'), 'title', 'new', 'old')
     changes = changeCell(changes, row('1'), 'doc', '{"n": 12345678901234567890}', null)
     changes = deleteRow(changes, row('2'), true)
@@ -25,8 +25,8 @@ describe('dashboard › tables › staged changes', () => {
     const operations = planOperations(changes, types).map(({ operation }) => operation)
     expect(JSON.stringify(operations)).toBe(
       JSON.stringify([
-        { method: 'delete', id: '2', version: '7' },
-        { method: 'update', id: '1', version: '7', body: { title: 'new', doc: 'DOC' } },
+        { method: 'delete', id: '2', ifMatch: '7' },
+        { method: 'update', id: '1', ifMatch: '7', body: { title: 'new', doc: 'DOC' } },
         { method: 'create', body: { title: null, n: '1.10' } },
       ]).replace('"DOC"', '{"n":12345678901234567890}'),
     )
@@ -44,16 +44,16 @@ describe('dashboard › tables › staged changes', () => {
     expect(changes.rows.get('1')?.values).toEqual({ title: '' })
   })
 
-  test('use the current version of the row once a conflict is resolved', () => {
+  test('use the current tag of the row once a conflict is resolved', () => {
     const changes = changeCell(noChanges, row('1'), 'title', 'mine', 'old')
     const change = changes.rows.get('1')
     if (change === undefined) throw new Error('no change')
-    const resolved = putRow(changes, '1', { ...change, present: { ...row('1'), version: '9' } })
-    expect(planOperations(resolved, types)[0]?.operation).toMatchObject({ id: '1', version: '9' })
+    const resolved = putRow(changes, '1', { ...change, present: { ...row('1'), etag: '9' } })
+    expect(planOperations(resolved, types)[0]?.operation).toMatchObject({ id: '1', ifMatch: '9' })
   })
 
   test('ignore rows without a key', () => {
-    const keyless = { key: null, version: '1', cells: [] }
+    const keyless = { key: null, etag: '1', cells: [] }
     expect(countChanges(deleteRow(changeCell(noChanges, keyless, 'a', 'x', 'y'), keyless, true))).toBe(0)
   })
 })

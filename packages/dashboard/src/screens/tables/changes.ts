@@ -103,8 +103,8 @@ export function planOperations(
   types: ReadonlyMap<string, string>,
 ): PlannedOperation[] {
   const written = [...rows].map(([id, { row, values, isDeleted, present }]): PlannedOperation => {
-    const { version } = present ?? row
-    const common = { id, ...(version === null ? {} : { version }) }
+    const { etag } = present ?? row
+    const common = { id, ...(etag === null ? {} : { ifMatch: etag }) }
     return {
       of: { id },
       operation: isDeleted

@@ -12,9 +12,9 @@ const info = {
   columns: columns.map((name) => ({ name, type: 'text' })),
 } as unknown as TableInfo
 
-const row = (id: string, title: string, version = '1'): TableRow => ({
+const row = (id: string, title: string, etag: string | null = '1'): TableRow => ({
   key: [id],
-  version,
+  etag,
   cells: [id, title, 'n'],
 })
 
@@ -61,7 +61,7 @@ const fail = (error: unknown) => (): never => {
   throw error
 }
 const wrote = (id: string, title: string): ChangeResult =>
-  ({ index: 0, body: { id, title, note: 'n' }, version: '2' }) as unknown as ChangeResult
+  ({ index: 0, body: { id, title, note: 'n' }, etag: '2' }) as unknown as ChangeResult
 
 beforeEach(() => {
   writer.discard()
@@ -84,7 +84,7 @@ describe('dashboard › tables › edit writer', () => {
     responses = [() => [wrote('1', 'b')]]
     await writer.apply()
     expect(requests).toEqual([
-      { operations: [{ method: 'update', id: '1', version: '1', body: { title: 'b' } }], key: 'key 0' },
+      { operations: [{ method: 'update', id: '1', ifMatch: '1', body: { title: 'b' } }], key: 'key 0' },
     ])
     expect([staged.get().rows.size, writes, failures, applying.get()]).toEqual([0, 1, [], false])
   })
@@ -144,13 +144,13 @@ describe('dashboard › tables › edit writer', () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
     present.set('1', { ...row('1', 'a', '5'), cells: ['1', 'a', 'theirs'] })
     responses = [
-      fail(refusal('record_changed', 409, { index: 0, method: 'update' })),
+      fail(refusal('precondition_failed', 412, { index: 0, method: 'update' })),
       () => [wrote('1', 'b')],
     ]
     await writer.apply()
     expect(requests.map(({ operations }) => operations)).toEqual([
-      [{ method: 'update', id: '1', version: '1', body: { title: 'b' } }],
-      [{ method: 'update', id: '1', version: '5', body: { title: 'b' } }],
+      [{ method: 'update', id: '1', ifMatch: '1', body: { title: 'b' } }],
+      [{ method: 'update', id: '1', ifMatch: '5', body: { title: 'b' } }],
     ])
     expect([conflicts, writes]).toEqual([[], 1])
   })
@@ -159,17 +159,40 @@ describe('dashboard › tables › edit writer', () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'mine', 'a'))
     const theirs = row('1', 'theirs', '5')
     present.set('1', theirs)
-    responses = [fail(refusal('record_changed', 409, { index: 0, method: 'update' }))]
+    responses = [fail(refusal('precondition_failed', 412, { index: 0, method: 'update' }))]
     await writer.apply()
     expect(conflicts.map(({ id, present }) => ({ id, present }))).toEqual([{ id: '1', present: theirs }])
     expect([writes, failures, requests.length]).toEqual([0, [], 1])
+  })
+
+  test('reports a conflict when the cell is cut, because it may differ in the rest', async () => {
+    const cut = { sizes: { 1: 6000 } }
+    staged.set(changeCell(noChanges, { ...row('1', 'a'), ...cut }, 'title', 'mine', 'a'))
+    present.set('1', { ...row('1', 'a', '5'), ...cut })
+    responses = [fail(refusal('precondition_failed', 412, { index: 0, method: 'update' }))]
+    await writer.apply()
+    expect([conflicts.map(({ id }) => id), requests.length]).toEqual([['1'], 1])
+  })
+
+  test('reads the tag of a large row before it is written, and compares its cells', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a', null), 'title', 'b', 'a'))
+    present.set('1', row('1', 'a', '5'))
+    responses = [() => [wrote('1', 'b')]]
+    await writer.apply()
+    const update = { method: 'update', id: '1', ifMatch: '5', body: { title: 'b' } }
+    expect([requests.map(({ operations }) => operations), writes]).toEqual([[[update]], 1])
+
+    staged.set(changeCell(noChanges, { ...row('1', 'a', null), sizes: { 1: 6000 } }, 'title', 'b', 'a'))
+    present.set('1', { ...row('1', 'a', '5'), sizes: { 1: 6001 } })
+    await writer.apply()
+    expect([conflicts.map(({ id }) => id), requests.length]).toEqual([['1'], 1])
   })
 
   test('overwrites the current row when the user keeps the own change', async () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'mine', 'a'))
     present.set('1', row('1', 'theirs', '5'))
     responses = [
-      fail(refusal('record_changed', 409, { index: 0, method: 'update' })),
+      fail(refusal('precondition_failed', 412, { index: 0, method: 'update' })),
       () => [wrote('1', 'mine')],
     ]
     await writer.apply()
@@ -177,14 +200,14 @@ describe('dashboard › tables › edit writer', () => {
     if (conflict === undefined) throw new Error('no conflict')
     await writer.decide(conflict, true)
     expect(requests[1]?.operations).toEqual([
-      { method: 'update', id: '1', version: '5', body: { title: 'mine' } },
+      { method: 'update', id: '1', ifMatch: '5', body: { title: 'mine' } },
     ])
     expect([staged.get().rows.size, writes]).toEqual([0, 1])
   })
 
   test('drops the own change when the row was deleted or the user keeps the other change', async () => {
     staged.set(deleteRow(noChanges, row('1', 'a'), true))
-    responses = [fail(refusal('record_changed', 409, { index: 0, method: 'update' }))]
+    responses = [fail(refusal('record_not_found', 404, { index: 0, method: 'update' }))]
     await writer.apply()
     const [conflict] = conflicts
     if (conflict === undefined) throw new Error('no conflict')

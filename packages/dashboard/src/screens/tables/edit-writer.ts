@@ -31,6 +31,12 @@ interface PendingChanges {
 /** Changes without a response, by table. */
 const pendingByTable = new Map<string, PendingChanges>()
 
+/** Returns the index of the operation whose row was changed or deleted after it was read, if that is the error. */
+export function changedOperation(error: unknown): number | undefined {
+  const isChanged = isBasaltError(error, 'precondition_failed') || isBasaltError(error, 'record_not_found')
+  return isChanged ? error.operation?.index : undefined
+}
+
 /** Returns true if the changes may have been written, or may still be written. */
 function isInDoubt(error: unknown): boolean {
   if (!isBasaltError(error)) return true
@@ -39,7 +45,7 @@ function isInDoubt(error: unknown): boolean {
 
 /** Requests and callbacks of the writer. */
 export interface EditPorts {
-  /** Applies operations. @throws BasaltError `record_changed` if a row has another version than the one that was read */
+  /** Applies operations. @throws BasaltError of {@link changedOperation} if a row has changed since it was read */
   apply(operations: readonly Operation[], idempotencyKey: string): Promise<readonly ChangeResult[]>
   read(id: string | undefined): ReturnType<typeof readRows>
   createKey(): string
@@ -70,9 +76,10 @@ export function createEditWriter(
     // Another view of the table may be writing them.
     if (applying.get()) return
     applying.set(true)
-    let current = pendingByTable.get(info.table)?.sent ?? staged.get()
     try {
-      // Each round finds at most one row whose version has changed without a conflict.
+      let current = pendingByTable.get(info.table)?.sent ?? (await withTags(staged.get()))
+      if (current === undefined) return
+      // Each round finds at most one row that has changed without a conflict.
       for (let round = 0; round <= current.rows.size; round += 1) {
         const planned = planOperations(current, types)
         if (planned.length === 0) return
@@ -108,11 +115,11 @@ export function createEditWriter(
   ): Promise<void> {
     const columns = info.columns.map(({ name }) => name)
     const answers = new Map(
-      written.flatMap(({ index, body, version = null }) => {
+      written.flatMap(({ index, body, etag = null }) => {
         const of = planned[index]?.of
         if (of === undefined || body === undefined) return []
         const key = info.primaryKey.map((name) => String(body[name]))
-        return [['id' in of ? of.id : of.created, { id: idOfRecord(info, body), key, version }] as const]
+        return [['id' in of ? of.id : of.created, { id: idOfRecord(info, body), key, etag }] as const]
       }),
     )
     const present = new Map<string | number, TableRow>()
@@ -120,14 +127,14 @@ export function createEditWriter(
       const remainder = remainderOf(staged.get(), sent, columns)
       const missing = [...remainder.keys()].find((key) => !present.has(key) && answers.has(key))
       if (missing === undefined) return staged.set(withoutSent(staged.get(), sent, remainder, present))
-      const { id, key, version } = answers.get(missing) ?? {}
+      const { id, key, etag } = answers.get(missing) ?? {}
       answers.delete(missing)
       const page = await ports.read(id).catch(() => undefined)
       const row = page?.rows[0]
       const before = typeof missing === 'string' ? sent.rows.get(missing) : undefined
       if (before === undefined) {
-        if (key !== undefined) present.set(missing, row ?? { key, version: version ?? null, cells: [] })
-      } else if (row !== undefined && row.version === version && !isMoved(before, row, columns)) {
+        if (key !== undefined) present.set(missing, row ?? { key, etag: etag ?? null, cells: [] })
+      } else if (row !== undefined && row.etag === etag && !isMoved(before, row, columns)) {
         present.set(missing, row)
       }
     }
@@ -142,21 +149,49 @@ export function createEditWriter(
     if (!isBasaltError(error) || error.operation === undefined) throw error
     const of = planned[error.operation.index]?.of
     if (of === undefined) throw error
-    if (error.error !== 'record_changed' || !('id' in of)) {
+    if (changedOperation(error) === undefined || !('id' in of)) {
       staged.set(withFault(staged.get(), of, error.message))
       throw error
     }
     const change = current.rows.get(of.id)
     if (change === undefined) throw error
-    const page = await ports.read(of.id)
-    const present = page.rows[0] ?? null
-    if (present !== null && !isAffected(change, present, page.columns)) {
-      setPresent(of.id, present)
-      return putRow(current, of.id, { ...change, present })
+    return await withPresent(current, of.id, change, true)
+  }
+
+  /**
+   * Returns the changes with the tags of large rows, which pages do not have, or undefined if the user has to decide. Rows of
+   * distributed tables have no tags.
+   */
+  async function withTags(changes: Changes): Promise<Changes | undefined> {
+    let current: Changes | undefined = changes
+    for (const [id, change] of changes.rows) {
+      if (change.row.etag !== null || change.present !== undefined) continue
+      current = await withPresent(current, id, change, false)
+      if (current === undefined) return undefined
     }
-    // An existing row keeps the version that was read until the user has decided.
-    if (present === null) setPresent(of.id, null)
-    ports.onConflict({ id: of.id, change, present, columns: page.columns })
+    return current
+  }
+
+  /**
+   * Returns the changes based on the current row, or undefined if the user has to decide.
+   *
+   * @param hasChanged true if the row is known to have changed
+   */
+  async function withPresent(
+    current: Changes,
+    id: string,
+    change: RowChange,
+    hasChanged: boolean,
+  ): Promise<Changes | undefined> {
+    const page = await ports.read(id)
+    const present = page.rows[0] ?? null
+    if (present !== null && !isAffected(change, present, page.columns, hasChanged)) {
+      setPresent(id, present)
+      return putRow(current, id, { ...change, present })
+    }
+    // An existing row keeps the tag that was read until the user has decided.
+    if (present === null) setPresent(id, null)
+    ports.onConflict({ id, change, present, columns: page.columns })
     return undefined
   }
 
@@ -179,15 +214,20 @@ export function createEditWriter(
   }
 }
 
-/** Returns true if the other change affects this one: any of its cells, or the whole row for a deletion. */
+/**
+ * Returns true if another change affects this one: any of its cells, or the whole row for a deletion. A cell that is cut can
+ * differ in the rest of its value.
+ */
 function isAffected(
   { row, values, isDeleted }: RowChange,
   present: TableRow,
   columns: readonly string[],
+  hasChanged: boolean,
 ): boolean {
-  return columns.some(
-    (name, index) => (isDeleted || name in values) && present.cells[index] !== row.cells[index],
-  )
+  const isCut = (index: number) => hasChanged && present.sizes?.[index] !== undefined
+  const isEqual = (index: number) =>
+    present.cells[index] === row.cells[index] && present.sizes?.[index] === row.sizes?.[index]
+  return columns.some((name, index) => (isDeleted || name in values) && (!isEqual(index) || isCut(index)))
 }
 
 /** Returns true if another request has written cells that were not sent. Some of them may be edited by now. */

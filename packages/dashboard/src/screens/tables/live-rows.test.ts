@@ -3,8 +3,8 @@ import { shiftOf } from '../../grid/use-anchor.ts'
 import type { RowPage } from './api.ts'
 import { changedKeys, hasSameRows, type PageRequest, pagesBetween, readAgain } from './live-rows.ts'
 
-const rowsOf = (ids: readonly number[], version = '1') =>
-  ids.map((id) => ({ key: [String(id)], version, cells: [String(id)] }))
+const rowsOf = (ids: readonly number[], etag = '1') =>
+  ids.map((id) => ({ key: [String(id)], etag, cells: [String(id)] }))
 const pageOf = (
   ids: readonly number[],
   after: string | null = null,

@@ -53,9 +53,9 @@ export async function readAgain(
 
 /** Returns the keys of rows that are new or have another version. */
 export function changedKeys(before: RowPage, now: RowPage): string[] {
-  const versions = new Map(before.rows.map(({ key, version }) => [key === null ? '' : idOf(key), version]))
-  return now.rows.flatMap(({ key, version }) =>
-    key !== null && versions.get(idOf(key)) !== version ? [idOf(key)] : [],
+  const tags = new Map(before.rows.map(({ key, etag }) => [key === null ? '' : idOf(key), etag]))
+  return now.rows.flatMap(({ key, etag }) =>
+    key !== null && tags.get(idOf(key)) !== etag ? [idOf(key)] : [],
   )
 }
 

@@ -3,7 +3,7 @@ import { addRow, changeCell, changeNew, deleteRow, dropNew, noChanges } from './
 import { remainderOf, withoutSent } from './remainder.ts'
 
 const columns = ['id', 'a', 'b']
-const row = (id: string, a = 'a', version = '1') => ({ key: [id], version, cells: [id, a, 'b'] })
+const row = (id: string, a = 'a', etag = '1') => ({ key: [id], etag, cells: [id, a, 'b'] })
 
 describe('dashboard › tables › changes staged during a write', () => {
   test('include everything that was not sent', () => {
@@ -24,8 +24,8 @@ describe('dashboard › tables › changes staged during a write', () => {
     expect([...withoutSent(later, sent, remainder, new Map([['1', written]])).rows]).toEqual([
       ['1', { row: written, values: { a: 'again' }, isDeleted: false }],
     ])
-    // A row that cannot be read keeps its old version, so writing it is a conflict.
-    expect(withoutSent(later, sent, remainder, new Map()).rows.get('1')?.row.version).toBe('1')
+    // A row that cannot be read keeps its old tag, so writing it is a conflict.
+    expect(withoutSent(later, sent, remainder, new Map()).rows.get('1')?.row.etag).toBe('1')
   })
 
   test('include cells that were reset to the original value', () => {

@@ -47,7 +47,7 @@ export function remainderOf(
 /**
  * Removes the sent changes.
  *
- * @param present current rows of the remainder. A missing row keeps its old version, so writing it is a
+ * @param present current rows of the remainder. A missing row keeps its old tag, so writing it is a
  * conflict.
  */
 export function withoutSent(

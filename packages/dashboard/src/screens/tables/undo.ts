@@ -1,9 +1,9 @@
-import { isBasaltError } from '@basaltdb/client'
 import { inSession } from '../../api/queries.ts'
 import { countOf } from '../../ui/format.ts'
 import { showToast, type ToastMessage } from '../../ui/toasts.ts'
 import { applyChanges, type ChangeResult, type Operation, type TableInfo } from './api.ts'
 import type { PlannedOperation } from './changes.ts'
+import { changedOperation } from './edit-writer.ts'
 import { idOfRecord } from './names.ts'
 
 /** Warning about deletions. */
@@ -30,9 +30,12 @@ export function undoAction(
       onWritten()
       showToast(`${countOf(operations.length, 'change')} undone.`)
     } catch (error) {
-      const changed = isBasaltError(error, 'record_changed') && operations[error.operation?.index ?? 0]?.id
+      const index = changedOperation(error)
+      const changed = index === undefined ? undefined : operations[index]?.id
       showToast(
-        changed ? `Nothing was undone: row ${changed} has changed since you wrote it.` : messageOf(error),
+        changed !== undefined
+          ? `Nothing was undone: row ${changed} has changed since you wrote it.`
+          : messageOf(error),
         'failure',
       )
     }
@@ -49,10 +52,10 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 function invert(
   info: TableInfo,
   { method, id = '', body = {} }: Operation,
-  { before, body: after, version }: ChangeResult,
+  { before, body: after, etag }: ChangeResult,
 ): Operation | undefined {
   const { columns, primaryKey } = info
-  const common = version === undefined ? {} : { version }
+  const common = etag === undefined ? {} : { ifMatch: etag }
   switch (method) {
     case 'create': {
       const created = after === undefined ? undefined : idOfRecord(info, after)

@@ -245,11 +245,6 @@ export const collectionErrorTable = {
       `expected ${expected} ${expected === 1 ? 'record' : 'records'}, but the filter finds ${found}; nothing was changed`,
     help: 'A write by filter gives the expected number of records as `expect`. `data.found` has the number of records that it would have changed. The field is absent when that number exceeds what one request may change.',
   },
-  recordChanged: {
-    status: 409,
-    message: (id: string) => `record ${id} has changed since it was read; nothing was written`,
-    help: 'Another request changed or deleted the record after you read it. Read it again and decide which changes to keep.',
-  },
   costlyQuery: {
     status: 409,
     message: 'the rows can only be found or sorted by reading much of the table',

@@ -51,6 +51,14 @@ export function recordTag(version: string, digest: string): string {
   return `"${version}.${digest}"`
 }
 
+/**
+ * Returns a tag that stands for the version alone, for a record within a response. `If-Match` accepts it, and no
+ * representation has it.
+ */
+export function versionTag(version: string): string {
+  return `"${version}"`
+}
+
 function versionOf(opaque: string): string {
   return opaque.split('.', 1)[0] ?? ''
 }

@@ -200,13 +200,13 @@ const applyChanges = operation({
   path: `${tablePath}/changes`,
   summary: 'Write changes of rows, all or none',
   description:
-    'The changes run like a batch, in one transaction. An update or delete with a `version` is rejected with 409 when the row has another version. `operation` names the operation. Its result has the record before the change as `before`. The results of such an operation, and of a create without `onConflict`, have the new `version` of the row.',
+    'The changes run like a batch, in one transaction. An update or delete with `ifMatch` is a 412 when the row has another version, and `operation` names it. Results have the entity tag of the written row, and the record before the change as `before`.',
   body: Type.Object({
     operations: Type.Array(
       Type.Object({
         method: choice(['create', 'update', 'delete']),
         id: Type.Optional(Type.String({ description: 'As in a batch.' })),
-        version: Type.Optional(Type.String({ description: 'Version of the row when it was read.' })),
+        ifMatch: Type.Optional(Type.String({ description: 'Entity tag of the row when it was read.' })),
         body: Type.Optional(TableRecord),
       }),
     ),
@@ -219,7 +219,7 @@ const applyChanges = operation({
           status: Type.Integer(),
           body: Type.Optional(TableRecord),
           before: Type.Optional(TableRecord),
-          version: Type.Optional(Type.String()),
+          etag: Type.Optional(Type.String()),
         }),
       ),
     ),
@@ -230,8 +230,8 @@ const applyChanges = operation({
     const { caller, table, body } = request
     return withCatalog(collections.catalog, async (catalog) => {
       const relation = requireWritableBy(caller, catalog, table)
-      const operations = parseBatch(body, tableOf(relation), { readsVersions: true })
-      return await runBatch(collections, { catalog, caller, operations, answersVersions: true })
+      const { operations } = parseBatch(body, tableOf(relation))
+      return await runBatch(collections, { catalog, caller, operations, isTagged: true, hasBefore: true })
     })
   },
 })

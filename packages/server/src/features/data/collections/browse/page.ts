@@ -1,6 +1,7 @@
 import type { Answer } from '../../../../database/connection/message.ts'
 import { choice, component, nullable } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
+import { versionTag } from '../access/precondition.ts'
 import { formatCursor } from '../parse/cursor.ts'
 import { offsetCursor, offsetOf, type PagePlan } from '../plan/browse.ts'
 import { describeKey } from '../plan/order.ts'
@@ -23,8 +24,9 @@ export const GridPage = component(
         'GridRow',
         Type.Object({
           key: nullable(Type.Array(Type.String()), { description: 'Primary key.' }),
-          version: nullable(Type.String(), {
-            description: 'Version to name in a change; null for a row that cannot be changed.',
+          etag: nullable(Type.String(), {
+            description:
+              'Entity tag for `ifMatch` of a change. null for a row that cannot be changed, of a distributed table, or of more than 1 MB, unless it was requested by its `id`.',
           }),
           sizes: Type.Optional(Type.Object({}, { additionalProperties: Type.Integer() })),
           cells: Type.Array(nullable(Type.String())),
@@ -45,7 +47,8 @@ export function formatPage(plan: PagePlan, found: readonly PageRow[]): string {
   if (isBackwards) page.reverse()
   const rows = page.map(([cells, sizes, key, , version]) => {
     const cut = sizes == null ? '' : cutSizes(sizes)
-    return `{"key":${key ?? 'null'},"version":${JSON.stringify(version ?? null)}${cut},"cells":${cells ?? '[]'}}`
+    const etag = version == null ? null : versionTag(version)
+    return `{"key":${key ?? 'null'},"etag":${JSON.stringify(etag)}${cut},"cells":${cells ?? '[]'}}`
   })
   const hasNext = isBackwards || hasFurther
   // A page that begins at a value or cursor may have rows before it, even if reading them finds none.

@@ -6,7 +6,8 @@ import { quoteIdentifier, Slot, type Sql, sql } from '../../../../database/sql.t
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
 import { compileSelectList } from './record.ts'
-import { compileInsert, compileRowSource } from './write.ts'
+import { compileVersion } from './version.ts'
+import { compileBoth, compileInsert, compileRowSource } from './write.ts'
 
 const bodiesSlot = 'bodies'
 const firstIndexSlot = 'first index'
@@ -19,18 +20,26 @@ export function createsSlots(bodies: readonly string[], firstIndex: number): Slo
 
 /**
  * Compiles a statement that creates several records in order. Returns one row: their results as JSON,
- * comma-separated.
+ * comma-separated. Tagged results have the versions of the records as entity tags.
  */
-export function compileCreates(record: RecordPlan, columns: readonly Column[], isCaptured: boolean): Sql {
+export function compileCreates(
+  record: RecordPlan,
+  columns: readonly Column[],
+  { isCaptured, isTagged }: { readonly isCaptured: boolean; readonly isTagged: boolean },
+): Sql {
   const source = compileRowSource(sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`, columns)
+  const list = isTagged
+    ? sql`${compileBoth(record, undefined)}, ${compileVersion(record, 't')} as version`
+    : compileSelectList(record, 't')
   return sql`
     with w as (
         ${compileInsert(record.relation, columns, source)}
-        returning ${compileSelectList(record, 't')}
+        returning ${list}
       ),
-      n as (select row_to_json(w.*) as record, row_number() over () as ordinal from w)
+      n as (select ${isTagged ? sql`w.*` : sql`row_to_json(w.*) as record`}, row_number() over () as ordinal from w)
     select string_agg(
-        '{"index":' || (n.ordinal - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
+        '{"index":' || (n.ordinal - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record ||
+          ${isTagged ? sql`',"etag":' || to_json('"' || n.version || '"') || '}'` : sql`'}'`},
         ',' order by n.ordinal)
       ${isCaptured ? sql`, ${leaveChanges(sql`json_agg(${changedRow(sql`n.record`)} order by n.ordinal)`)}` : sql.empty}
     from n`

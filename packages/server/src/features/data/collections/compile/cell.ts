@@ -56,7 +56,8 @@ const shortTypes: ReadonlySet<string> = new Set([
   ...['timestamp', 'timestamptz', 'interval', 'inet', 'cidr', 'macaddr', 'macaddr8', 'money'],
 ])
 
-function isShort({ base, element, attributes, enumLabels }: ColumnType): boolean {
+/** Returns whether no value of the type is long. */
+export function isShort({ base, element, attributes, enumLabels }: ColumnType): boolean {
   if (element !== undefined || attributes !== undefined) return false
   return shortTypes.has(base) || enumLabels !== undefined
 }

@@ -17,7 +17,10 @@ export function preconditionSlots(precondition: Precondition | undefined): SlotV
  * views, foreign tables and partitions have it, too, and it survives a restore and a failover (docs/decisions,
  * "Versions of records").
  */
-export function compileVersion({ relation, reader }: RecordPlan, alias: string): Sql {
+export function compileVersion(
+  { relation, reader }: Pick<RecordPlan, 'relation' | 'reader'>,
+  alias: string,
+): Sql {
   const columns = visibleColumns(relation, reader).map(({ name }) => sql.id(alias, name))
   return sql`to_hex(hashtextextended(row(${sql.join(columns)})::text, 0))`
 }

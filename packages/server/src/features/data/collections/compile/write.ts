@@ -285,29 +285,13 @@ function compileAnswer(
     limit 1`
 }
 
-const versionSlot = new Slot('version')
-
-/** Returns the slot values of {@link compileVersionCheck}. */
-export function versionSlots(id: readonly string[], version: string): SlotValues {
-  return { ...writeSlots('', id), [versionSlot.name]: version }
-}
-
-/**
- * Compiles a statement that locks the record and returns it as JSON. It fails when the record no longer has that
- * version. {@link isRowMissing} recognizes the failure. The version is the transaction that wrote the row
- * (PostgreSQL, System Columns).
- */
-export function compileVersionCheck(record: RecordPlan): Sql {
-  const { relation } = record
+/** Compiles a statement that locks the record and returns it as JSON, if it exists. */
+export function compileLocked(record: RecordPlan): Sql {
   return sql`
-    with v as (
-      select ${sql.id(row, 'xmin')}::text as version, ${compileJson(compileSelectList(record, row))} as record
-      from ${relationName(relation)} ${sql.id(row)}
-      where ${compileIdentity(relation, row)}
-      for update
-    )
-    select v.record, ${failWithout(sql`v.version`)}
-    from (select) one left join v on v.version = ${versionSlot}`
+    select ${compileJson(compileSelectList(record, row))}
+    from ${relationName(record.relation)} ${sql.id(row)}
+    where ${compileIdentity(record.relation, row)}
+    for update`
 }
 
 /** Compiles a row of the select list as JSON. */

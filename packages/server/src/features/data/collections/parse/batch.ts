@@ -16,8 +16,6 @@ import { type ConflictQuery, parseConflict } from './write-query.ts'
 export type BatchOperation = {
   readonly index: number
   readonly relation: Relation
-  /** Version of the record as the client has read it. Another version is not written. Undefined: any version. */
-  readonly version?: string | undefined
   /** Condition on the record as it is when the operation runs. */
   readonly precondition?: Precondition | undefined
 } & (
@@ -30,6 +28,13 @@ export type BatchOperation = {
   | { readonly method: 'update'; readonly id: readonly string[]; readonly body: RecordBody }
   | { readonly method: 'delete'; readonly id: readonly string[] }
 )
+
+/** Operations of a batch. */
+export interface ParsedBatch {
+  readonly operations: BatchOperation[]
+  /** True if the results have entity tags. */
+  readonly isTagged: boolean
+}
 
 const operationLimit = 1000
 
@@ -48,16 +53,11 @@ const operationMembers = [
 export type FindRelation = (table: unknown) => Relation
 
 /**
- * Parses `{operations: [{method, id?, body?, table?, ifMatch?, onConflict?, onConflictAction?}]}`.
+ * Parses `{operations: [{method, id?, body?, table?, ifMatch?, onConflict?, onConflictAction?}], etags?}`.
  *
- * @param options whether updates and deletes may carry the `version` they apply to
  * @throws AppError with `operation` where an operation is to blame
  */
-export function parseBatch(
-  json: string,
-  findRelation: FindRelation,
-  { readsVersions = false } = {},
-): BatchOperation[] {
+export function parseBatch(json: string, findRelation: FindRelation): ParsedBatch {
   const value = json.trim() === '' ? undefined : requireJson(json)
   const operations = isObject(value) ? value.operations : undefined
   if (!Array.isArray(operations)) throw collectionErrors.invalidBatch('operations: expected an array')
@@ -65,18 +65,26 @@ export function parseBatch(
   if (operations.length > operationLimit) {
     throw collectionErrors.invalidBatch(`too many operations: max ${operationLimit}`)
   }
-  if (isObject(value)) requireKnownMembers(value, ['operations'])
-  const members = readsVersions ? [...operationMembers, 'version'] : operationMembers
+  const isTagged = readEtags(value)
   const texts = sliceArray(sliceObject(json).get('operations') ?? '[]')
-  return operations.map((operation: unknown, index) => {
+  const parsed = operations.map((operation: unknown, index) => {
     try {
-      if (isObject(operation)) requireKnownMembers(operation, members)
-      const parsed = parseOperation(operation, texts[index] ?? '', index, findRelation)
-      return readsVersions ? { ...parsed, version: readVersion(operation) } : parsed
+      if (isObject(operation)) requireKnownMembers(operation, operationMembers)
+      return parseOperation(operation, texts[index] ?? '', index, findRelation)
     } catch (error) {
       throw error instanceof AppError ? refuseOperation(error, { index, method: methodOf(operation) }) : error
     }
   })
+  return { operations: parsed, isTagged }
+}
+
+/** Returns whether the results have entity tags. They have none unless requested, which many clients do not need. */
+function readEtags(value: unknown): boolean {
+  if (!isObject(value)) return false
+  requireKnownMembers(value, ['operations', 'etags'])
+  const { etags = false } = value
+  if (typeof etags === 'boolean') return etags
+  throw collectionErrors.invalidBatch('etags: expected true or false')
 }
 
 /** Returns the error with the operation that caused it. */
@@ -137,14 +145,6 @@ function requireKnownMembers(value: Readonly<Record<string, unknown>>, known: re
   const unknown = Object.keys(value).find((name) => !known.includes(name) && !name.startsWith('_'))
   if (unknown === undefined) return
   throw collectionErrors.invalidBatch(`unknown member "${unknown}"${suggestion(unknown, known)}`)
-}
-
-function readVersion(operation: unknown): string | undefined {
-  if (!isObject(operation) || operation.version === undefined || operation.version === null) return undefined
-  const { method, version } = operation
-  if (method === 'create') throw collectionErrors.invalidBatch('version: expected only with update or delete')
-  if (typeof version === 'string') return version
-  throw collectionErrors.invalidBatch('version: expected the version of the row, as text')
 }
 
 function readPrecondition({ ifMatch }: Readonly<Record<string, unknown>>): Precondition | undefined {

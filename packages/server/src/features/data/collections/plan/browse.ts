@@ -18,7 +18,7 @@ export interface PagePlan {
   readonly limit: number
   /** Maximum number of characters of a cell. */
   readonly width: number
-  /** True if rows carry the version that was read. */
+  /** True if rows carry the version that was read. They have all columns that the reader may read. */
   readonly hasVersion: boolean
 }
 
@@ -65,7 +65,7 @@ export function planPage(context: PlanContext, relation: Relation, query: Browse
       cellCharacters.most,
       Math.max(cellCharacters.least, Math.floor(answerCharacters / limit / width)),
     ),
-    hasVersion: reader === 'unrestricted' && isStored(relation),
+    hasVersion: reader === 'unrestricted' && isStored(relation) && !relation.isOnWorkers,
   }
 }
 

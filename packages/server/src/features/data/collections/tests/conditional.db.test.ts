@@ -385,6 +385,59 @@ describe.each([false, true])('conditional requests › ETag of a write, captured
   })
 })
 
+describe.each([false, true])('conditional requests › etags of a batch, captured %s', (isCaptured) => {
+  beforeEach(() => {
+    if (!isCaptured) return
+    for (const action of ['create', 'update', 'delete', 'upsert']) recordedChanges.add(`item ${action}`)
+  })
+
+  const operations = [
+    { method: 'create', body: { id: 5, sku: 'e', data: { b: '"' } } },
+    { method: 'create', body: { id: 6, sku: 'f', data: null } },
+    { method: 'create', body: { id: 7 } },
+    { method: 'update', id: 1, body: { name: 'mine' } },
+    { method: 'create', onConflict: 'sku', body: { id: 1, sku: 'a', name: 'theirs' } },
+    { method: 'create', onConflict: 'sku', onConflictAction: 'ignore', body: { id: 9, sku: 'e' } },
+    { method: 'delete', id: 7 },
+  ]
+  const run = (body: object) => send('POST', 'item/batch', { body })
+
+  test('are the versions of the written records, if requested', async () => {
+    const { status, json } = await run({ operations, etags: true })
+    expect([status, json.map((result: object) => Object.keys(result).join())]).toEqual([
+      200,
+      [...Array(6).fill('index,status,body,etag'), 'index,status'],
+    ])
+    const [first, second, , updated, upserted, ignored] = json
+    const tags = [first, second, upserted, ignored].map(({ etag }: { etag: string }) => etag)
+    const read = await Promise.all(['item/5', 'item/6', 'item/1', 'item/5'].map((path) => tagOf(path)))
+    expect(tags).toEqual(read.map((tag) => `"${versionOf(tag)}"`))
+    expect(json[0].body).toEqual((await send('GET', 'item/5')).json)
+    const ifMatch = tags[0] ?? ''
+    await expectFailed(
+      await send('PATCH', 'item/1', { ifMatch: updated.etag, body: { name: 'x' } }),
+      'item/1',
+    )
+    expect((await send('PATCH', 'item/5', { ifMatch, body: { name: 'x' } })).status).toBe(200)
+    await expectFailed(await send('PATCH', 'item/5', { ifMatch, body: { name: 'y' } }), 'item/5')
+  })
+
+  test.each([{ operations }, { operations, etags: false }])('are absent unless requested', async (body) => {
+    const { json } = await run(body)
+    expect(json.map((result: object) => Object.keys(result).join())).toEqual([
+      ...Array(6).fill('index,status,body'),
+      'index,status',
+    ])
+  })
+
+  test.each(['true', 1, null])('are a 400 where the member is %j', async (etags) => {
+    expect(envelope(await run({ operations, etags }))).toEqual({
+      ...{ code: 400, error: 'invalid_batch' },
+      message: expect.stringContaining('etags: expected true or false'),
+    })
+  })
+})
+
 describe('conditional requests › 412 with an Idempotency-Key', () => {
   const headers = { 'idempotency-key': 'failed' }
   const isReplayed = (response: TestResponse) => response.headers.get('idempotency-replayed') === 'true'

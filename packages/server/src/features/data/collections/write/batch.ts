@@ -50,7 +50,14 @@ const BatchResult = component(
       description: '201 for a create, 200 for an update or a create that found its key, 204 for a delete.',
     }),
     body: Type.Optional(TableRecord),
+    etag: Type.Optional(
+      Type.String({ description: 'Entity tag of the created or updated record, for `ifMatch`.' }),
+    ),
   }),
+)
+
+const etags = Type.Optional(
+  Type.Boolean({ description: 'True if results have entity tags. Default: false.' }),
 )
 
 export const batch = operation({
@@ -60,7 +67,10 @@ export const batch = operation({
   path: `${collectionPath}/batch`,
   summary: 'Run up to 1000 operations on one table in one transaction',
   params: tableParams,
-  body: Type.Object({ operations: Type.Array(BatchOperation, { minItems: 1, maxItems: 1000 }) }),
+  body: Type.Object({
+    operations: Type.Array(BatchOperation, { minItems: 1, maxItems: 1000 }),
+    etags,
+  }),
   success: asText(ok(Type.Array(BatchResult))),
   handle(collections: Collections, { http }, reply) {
     refusePrecondition(http)
@@ -75,7 +85,7 @@ export function batchRecords(
   return withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
     readParameters(query, [])
-    return await runBatch(collections, { catalog, caller, operations: parseBatch(body, tableOf(relation)) })
+    return await runBatch(collections, { catalog, caller, ...parseBatch(body, tableOf(relation)) })
   })
 }
 
@@ -86,7 +96,10 @@ export const batchAcross = operation({
   method: 'POST',
   path: '/api/batch',
   summary: 'Run up to 1000 operations on several tables in one transaction',
-  body: Type.Object({ operations: Type.Array(BatchOperationAcross, { minItems: 1, maxItems: 1000 }) }),
+  body: Type.Object({
+    operations: Type.Array(BatchOperationAcross, { minItems: 1, maxItems: 1000 }),
+    etags,
+  }),
   success: asText(ok(Type.Array(BatchResult))),
   handle(collections: Collections, { http }, reply) {
     refusePrecondition(http)
@@ -94,7 +107,7 @@ export const batchAcross = operation({
     return withCatalog(collections.catalog, async (catalog) => {
       readParameters(query, [])
       const findTable = tableOfEach((table) => requireWritableBy(caller, catalog, table))
-      return await runBatch(collections, { catalog, caller, operations: parseBatch(body, findTable) })
+      return await runBatch(collections, { catalog, caller, ...parseBatch(body, findTable) })
     })
   },
 })

@@ -75,9 +75,14 @@ export async function runChecked<Result>(
 }
 
 /** @throws AppError unsupported_on_distributed_table if there is a precondition and records have no versions */
-export function requireVersions(precondition: Precondition | undefined, { isOnWorkers }: Relation): void {
-  if (precondition === undefined || !isOnWorkers) return
+export function requireVersions(precondition: Precondition | undefined, relation: Relation): void {
+  if (precondition === undefined || hasVersions(relation)) return
   throw databaseErrors.unsupportedOnDistributedTable('its records have no version for If-Match')
+}
+
+/** Returns whether records of the relation have versions. Citus accepts none in the condition of a write. */
+export function hasVersions({ isOnWorkers }: Relation): boolean {
+  return !isOnWorkers
 }
 
 function isMissing(error: unknown): error is StatementFailed {

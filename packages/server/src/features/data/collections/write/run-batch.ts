@@ -4,15 +4,14 @@ import { type Capture, isNotCaptured, withCapture } from '../../../../database/c
 import { type Answer, type Call, StatementFailed } from '../../../../database/connection/message.ts'
 import { originOf } from '../../../../database/errors/definition-faults.ts'
 import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
-import { sql } from '../../../../database/sql.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
-import { type Precondition, preconditionFailed } from '../access/precondition.ts'
+import { type Precondition, preconditionFailed, versionTag } from '../access/precondition.ts'
 import type { Collections } from '../collections.ts'
 import { compileCreates, createsSlots, isMergeRefused, mergeCheck, relationSlots } from '../compile/batch.ts'
 import { isRowMissing } from '../compile/required-row.ts'
 import { formOf, preconditionSlots } from '../compile/version.ts'
-import { changeForm, compileVersionCheck, versionSlots, writeSlots } from '../compile/write.ts'
+import { changeForm, compileLocked, writeSlots } from '../compile/write.ts'
 import { compileWriteStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
@@ -25,7 +24,7 @@ import { readerOf } from '../read/reading.ts'
 import { fill, type SlotValues } from '../statement-cache.ts'
 import { findCapture } from './capture.ts'
 import { missingRow } from './missing-row.ts'
-import { checkedWriteOf, isMetNow, requireVersions } from './precondition.ts'
+import { checkedWriteOf, hasVersions, isMetNow, requireVersions } from './precondition.ts'
 import { explainRefusal } from './refusal.ts'
 import { checkedUpsert, mayFindKeyNow, readUpsert, type UpsertWrite, upsertSteps } from './upsert-steps.ts'
 
@@ -34,8 +33,10 @@ export interface Batch {
   readonly catalog: Catalog
   readonly caller: Caller
   readonly operations: readonly BatchOperation[]
-  /** True if results carry the version of the written row. */
-  readonly answersVersions?: boolean
+  /** True if results have the entity tags of the written records. */
+  readonly isTagged: boolean
+  /** True if results have the records before their changes. */
+  readonly hasBefore?: boolean
 }
 
 interface RunStep {
@@ -43,19 +44,15 @@ interface RunStep {
   readonly run: BatchRun
   /** True if the step does the run's work, rather than a check or a capture. */
   readonly isWork: boolean
-  /** Operation whose version the step compares; present for such a step only. */
-  readonly versioned?: BatchOperation
+  /** True if the step reads the record before its change. */
+  readonly isBefore?: boolean
   /** Capture of the run. */
   readonly capture?: Capture | undefined
 }
 
-/** Version of the rows that this transaction has written, as {@link compileVersionCheck} compares it. */
-const writtenVersion = sql`select pg_current_xact_id()::xid::text`
-
 /** Runs the operations in one transaction and one message. Returns their results as a JSON array. */
 export async function runBatch(collections: Collections, batch: Batch): Promise<string> {
-  // Merged creates share one statement, which returns no version.
-  const options = { mayMerge: batch.answersVersions !== true, mayRetry: true }
+  const options = { mayMerge: true, mayRetry: true }
   return await collections.writesOnce.storingFailure(batch.caller, () => attempt(collections, batch, options))
 }
 
@@ -73,14 +70,13 @@ async function attempt(
     (relation) => mayMerge && !relation.isOnWorkers && !unmergeable.has(relation),
   )
   const compiled = compileBatch(collections, batch, runs)
-  const versions = batch.answersVersions === true ? [collections.statements.call(writtenVersion)] : []
-  const steps = [...compiled.map(({ step }) => step), ...versions]
+  const steps = compiled.map(({ step }) => step)
   const { scope, key, isAbandoned, origin, onPosition } = caller
   const isRecorded = collections.isAudited || compiled.some(({ capture }) => capture !== undefined)
   const options = { isRead: false, isAbandoned, onPosition, origin: isRecorded ? origin?.() : undefined }
   try {
     const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) =>
-      formatResults(runs, compiled, answers),
+      formatResults(batch, runs, compiled, answers),
     )
     compiled.find(({ capture }) => capture !== undefined)?.capture?.committed()
     return formatted
@@ -97,10 +93,7 @@ async function attempt(
       const relations = [...new Set(runs.map(({ relation }) => relation))]
       throw (await explainFailure(collections, caller, error, { action: 'write', relations })) ?? error
     }
-    const { run, versioned } = failed
-    if (versioned !== undefined && versioned.method !== 'create' && isRowMissing(error)) {
-      throw blameOperation(collectionErrors.recordChanged(versioned.id.join(',')), versioned)
-    }
+    const { run } = failed
     if (mayRetry && run.upsert !== undefined && mayFindKeyNow(error.error)) {
       return await attempt(collections, batch, { mayMerge, mayRetry: false })
     }
@@ -156,26 +149,29 @@ async function findFailedPrecondition(
 
 function compileBatch(
   collections: Collections,
-  { catalog, caller }: Batch,
+  { catalog, caller, isTagged, hasBefore }: Batch,
   runs: readonly BatchRun[],
 ): readonly RunStep[] {
-  const context = { catalog, reader: readerOf(caller), shape: '' }
+  const reader = readerOf(caller)
   return [
     ...compileChecks(collections, runs),
-    ...compileVersionChecks(collections, context.reader, runs),
-    ...runs.flatMap((run) =>
-      run.upsert === undefined
-        ? compileRun(collections, context, run)
-        : compileUpsertRun(collections, context, run, run.upsert),
-    ),
+    ...runs.flatMap((run) => {
+      const context = { catalog, reader, shape: '', isTagged: isTagged && hasVersions(run.relation) }
+      return [
+        ...(hasBefore === true ? compileBefore(collections, reader, run) : []),
+        ...(run.upsert === undefined
+          ? compileRun(collections, context, run)
+          : compileUpsertRun(collections, context, run, run.upsert)),
+      ]
+    }),
   ]
 }
 
-type RunContext = Pick<UpsertWrite, 'catalog' | 'reader' | 'shape'>
+type RunContext = Pick<UpsertWrite, 'catalog' | 'reader' | 'shape'> & { readonly isTagged: boolean }
 
 function compileRun(
   { statements, changes }: Collections,
-  { catalog, reader }: RunContext,
+  { catalog, reader, isTagged }: RunContext,
   run: BatchRun,
 ): RunStep[] {
   const { relation, method, columns } = run
@@ -184,13 +180,13 @@ function compileRun(
   const isCaptured = capture?.takesChanges === true
   const positions = columns.map(({ position }) => position).join()
   const comparesVersion = formOf(preconditionOfRun(run)) === 'version'
-  const key = `batch ${isMerged(run)} ${method} ${reader} ${isCaptured} ${comparesVersion} ${positions} ${relation.collection}`
+  const key = `batch ${isMerged(run)} ${method} ${reader} ${isCaptured} ${isTagged} ${comparesVersion} ${positions} ${relation.collection}`
   const template = statements.remember(catalog, key, () => {
     const record = planWholeRecord(relation, reader)
     return statements.template(
       isMerged(run)
-        ? compileCreates(record, columns, isCaptured)
-        : compileWriteStatement(method, record, columns, { isCaptured, comparesVersion }),
+        ? compileCreates(record, columns, { isCaptured, isTagged })
+        : compileWriteStatement(method, record, columns, { isCaptured, isTagged, comparesVersion }),
     )
   })
   return follow(run, fill(template, slotsOf(run)), capture)
@@ -229,40 +225,33 @@ function compileChecks({ statements }: Collections, runs: readonly BatchRun[]): 
   }))
 }
 
-/**
- * Compiles the version checks. They run before anything is written, because an operation may follow another one on
- * the same record.
- */
-function compileVersionChecks(
-  { statements }: Collections,
-  reader: Reader,
-  runs: readonly BatchRun[],
-): RunStep[] {
-  return runs.flatMap((run) =>
-    run.operations.flatMap((operation) => {
-      if (operation.method === 'create' || operation.version === undefined) return []
-      const template = statements.template(compileVersionCheck(planWholeRecord(run.relation, reader)))
-      const step = fill(template, versionSlots(operation.id, operation.version))
-      return [{ step, run, isWork: false, versioned: operation }]
-    }),
-  )
+/** Compiles the read of the record before its change. Creates have none. */
+function compileBefore({ statements }: Collections, reader: Reader, run: BatchRun): RunStep[] {
+  const [operation] = run.operations
+  if (operation === undefined || operation.method === 'create') return []
+  const locked = compileLocked(planWholeRecord(run.relation, reader))
+  const step = statements.fill(locked, writeSlots('', operation.id))
+  return [{ step, run, isWork: false, isBefore: true }]
 }
 
 function formatResults(
+  { isTagged }: Batch,
   runs: readonly BatchRun[],
   compiled: readonly RunStep[],
   answers: readonly Answer[],
 ): string {
   const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
   const befores = new Map<BatchRun, string | null>()
-  for (const [index, { run, isWork, versioned }] of compiled.entries()) {
+  for (const [index, { run, isWork, isBefore }] of compiled.entries()) {
     const answer = answers[index]
     if (isWork && answer !== undefined) works.get(run)?.push(answer)
-    if (versioned !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
+    if (isBefore === true) befores.set(run, answer?.rows[0]?.[0] ?? null)
   }
-  const version = answers[compiled.length]?.rows[0]?.[0] ?? null
   const results = Array.from(works, ([run, done]) =>
-    formatResult(run, done, { before: befores.get(run) ?? null, version }),
+    formatResult(run, done, {
+      before: befores.get(run) ?? null,
+      isTagged: isTagged && hasVersions(run.relation),
+    }),
   )
   return `[${results.join()}]`
 }
@@ -290,26 +279,26 @@ function slotsOf(run: BatchRun): SlotValues {
  * Formats one result, or the results of a run separated by commas.
  *
  * @param results of the run's work
- * @param more `before`: the record of an operation with a version, before the change; `version`: the new version of
- * the record
+ * @param more `before`: the record before its change, if it was read
  */
 function formatResult(
   run: BatchRun,
   [answer, found]: readonly Answer[],
-  { before, version }: { readonly before: string | null; readonly version: string | null },
+  { before, isTagged }: { readonly before: string | null; readonly isTagged: boolean },
 ): string {
   const index = run.operations[0]?.index ?? 0
   if (run.upsert !== undefined) {
-    const { isCreated, record } = readUpsert(run.upsert, answer, found)
-    return `{"index":${index},"status":${isCreated ? 201 : 200},"body":${record}}`
+    const { isCreated, record, version } = readUpsert(run.upsert, answer, found, isTagged)
+    return `{"index":${index},"status":${isCreated ? 201 : 200},"body":${record}${formatTag(version)}}`
   }
-  const json = answer?.rows[0]?.[0] ?? ''
-  if (isMerged(run)) return json
+  const [json, version] = answer?.rows[0] ?? []
+  if (isMerged(run)) return json ?? ''
+  const tag = isTagged ? formatTag(version) : ''
   switch (run.method) {
     case 'create':
-      return `{"index":${index},"status":201,"body":${json}${formatVersion(version)}}`
+      return `{"index":${index},"status":201,"body":${json}${tag}}`
     case 'update':
-      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}${formatVersion(version)}}`
+      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}${tag}}`
     case 'delete':
       return `{"index":${index},"status":204${formatBefore(before)}}`
   }
@@ -319,8 +308,8 @@ function formatBefore(before: string | null): string {
   return before === null ? '' : `,"before":${before}`
 }
 
-function formatVersion(version: string | null): string {
-  return version === null ? '' : `,"version":"${version}"`
+function formatTag(version: string | null | undefined): string {
+  return version == null ? '' : `,"etag":${JSON.stringify(versionTag(version))}`
 }
 
 /** Returns whether a part of the request is to blame, rather than a slow or unavailable database. */

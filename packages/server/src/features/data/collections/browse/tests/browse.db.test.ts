@@ -71,7 +71,7 @@ function change(table: string, operations: readonly object[], on = app) {
   })
 }
 
-const versionOf = async (id: number) => (await page('book', { id: String(id) })).rows[0].version
+const tagOf = async (id: number) => (await page('book', { id: String(id) })).rows[0].etag
 
 describe('GET /admin/tables/:table', () => {
   test('describes the columns, key, relations and sorted columns', async () => {
@@ -180,7 +180,7 @@ describe('GET /admin/tables/:table', () => {
 })
 
 describe('GET /admin/tables/:table/rows', () => {
-  test('returns texts with the key and the version of each row', async () => {
+  test('returns texts with the key and the entity tag of each row', async () => {
     const { rows, ...rest } = await page('book', { limit: '1', columns: 'title,price,doc' })
     expect(rest).toEqual({
       columns: ['title', 'price', 'doc'],
@@ -190,7 +190,7 @@ describe('GET /admin/tables/:table/rows', () => {
       after: expect.any(String),
     })
     expect(rows).toEqual([
-      { key: ['1'], version: expect.stringMatching(/^\d+$/), cells: ['title 1', '1.10', null] },
+      { key: ['1'], etag: expect.stringMatching(/^"[0-9a-f]+"$/), cells: ['title 1', '1.10', null] },
     ])
   })
 
@@ -285,12 +285,12 @@ describe('GET /admin/tables/:table/rows', () => {
     expect(response.text.length).toBeLessThan(1_200_000)
   })
 
-  test('returns the rows that a user may read, without versions, when viewed as one', async () => {
+  test('returns the rows that a user may read, without tags, when viewed as one', async () => {
     await app.sql(`update book set title = 'alice@example.com' where id in (3, 7)`)
     const { rows } = await page('book', { as: alice, columns: 'id' })
     expect(rows).toEqual([
-      { key: ['3'], version: null, cells: ['3'] },
-      { key: ['7'], version: null, cells: ['7'] },
+      { key: ['3'], etag: null, cells: ['3'] },
+      { key: ['7'], etag: null, cells: ['7'] },
     ])
     expect((await read('book/count', { as: alice })).json).toMatchObject({ count: 2 })
   })
@@ -410,10 +410,10 @@ describe('GET /admin/tables/:table/cell', () => {
 })
 
 describe('POST /admin/tables/:table/changes', () => {
-  test('writes changes together, each to the version that was read', async () => {
+  test('writes changes together, each to the row that was read', async () => {
     const response = await change('book', [
-      { method: 'update', id: '1', version: await versionOf(1), body: { title: 'new', doc: { n: 1.1 } } },
-      { method: 'delete', id: '2', version: await versionOf(2) },
+      { method: 'update', id: '1', ifMatch: await tagOf(1), body: { title: 'new', doc: { n: 1.1 } } },
+      { method: 'delete', id: '2', ifMatch: await tagOf(2) },
       { method: 'create', body: { id: 100, title: null } },
     ])
     expect([response.status, response.json.map(({ status }: { status: number }) => status)]).toEqual([
@@ -425,10 +425,10 @@ describe('POST /admin/tables/:table/changes', () => {
       { id: 2, title: 'title 2' },
       undefined,
     ])
-    // The next change can name the versions that these have made.
+    // They are the conditions of the next changes.
     const [updated, deleted, created] = response.json
-    expect([updated.version, created.version]).toEqual([await versionOf(1), await versionOf(100)])
-    expect(deleted.version).toBeUndefined()
+    expect([updated.etag, created.etag]).toEqual([await tagOf(1), await tagOf(100)])
+    expect(deleted.etag).toBeUndefined()
     expect(await app.sql('select id, title from book where id in (1, 2, 100) order by id')).toEqual([
       { id: 1, title: 'new' },
       { id: 100, title: null },
@@ -436,17 +436,17 @@ describe('POST /admin/tables/:table/changes', () => {
   })
 
   test('rejects all changes when one row has changed, and names it', async () => {
-    const version = await versionOf(2)
+    const ifMatch = await tagOf(2)
     await app.sql('update book set price = 1 where id = 2')
     const response = await change('book', [
-      { method: 'update', id: '1', version: await versionOf(1), body: { title: 'lost' } },
-      { method: 'update', id: '2', version, body: { title: 'mine' } },
+      { method: 'update', id: '1', ifMatch: await tagOf(1), body: { title: 'lost' } },
+      { method: 'update', id: '2', ifMatch, body: { title: 'mine' } },
     ])
     expect([response.status, envelope(response)]).toMatchObject([
-      409,
+      412,
       {
-        error: 'record_changed',
-        message: 'record 2 has changed since it was read; nothing was written',
+        error: 'precondition_failed',
+        message: 'the record has changed since it was read; nothing was written',
         operation: { index: 1, method: 'update' },
       },
     ])
@@ -456,28 +456,54 @@ describe('POST /admin/tables/:table/changes', () => {
   })
 
   test('rejects changes to a deleted row', async () => {
-    const version = await versionOf(2)
+    const ifMatch = await tagOf(2)
     await app.sql('delete from book where id = 2')
-    const response = await change('book', [{ method: 'delete', id: '2', version }])
-    expect([response.status, envelope(response).error]).toEqual([409, 'record_changed'])
+    const response = await change('book', [{ method: 'delete', id: '2', ifMatch }])
+    expect(envelope(response)).toEqual({
+      ...{ code: 404, error: 'record_not_found', message: 'record not found: 2' },
+      operation: { index: 0, method: 'delete' },
+    })
   })
 
-  test('writes one of ten concurrent changes to the same version', async () => {
-    const version = await versionOf(5)
+  test('has no tag of a row of a megabyte in a page, and one if it is read alone', async () => {
+    const [small] = (await page('book', { columns: 'id', limit: '1' })).rows
+    await app.sql(
+      `update book set cover = (select string_agg(uuid_send(gen_random_uuid()), null) from generate_series(1, 65537)) where id = 1`,
+    )
+    const [large, next] = (await page('book', { columns: 'id', limit: '2' })).rows
+    expect([large.etag, next.etag]).toEqual([null, await tagOf(2)])
+    const ifMatch = await tagOf(1)
+    expect(ifMatch).not.toBe(small.etag)
+    const changed = await change('book', [{ method: 'update', id: '1', ifMatch, body: { cover: null } }])
+    expect([changed.status, changed.json[0].etag]).toEqual([200, await tagOf(1)])
+  })
+
+  test('has the record before each change of the same row', async () => {
+    const { json } = await change('book', [
+      { method: 'update', id: '1', body: { title: 'one' } },
+      { method: 'update', id: '1', body: { title: 'two' } },
+      { method: 'delete', id: '1' },
+    ])
+    const titles = json.map(({ before }: { before: { title: string } }) => before.title)
+    expect(titles).toEqual(['title 1', 'one', 'two'])
+  })
+
+  test('writes one of ten concurrent changes with the same tag', async () => {
+    const ifMatch = await tagOf(5)
     const statuses = await Promise.all(
       Array.from({ length: 10 }, async (_, index) => {
         const body = { title: `by ${index}` }
         const on = index % 2 === 0 ? app : second
-        return (await change('book', [{ method: 'update', id: '5', version, body }], on)).status
+        return (await change('book', [{ method: 'update', id: '5', ifMatch, body }], on)).status
       }),
     )
-    expect(statuses.sort()).toEqual([200, ...Array(9).fill(409)])
+    expect(statuses.sort()).toEqual([200, ...Array(9).fill(412)])
   })
 
   test('writes rows with composite keys and odd names', async () => {
     const { rows } = await page('pair', { id: 'x%2Cy,1' })
     const written = await change('pair', [
-      { method: 'update', id: 'x%2Cy,1', version: rows[0].version, body: { n: 7 } },
+      { method: 'update', id: 'x%2Cy,1', ifMatch: rows[0].etag, body: { n: 7 } },
     ])
     expect(written.json[0].body).toEqual({ a: 'x,y', b: 1, n: 7 })
     const odd = await change('Odd "name" ü', [{ method: 'update', id: '1', body: { 'quote"d': "'); --" } }])
@@ -486,13 +512,10 @@ describe('POST /admin/tables/:table/changes', () => {
 
   test.each([
     [
-      [{ method: 'create', version: '1', body: { id: 1 } }],
-      'operation[0]: version: expected only with update or delete',
+      [{ method: 'create', ifMatch: '"1"', body: { id: 1 } }],
+      'operation[0]: ifMatch: expected with update, delete, or onConflict',
     ],
-    [
-      [{ method: 'delete', id: '1', version: 5 }],
-      'operation[0]: version: expected the version of the row, as text',
-    ],
+    [[{ method: 'delete', id: '1', version: '5' }], 'operation[0]: unknown member "version"'],
     [[], 'operations array is empty'],
   ])('rejects the malformed change %j', async (operations, message) => {
     const response = await change('book', operations)
