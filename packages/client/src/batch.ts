@@ -1,5 +1,5 @@
 import type { AnyDatabase, ColumnOf, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
-import { type ConditionalOptions, formatCondition } from './entity-tag.ts'
+import { type ConditionalOptions, formatCondition, tagRecord } from './entity-tag.ts'
 import { checkList } from './options.ts'
 import { readList } from './response.ts'
 import type { Transport, WriteOptions } from './transport.ts'
@@ -99,9 +99,11 @@ export async function sendBatch(
   batch: readonly Operation<unknown>[],
   options: WriteOptions,
 ): Promise<unknown[]> {
-  const body = { operations: batch }
+  const body = { operations: batch, etags: true }
   const results = await transport.write('POST', 'batch', { ...options, body })
-  return readList<{ body?: unknown }>(results).map((result) => result.body)
+  return readList<{ body?: unknown; etag?: string }>(results).map((result) =>
+    tagRecord(result.body, result.etag),
+  )
 }
 
 /**

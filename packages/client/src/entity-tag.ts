@@ -17,8 +17,8 @@ export interface ConditionalOptions extends WriteOptions {
 }
 
 /**
- * Returns the entity tag of a record that `one`, `create`, `update` or `upsert` has returned. Records of lists and batches, and
- * copies of records, have none.
+ * Returns the entity tag of a record that `one`, a write or a batch has returned. Records of lists, and copies of records, have
+ * none.
  */
 export function etagOf(record: object): string | undefined {
   return (record as { readonly [tagMember]?: string } | null)?.[tagMember]
@@ -26,9 +26,11 @@ export function etagOf(record: object): string | undefined {
 
 /** @internal Returns the record in a response, with its entity tag. */
 export async function readTagged(response: Response): Promise<unknown> {
-  const record = await readJson(response)
-  const tag = response.headers.get('etag')
-  // A weak tag fulfils no condition.
+  return tagRecord(await readJson(response), response.headers.get('etag'))
+}
+
+/** @internal Returns the record, with its entity tag. A weak tag fulfils no condition. */
+export function tagRecord(record: unknown, tag: string | null | undefined): unknown {
   if (tag?.startsWith('"') && typeof record === 'object' && record !== null)
     Object.defineProperty(record, tagMember, { value: tag })
   return record
@@ -38,7 +40,7 @@ export async function readTagged(response: Response): Promise<unknown> {
 export function formatCondition(ifMatch: object | string): string {
   const tag = typeof ifMatch === 'string' ? ifMatch : etagOf(ifMatch)
   if (tag !== undefined) return tag
-  throw new TypeError('ifMatch is an entity tag, or a record that one, create, update or upsert has returned')
+  throw new TypeError('ifMatch is an entity tag, or a record that one, a write or a batch has returned')
 }
 
 /** @internal Returns the options of a request, with the condition as a header. */

@@ -175,13 +175,33 @@ describe('collection › ifMatch on two nodes', () => {
     expect(await app.sql('select title, done from task')).toEqual([{ title: 'mine', done: true }])
   })
 
+  test('batch › returns records with the tags for the next writes', async () => {
+    const [created, updated, upserted, deleted] = await mine.batch((batch) => [
+      batch.create('task', { title: 'new' }),
+      batch.update('task', 1, { done: true }),
+      batch.upsert('task', { title: 'read', done: true }, { on: ['title'] }),
+      batch.delete('task', 1),
+    ])
+    expect([deleted, etagOf(updated)]).toEqual([undefined, expect.stringMatching(/^"[0-9a-f]+"$/)])
+    const tasks = mine.from('task')
+    await tasks.update(created.id, { title: 'newer' }, {}, { ifMatch: created })
+    expect(tasks.isConflict(await caught(tasks.delete(created.id, { ifMatch: created })))).toBe(true)
+    await tasks.delete(upserted.id, { ifMatch: upserted })
+    const [first, second] = await tasks.createMany([{ title: 'a' }, { title: 'b' }])
+    for (const ifMatch of [first, second]) {
+      if (ifMatch === undefined) throw new Error('no record')
+      await tasks.update(ifMatch.id, { done: true }, {}, { ifMatch })
+      expect(tasks.isConflict(await caught(tasks.delete(ifMatch.id, { ifMatch })))).toBe(true)
+    }
+  })
+
   test('rejects a record without a tag, and sends nothing', async () => {
     const network = createNetwork()
     const client = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
     const [listed] = (await mine.from('task').list()).items
     const copied = { ...(await mine.from('task').one(1)) }
     expect([etagOf(listed ?? {}), etagOf(copied)]).toEqual([undefined, undefined])
-    const message = 'ifMatch is an entity tag, or a record that one, create, update or upsert has returned'
+    const message = 'ifMatch is an entity tag, or a record that one, a write or a batch has returned'
     for (const ifMatch of [listed, copied]) {
       await expect(client.from('task').update(1, { done: true }, {}, { ifMatch })).rejects.toThrow(message)
       await expect(client.from('task').delete(1, { ifMatch })).rejects.toThrow(message)
