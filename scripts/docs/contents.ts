@@ -14,6 +14,7 @@ export const groups: readonly Group[] = [
     label: 'Data',
     guides: [
       'collections',
+      'comments',
       'concurrent-edits',
       'row-level-security',
       'public-reads',

@@ -1343,6 +1343,10 @@ export type GridColumn = {
   readonly identity?: 'always' | 'by default' | undefined
   readonly isGenerated?: boolean | undefined
   readonly comment?: string | undefined
+  /** Kind of a text, from a tag such as `@color` in the comment. */
+  readonly format?: 'color' | 'url' | 'email' | 'markdown' | 'file' | undefined
+  /** Bucket of the tag `@file`. */
+  readonly bucket?: string | undefined
   readonly isPrimaryKey: boolean
   readonly isGeometry: boolean
   readonly isGeography: boolean

@@ -1,3 +1,4 @@
+import { parseColumnTags } from '../../../database/catalog/column-tags.ts'
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { parseSpatialModifier } from '../../../database/catalog/spatial.ts'
 import { vectorDimensions } from '../../../database/catalog/vectors.ts'
@@ -22,11 +23,19 @@ export function describeColumn(relation: Pick<Relation, 'primaryKey'>, column: C
     identity: column.identity,
     isGenerated: column.isGenerated || undefined,
     comment: column.comment,
+    ...describeText(column),
     isPrimaryKey: relation.primaryKey.includes(column),
     ...describeSpace(column),
     ...describeVector(column),
     enumValues: type.enumLabels,
   }
+}
+
+/** Describes the kind of a text, which the comment declares. */
+function describeText({ type, comment }: Column) {
+  if (!type.isText) return {}
+  const { format, bucket } = parseColumnTags(comment)
+  return { format, bucket }
 }
 
 function describeSpace({ type, typeName }: Column) {

@@ -1,3 +1,4 @@
+import { parseColumnTags, type TextFormat } from '../../../database/catalog/column-tags.ts'
 import type {
   Catalog,
   Column,
@@ -69,16 +70,19 @@ function printRelation(catalog: Catalog, relation: Relation, views: ViewColumns)
   const row = relation.columns.map((column) => {
     // No count has more digits than a number holds.
     const type = isCount(column) ? 'number' : printType(column.type, 'read')
-    return `${printName(column.name)}: ${orNull(type, isNullable(column))}`
+    return `${printDoc(column)}${printName(column.name)}: ${orNull(type, isNullable(column))}`
   })
   const written = relation.columns.filter(
     ({ identity, isGenerated }) => identity !== 'always' && !isGenerated,
   )
   const writtenAs = (column: Column) => orNull(printType(column.type, 'write'), column.nullable)
   const insert = written.map(
-    (column) => `${printName(column.name)}${isOptional(column) ? '?' : ''}: ${writtenAs(column)}`,
+    (column) =>
+      `${printDoc(column)}${printName(column.name)}${isOptional(column) ? '?' : ''}: ${writtenAs(column)}`,
   )
-  const update = written.map((column) => `${printName(column.name)}?: ${writtenAs(column)}`)
+  const update = written.map(
+    (column) => `${printDoc(column)}${printName(column.name)}?: ${writtenAs(column)}`,
+  )
   const key = relation.primaryKey.map((column) => printType(column.type, 'write'))
   const relations = [...relation.relationships.values()]
     .filter(({ target }) => catalog.relations.has(target))
@@ -95,6 +99,21 @@ function printRelation(catalog: Catalog, relation: Relation, views: ViewColumns)
       Key: [${key.join(', ')}]
       Relations: ${block(relations.toSorted())}
     }`
+}
+
+const formatNames: Readonly<Record<TextFormat, string>> = {
+  color: 'CSS color',
+  url: 'URL',
+  email: 'E-mail address',
+  markdown: 'Markdown',
+  file: 'Name of a file in the bucket',
+}
+
+/** Prints the kind of a text, which the comment on the column declares. */
+function printDoc({ type, comment }: Column): string {
+  const { format, bucket } = parseColumnTags(comment)
+  if (format === undefined || !type.isText) return ''
+  return `/** ${formatNames[format]}${bucket === undefined ? '' : ` \`${bucket}\``}. */ `
 }
 
 /** Prints the columns that a relation follows, on one line. */

@@ -1,3 +1,4 @@
+import { parseColumnTags, textFormats } from '../../../../database/catalog/column-tags.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
 import { component, nullable } from '../../../../http/schemas.ts'
@@ -17,6 +18,12 @@ const GridColumn = component(
     identity: Type.Optional(Type.Enum(['always', 'by default'])),
     isGenerated: Type.Optional(Type.Boolean()),
     comment: Type.Optional(Type.String()),
+    format: Type.Optional(
+      Type.Enum([...textFormats], {
+        description: 'Kind of a text, from a tag such as `@color` in the comment.',
+      }),
+    ),
+    bucket: Type.Optional(Type.String({ description: 'Bucket of the tag `@file`.' })),
     isPrimaryKey: Type.Boolean(),
     isGeometry: Type.Boolean(),
     isGeography: Type.Boolean(),
@@ -100,10 +107,12 @@ const usualLabels = /^(name|title|label|email|username|slug|code)$/i
 
 /** Returns the column by which people recognize a row; null if it has neither a text nor a primary key. */
 function labelOf({ columns, primaryKey }: Relation): string | null {
-  const isLabel = ({ comment }: Column) => /(^|\s)@label(\s|$)/.test(comment ?? '')
   const texts = columns.filter(({ type }) => type.isText)
   const label =
-    columns.find(isLabel) ?? texts.find(({ name }) => usualLabels.test(name)) ?? texts[0] ?? primaryKey[0]
+    columns.find(({ comment }) => parseColumnTags(comment).isLabel) ??
+    texts.find(({ name }) => usualLabels.test(name)) ??
+    texts[0] ??
+    primaryKey[0]
   return label?.name ?? null
 }
 

@@ -52,6 +52,9 @@ create function first_album(title text, "odd name" int) returns album language s
 comment on function first_album is e'@not_null "odd name"\n  @not_null\t\nSee @not_null title.';
 create function figures(out total numeric, out name text, out rest int) returns record language sql as $$ select 1, 'a', 2 $$;
 comment on function figures(out numeric, out text, out int) is '@not_null total,name';
+comment on column artist.name is 'As on the cover. @markdown @label';
+comment on column album.title is '@file covers';
+comment on column album.length_ms is '@color';
 insert into artist (name) values ('Ursula');
 insert into album (id, title, artist_id, price, released, doc, tags, colour, place, rank, length_ms, cover, during, ratio)
   values (9007199254740993, 'one', 1, 12345678.10, '2026-01-01', '{"a": [1, null]}', '{x,null}', 'red', '(1,a,{b})', 5, 61000, '\\x00ff', '[1,5)', 1.5);
@@ -136,7 +139,7 @@ describe('basalt types', () => {
     expect(relation('album').split('Insert')[0]).toBe(`    album: {
       Row: {
         id: Exact
-        title: string
+        /** Name of a file in the bucket \`covers\`. */ title: string
         artist_id: number | null
         price: Exact
         released: string | null
@@ -191,10 +194,10 @@ describe('basalt types', () => {
 
   test('describes writable columns, keys and relations to expand', () => {
     expect(relation('artist').split('Insert')[1]).toBe(`: {
-        name: string
+        /** Markdown. */ name: string
       }
       Update: {
-        name?: string
+        /** Markdown. */ name?: string
       }
       Key: [number]
       Relations: {
@@ -202,7 +205,7 @@ describe('basalt types', () => {
       }`)
     const album = relation('album').split('Insert')[1] ?? ''
     expect(album).toContain(
-      '        id: ExactInput\n        title: string\n        artist_id?: number | null\n',
+      '        id: ExactInput\n        /** Name of a file in the bucket `covers`. */ title: string\n        artist_id?: number | null\n',
     )
     expect(album).toContain('        price?: ExactInput\n')
     expect(album).not.toContain('seconds')

@@ -149,6 +149,30 @@ describe('GET /admin/tables/:table', () => {
     await app.sql('drop table visit')
   })
 
+  test('describes the kind of a text by the comment, and ignores tags of other types', async () => {
+    await app.sql(`
+      create table tagged (id int primary key, tint text, picture text, size int, other text);
+      comment on column tagged.tint is 'Of the cover. @color';
+      comment on column tagged.picture is '@file covers';
+      comment on column tagged.size is '@color';
+      comment on column tagged.other is '@file'`)
+    await app.app.catalog.refresh()
+    const { columns } = (await read('tagged')).json
+    const kinds = columns.map(({ name, format, bucket }: Record<string, unknown>) => ({
+      name,
+      format,
+      bucket,
+    }))
+    expect(kinds).toEqual([
+      { name: 'id' },
+      { name: 'tint', format: 'color' },
+      { name: 'picture', format: 'file', bucket: 'covers' },
+      { name: 'size' },
+      { name: 'other' },
+    ])
+    await app.sql('drop table tagged')
+  })
+
   test('reports whether plain SQL changes are captured', async () => {
     const isCaptured = async () => (await read(encodeURIComponent('Odd "name" ü'))).json.isCaptured
     expect(await isCaptured()).toBe(true)
