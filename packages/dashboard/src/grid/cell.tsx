@@ -30,7 +30,8 @@ function drawCell(props: GridCellViewProps) {
   const { row, column, shown, left, isEditing, isRowEdited, on } = props
   const { text, label, note, isChanged, fault } = props.cell(row, shown)
   const position = { row, column }
-  const shownText = text === null ? 'NULL' : visibleText(label ?? text)
+  const isDrawn = text !== null && text !== '' && label === undefined && shown.draw !== undefined
+  const shownText = isDrawn ? shown.draw?.(text) : text === null ? 'NULL' : visibleText(label ?? text)
   return (
     <div
       id={props.id}

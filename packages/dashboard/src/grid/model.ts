@@ -1,3 +1,5 @@
+import type { ReactNode } from 'react'
+
 /** Model of the grid. The view holds rows and cells, and the grid requests the ones it renders. */
 /** Column of the grid. */
 export interface GridColumn {
@@ -15,6 +17,8 @@ export interface GridColumn {
   /** Note for users and screen readers, such as `key`. */
   readonly note?: string | undefined
   readonly canSort?: boolean
+  /** Renders the texts of the column in another form than plain text. */
+  readonly draw?: ((text: string) => ReactNode) | undefined
 }
 
 export interface GridCell {

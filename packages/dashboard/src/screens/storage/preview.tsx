@@ -35,17 +35,29 @@ function Picture({ object }: { readonly object: StoredObject }) {
   const content = useApi(['storage', 'content', object.id, object.updatedAt], async (signal) =>
     (await bucketOf(object.bucket).download(object.name, { signal })).blob(),
   )
-  return <Loaded query={content}>{(blob) => <BlobImage blob={blob} name={object.name} />}</Loaded>
+  return (
+    <Loaded query={content}>
+      {(blob) => <BlobImage className={styles.picture} blob={blob} name={object.name} />}
+    </Loaded>
+  )
 }
 
-function BlobImage({ blob, name }: { readonly blob: Blob; readonly name: string }) {
+interface BlobImageProps {
+  readonly blob: Blob
+  /** Text alternative. */
+  readonly name: string
+  readonly className: string | undefined
+}
+
+/** Shows an image by a blob URL, from which nothing runs. */
+export function BlobImage({ blob, name, className }: BlobImageProps) {
   const [address, setAddress] = useState<string>()
   useEffect(() => {
     const made = URL.createObjectURL(blob)
     setAddress(made)
     return () => URL.revokeObjectURL(made)
   }, [blob])
-  return address === undefined ? null : <img className={styles.picture} src={address} alt={name} />
+  return address === undefined ? null : <img className={className} src={address} alt={name} />
 }
 
 function TextPreview({ object, isPage }: { readonly object: StoredObject; readonly isPage: boolean }) {

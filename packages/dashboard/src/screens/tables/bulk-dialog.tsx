@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { inSession, useAction, useApi } from '../../api/queries.ts'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { Checkbox, Select, TextArea } from '../../ui/field.tsx'
+import { Checkbox, Select } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Notice } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
@@ -12,6 +12,7 @@ import { type PlannedOperation, planOperations, type Value } from './changes.ts'
 import { faultOf, isComputed } from './kinds.ts'
 import { idOf, nameText } from './names.ts'
 import { lostByUndo, undoAction } from './undo.ts'
+import { FormValue } from './value-editor.tsx'
 
 /** Number of operations that one request accepts. They can be undone. More rows are written by one statement, which cannot. */
 const undoable = 1000
@@ -93,7 +94,15 @@ export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogPr
             choices={columns.map((each) => ({ value: each.name, label: each.name }))}
             onChange={setName}
           />
-          <TextArea label="New value" rows={2} value={text} disabled={isNull} onChange={setText} />
+          {column !== undefined && !isNull && (
+            <FormValue
+              label="New value"
+              column={column}
+              text={text}
+              empty="Select a value"
+              onChange={setText}
+            />
+          )}
           {column?.nullable === true && <Checkbox label="NULL" checked={isNull} onChange={setNull} />}
         </>
       )}

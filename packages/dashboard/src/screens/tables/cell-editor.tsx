@@ -1,8 +1,9 @@
 import { useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import type { ColumnInfo } from './api.ts'
-import { choicesOf, editorKind, faultOf } from './kinds.ts'
+import { choicesOf, faultOf, kindOf } from './kinds.ts'
 import styles from './tables.module.css'
+import { Picker } from './value-editor.tsx'
 
 export type Move = 'stay' | 'down' | 'right' | 'left'
 
@@ -17,7 +18,9 @@ interface CellEditorProps {
 
 /** Renders the editor of a cell: a line of text, or a choice. */
 export function CellEditor({ column, value, typed, onCommit, onCancel }: CellEditorProps) {
-  const isChoice = editorKind(column) === 'choice'
+  const { editor, picker } = kindOf(column)
+  const isChoice = editor === 'choice'
+  const root = useRef<HTMLDivElement>(null)
   const [text, setText] = useState(typed ?? value ?? '')
   const [isNull, setNull] = useState(value === null && typed === undefined)
   // A commit closes the editor, which then also loses the focus.
@@ -38,6 +41,8 @@ export function CellEditor({ column, value, typed, onCommit, onCancel }: CellEdi
     if (event.key === 'Escape') cancel()
     else if (event.key === 'Enter') commit('down')
     else if (event.key === 'Tab') commit(event.shiftKey ? 'left' : 'right')
+    else if (event.key === 'ArrowDown' && event.altKey && picker !== undefined)
+      root.current?.querySelector<HTMLInputElement>(`[type=${picker}]`)?.showPicker()
     else if (isChoice && event.key === 'Delete' && column.nullable) commit('stay', null)
     else return
     event.preventDefault()
@@ -49,7 +54,7 @@ export function CellEditor({ column, value, typed, onCommit, onCancel }: CellEdi
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it handles keys and focus of the controls inside.
-    <div className={styles.editor} onKeyDown={press} onBlur={leave}>
+    <div ref={root} className={styles.editor} onKeyDown={press} onBlur={leave}>
       {isChoice ? (
         <select
           // biome-ignore lint/a11y/noAutofocus: the user has started to edit this cell.
@@ -82,6 +87,17 @@ export function CellEditor({ column, value, typed, onCommit, onCancel }: CellEdi
               setText(event.target.value)
             }}
           />
+          {picker !== undefined && (
+            <Picker
+              {...{ picker, text, type: column.type }}
+              // Tab keeps the value and leaves the cell. Alt and ↓ open the picker.
+              tabIndex={-1}
+              onPick={(picked) => {
+                setNull(false)
+                setText(picked)
+              }}
+            />
+          )}
           {column.nullable && (
             <Button size="small" aria-pressed={isNull} onClick={() => commit('stay', null)}>
               NULL

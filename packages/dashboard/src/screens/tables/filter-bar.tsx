@@ -2,11 +2,14 @@ import { useEffect, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/layout.tsx'
 import type { TableInfo } from './api.ts'
+import { kindOf } from './kinds.ts'
 import { andFilter, formatCondition, parseSort, type SortTerm, type Test } from './names.ts'
 import { SortDialog } from './sort-dialog.tsx'
 import styles from './tables.module.css'
 import type { View, ViewChange } from './use-view.ts'
+import { FormValue } from './value-editor.tsx'
 
 interface FilterBarProps {
   readonly info: TableInfo
@@ -88,18 +91,20 @@ export function FilterBar({ info, view, onChange }: FilterBarProps) {
 const sortText = (sort: readonly SortTerm[]) =>
   sort.map(({ key, isDescending }) => `${key} ${isDescending ? '▾' : '▴'}`).join(', ')
 
-const tests: readonly { readonly value: Test; readonly label: string }[] = [
-  { value: '=', label: 'is' },
-  { value: '!=', label: 'is not' },
-  { value: 'contains', label: 'contains' },
-  { value: 'starts', label: 'starts with' },
-  { value: '<', label: 'is less than' },
-  { value: '<=', label: 'is at most' },
-  { value: '>', label: 'is greater than' },
-  { value: '>=', label: 'is at least' },
-  { value: 'null', label: 'is NULL' },
-  { value: 'not null', label: 'is not NULL' },
-]
+const testNames: Readonly<Record<Test, string>> = {
+  '=': 'is',
+  '!=': 'is not',
+  contains: 'contains',
+  starts: 'starts with',
+  has: 'has',
+  overlaps: 'overlaps',
+  '<': 'is less than',
+  '<=': 'is at most',
+  '>': 'is greater than',
+  '>=': 'is at least',
+  null: 'is NULL',
+  'not null': 'is not NULL',
+}
 
 function ConditionDialog({
   info,
@@ -110,10 +115,13 @@ function ConditionDialog({
   readonly onAdd: (condition: string) => void
   readonly onClose: () => void
 }) {
-  const [column, setColumn] = useState(info.columns[0]?.name ?? '')
-  const [test, setTest] = useState<Test>('=')
+  const [name, setName] = useState(info.columns[0]?.name)
+  const [chosen, setTest] = useState<Test>('=')
   const [value, setValue] = useState('')
-  const add = () => onAdd(formatCondition(column, test, value))
+  const column = info.columns.find((each) => each.name === name)
+  if (column === undefined) return null
+  const { filter } = kindOf(column)
+  const test = filter.includes(chosen) ? chosen : (filter[0] ?? 'null')
   return (
     <Dialog
       title="Add a condition"
@@ -123,29 +131,40 @@ function ConditionDialog({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" onClick={add}>
+          <Button variant="primary" type="submit" form="condition">
             Add
           </Button>
         </>
       }
     >
-      <Select
-        label="Column"
-        value={column}
-        choices={info.columns.map(({ name }) => ({ value: name, label: name }))}
-        onChange={setColumn}
-      />
-      <Select label="Test" value={test} choices={tests} onChange={setTest} />
-      {test !== 'null' && test !== 'not null' && (
-        <TextField
-          label="Value"
-          value={value}
-          onChange={setValue}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') add()
+      <Form id="condition" onSubmit={() => onAdd(formatCondition(column.name, test, value))}>
+        <Select
+          label="Column"
+          value={column.name}
+          choices={info.columns.map((each) => ({ value: each.name, label: each.name }))}
+          onChange={(next) => {
+            setName(next)
+            setValue('')
           }}
         />
-      )}
+        <Select
+          label="Test"
+          value={test}
+          choices={filter.map((each) => ({ value: each, label: testNames[each] }))}
+          onChange={setTest}
+        />
+        {/[<=>]/.test(test) && (
+          <FormValue label="Value" column={column} text={value} empty="Select a value" onChange={setValue} />
+        )}
+        {/^[chos]/.test(test) && (
+          <TextField label="Value" hint={hints[test]} value={value} onChange={setValue} />
+        )}
+      </Form>
     </Dialog>
   )
+}
+
+const hints: Readonly<Partial<Record<Test, string>>> = {
+  has: 'An element of an array, a value in a range, or JSON such as {"a": 1}.',
+  overlaps: 'A range such as [1,5).',
 }

@@ -1,15 +1,81 @@
 import type { ColumnInfo, RelationInfo, TableInfo } from './api.ts'
+import type { Test } from './names.ts'
 
-/** Kind of editor for the values of a column. */
-export type EditorKind = 'line' | 'text' | 'choice' | 'document' | 'bytes' | 'geometry'
+/** Look of a value in the grid and in the row panel (`cell-look.tsx`). */
+export type CellLook = 'text' | 'chip' | 'code' | 'list' | 'shape' | 'color' | 'url' | 'email' | 'file'
 
-export function editorKind({ type, enumValues, isGeometry }: ColumnInfo): EditorKind {
-  if (type === 'boolean' || enumValues !== undefined) return 'choice'
-  if (isGeometry === true) return 'geometry'
-  if (type === 'json' || type === 'jsonb') return 'document'
-  if (type === 'bytea') return 'bytes'
-  if (type.endsWith('[]') || type === 'xml' || type === 'tsvector') return 'text'
-  return 'line'
+/** Editor of a value (`value-editor.tsx`). Lines and choices are also edited in the cell (`cell-editor.tsx`). */
+export type EditorKind =
+  | ('line' | 'choice' | 'text' | 'document' | 'bytes' | 'geometry')
+  | ('range' | 'list' | 'markdown' | 'file')
+
+/** Type of the browser's picker beside a line (`pickers.ts`). */
+export type PickerKind = 'date' | 'time' | 'datetime-local' | 'color'
+
+export interface ValueKind {
+  readonly cell: CellLook
+  readonly editor: EditorKind
+  readonly picker?: PickerKind
+  /** Tests of the filter builder. The first is the usual one. */
+  readonly filter: readonly Test[]
+}
+
+const none: readonly Test[] = ['null', 'not null']
+const equal: readonly Test[] = ['=', '!=', ...none]
+const compare: readonly Test[] = ['=', '!=', '<', '<=', '>', '>=', ...none]
+const search: readonly Test[] = ['contains', 'starts', ...compare]
+const has: readonly Test[] = ['has', ...equal]
+
+/** Cell, editor and filter of every kind of value. {@link kindOf} finds the kind of a column. */
+const kinds = {
+  boolean: { cell: 'chip', editor: 'choice', filter: equal },
+  enum: { cell: 'chip', editor: 'choice', filter: compare },
+  number: { cell: 'text', editor: 'line', filter: compare },
+  date: { cell: 'text', editor: 'line', picker: 'date', filter: compare },
+  time: { cell: 'text', editor: 'line', picker: 'time', filter: compare },
+  timestamp: { cell: 'text', editor: 'line', picker: 'datetime-local', filter: compare },
+  range: { cell: 'code', editor: 'range', filter: ['has', 'overlaps', ...equal] },
+  multirange: { cell: 'code', editor: 'text', filter: ['has', 'overlaps', ...equal] },
+  array: { cell: 'list', editor: 'list', filter: has },
+  json: { cell: 'code', editor: 'document', filter: none },
+  jsonb: { cell: 'code', editor: 'document', filter: ['has', ...none] },
+  bytes: { cell: 'code', editor: 'bytes', filter: none },
+  geometry: { cell: 'shape', editor: 'geometry', filter: none },
+  uuid: { cell: 'text', editor: 'line', filter: equal },
+  text: { cell: 'text', editor: 'line', filter: search },
+  long: { cell: 'text', editor: 'text', filter: none },
+  other: { cell: 'text', editor: 'line', filter: compare },
+  // Texts whose column has a tag in its comment, such as `@color`.
+  color: { cell: 'color', editor: 'line', picker: 'color', filter: search },
+  url: { cell: 'url', editor: 'line', filter: search },
+  email: { cell: 'email', editor: 'line', filter: search },
+  markdown: { cell: 'text', editor: 'markdown', filter: search },
+  file: { cell: 'file', editor: 'file', filter: search },
+} as const satisfies Record<string, ValueKind>
+
+/** Kinds by the name of the type. The first match counts. */
+const byType: readonly (readonly [RegExp, keyof typeof kinds])[] = [
+  [/^box\[\]$|^(xml|tsvector)/, 'long'],
+  [/\[\]$/, 'array'],
+  [/^boolean$/, 'boolean'],
+  [/^(smallint|integer|bigint|oid|real|double precision|numeric|money)/, 'number'],
+  [/^timestamp/, 'timestamp'],
+  [/^time/, 'time'],
+  [/^date$/, 'date'],
+  [/multirange$/, 'multirange'],
+  [/range$/, 'range'],
+  [/^jsonb$/, 'jsonb'],
+  [/^json$/, 'json'],
+  [/^bytea$/, 'bytes'],
+  [/^uuid$/, 'uuid'],
+  [/^(text|character|citext|name$)/, 'text'],
+]
+
+/** Returns the kind of a column's values. */
+export function kindOf({ type, enumValues, isGeometry, format }: ColumnInfo): ValueKind {
+  if (enumValues !== undefined) return kinds.enum
+  if (isGeometry === true) return kinds.geometry
+  return kinds[format ?? byType.find(([pattern]) => pattern.test(type))?.[1] ?? 'other']
 }
 
 /** Returns true if only PostgreSQL sets the values of the column. */

@@ -59,7 +59,9 @@ export function toggleSort(terms: readonly SortTerm[], key: string, isAdded: boo
 /** Quotes a value for a filter. */
 const filterText = (value: string) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
-export type Test = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'contains' | 'starts' | 'null' | 'not null'
+export type Test =
+  | ('=' | '!=' | '<' | '<=' | '>' | '>=')
+  | ('contains' | 'starts' | 'has' | 'overlaps' | 'null' | 'not null')
 
 /** Formats a condition of the filter builder. */
 export function formatCondition(column: string, test: Test, value: string): string {
@@ -73,6 +75,8 @@ export function formatCondition(column: string, test: Test, value: string): stri
       return `${name} ~* ${filterText(`%${escapeLike(value)}%`)}`
     case 'starts':
       return `${name} ~* ${filterText(`${escapeLike(value)}%`)}`
+    case 'has':
+      return `${name} contains ${filterText(value)}`
     default:
       return `${name} ${test} ${filterText(value)}`
   }

@@ -1,13 +1,14 @@
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { Checkbox, Select, TextArea, TextField } from '../../ui/field.tsx'
+import { Checkbox } from '../../ui/field.tsx'
 import { Form } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import type { ColumnInfo, TableInfo } from './api.ts'
 import type { Value } from './changes.ts'
-import { choicesOf, editorKind, faultOf, isComputed } from './kinds.ts'
+import { faultOf, isComputed } from './kinds.ts'
 import { ReferencePicker, sourceOf } from './reference-picker.tsx'
+import { FormValue } from './value-editor.tsx'
 
 interface NewRowProps {
   readonly info: TableInfo
@@ -98,7 +99,6 @@ function NewValue({
   readonly onChange: (value: Value) => void
 }) {
   const [isPicking, setPicking] = useState(false)
-  const kind = editorKind(column)
   const source = sourceOf(info, column.name)
   const common = {
     label: column.name,
@@ -108,33 +108,20 @@ function NewValue({
   const typed = (text: string) => onChange(text === '' ? undefined : text)
   return (
     <div>
-      {kind === 'choice' ? (
-        <Select
-          {...common}
-          value={value ?? ''}
-          choices={[
-            { value: '', label: value === null ? 'NULL' : 'Default' },
-            ...choicesOf(column).map((choice) => ({ value: choice, label: choice })),
-          ]}
-          onChange={typed}
-        />
-      ) : kind === 'line' ? (
-        <TextField {...common} value={value ?? ''} placeholder={placeholderOf(value)} onChange={typed} />
-      ) : (
-        <TextArea
-          {...common}
-          isCode
-          value={value ?? ''}
-          placeholder={placeholderOf(value)}
-          onChange={typed}
-        />
-      )}
+      <FormValue
+        {...common}
+        column={column}
+        text={value ?? ''}
+        placeholder={placeholderOf(value)}
+        empty={value === null ? 'NULL' : 'Default'}
+        onChange={typed}
+      />
       {source !== undefined && (
         <Button size="small" onClick={() => setPicking(true)}>
           Select from {source}
         </Button>
       )}
-      {kind !== 'choice' && /^(text|character|citext)/.test(column.type) && (
+      {/^(text|character|citext)/.test(column.type) && (
         <Checkbox
           label="Empty text"
           checked={value === ''}

@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'react'
+import { useMemo } from 'react'
 import { Code } from '../../ui/code.tsx'
 import { formatBytes } from '../../ui/format.ts'
 import { HtmlPreview } from '../../ui/html-preview.tsx'
+import { BlobImage } from '../storage/preview.tsx'
 import { decodeText, isMarkup, parseHex, sniffPicture } from './bytes.ts'
 import styles from './tables.module.css'
 
@@ -10,8 +11,9 @@ const shownCharacters = 20_000
 
 /** Shows bytes by their content: as an image, a text, or hexadecimal digits. */
 export function BytesPreview({ hex }: { readonly hex: string }) {
-  const bytes = parseHex(hex)
+  const bytes = useMemo(() => parseHex(hex), [hex])
   const type = sniffPicture(bytes)
+  const picture = useMemo(() => (type === undefined ? undefined : new Blob([bytes], { type })), [bytes, type])
   const text = type === undefined ? decodeText(bytes) : undefined
   return (
     <>
@@ -19,7 +21,7 @@ export function BytesPreview({ hex }: { readonly hex: string }) {
         {formatBytes(bytes.length)}
         {type === undefined ? '' : `, ${type}`}
       </p>
-      {type !== undefined && <Picture bytes={bytes} type={type} />}
+      {picture !== undefined && <BlobImage className={styles.preview} blob={picture} name="The value" />}
       {text !== undefined && text !== '' && (
         <>
           {isMarkup(text) && <HtmlPreview className={styles.preview} title="Preview" html={text} />}
@@ -31,15 +33,4 @@ export function BytesPreview({ hex }: { readonly hex: string }) {
       )}
     </>
   )
-}
-
-function Picture({ bytes, type }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly type: string }) {
-  const [address, setAddress] = useState<string>()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: bytes is a new array in each render, and its length identifies it.
-  useEffect(() => {
-    const made = URL.createObjectURL(new Blob([bytes], { type }))
-    setAddress(made)
-    return () => URL.revokeObjectURL(made)
-  }, [bytes.length, type])
-  return address === undefined ? null : <img className={styles.preview} src={address} alt="The value" />
 }

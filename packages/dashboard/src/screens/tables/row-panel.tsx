@@ -10,7 +10,15 @@ import { SafeLink } from '../../ui/safe-link.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { visibleText } from '../../ui/visible-text.ts'
-import { countRows, type RelationInfo, readRows, type TableInfo, type TableRow } from './api.ts'
+import {
+  type ColumnInfo,
+  countRows,
+  type RelationInfo,
+  readRows,
+  type TableInfo,
+  type TableRow,
+} from './api.ts'
+import { lookOf } from './cell-look.tsx'
 import { referenceOf } from './kinds.ts'
 import { useLabels } from './labels.ts'
 import { equalFilter, idText } from './names.ts'
@@ -95,14 +103,15 @@ function Values({
   const labels = useLabels(info, rows, { isOn: as === undefined })
   return (
     <KeyValue
-      items={info.columns.map(({ name }, index) => {
+      items={info.columns.map((column, index) => {
+        const { name } = column
         const size = row.sizes?.[index]
         const text = row.cells[index] ?? null
         const label = text === null ? undefined : labels.get(name)?.get(text)
         return [
           name,
           <span key={name}>
-            <CellText text={text} />
+            <CellText column={column} text={text} />
             {size !== undefined && ` … ${formatBytes(size)}`}{' '}
             {text !== null && typeof label === 'string' && (
               <Link href={referenceLink(info, name, text)}>{visibleText(label)}</Link>
@@ -131,9 +140,11 @@ function referenceLink(info: TableInfo, column: string, key: string): string {
   return rowsLink(relation.table, { filter: equalFilter([[relation.pairs[0]?.to ?? '', key]]) })
 }
 
-function CellText({ text }: { readonly text: string | null }) {
+function CellText({ column, text }: { readonly column: ColumnInfo; readonly text: string | null }) {
   if (text === null) return <em>NULL</em>
   if (text === '') return <em>empty</em>
+  const draw = lookOf(column)
+  if (draw !== undefined) return draw(text)
   return safeAddress(text) === undefined ? visibleText(text) : <SafeLink href={text} />
 }
 

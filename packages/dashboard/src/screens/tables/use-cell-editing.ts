@@ -5,7 +5,7 @@ import { showToast } from '../../ui/toasts.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
 import { type Changes, changeCell, changeNew, type Value } from './changes.ts'
 import type { GridModel } from './grid-model.ts'
-import { editorKind, isComputed } from './kinds.ts'
+import { isComputed, kindOf } from './kinds.ts'
 import { idOf } from './names.ts'
 import { sourceOf } from './reference-picker.tsx'
 
@@ -65,11 +65,12 @@ export function useCellEditing({
       if (target === undefined || shown === undefined) return
       const value = model.value(row, target.name)
       const rowId = shown.kind === 'read' ? shown.id : undefined
-      const kind = editorKind(target)
+      const { editor } = kindOf(target)
+      const isShort = editor === 'line' || editor === 'choice'
       const isLong = value === undefined || (value !== null && (value.length > 200 || value.includes('\n')))
       const isReference = sourceOf(info, target.name) !== undefined && typed === undefined
-      const isInline = isWritable && !isLong && !isReference && (kind === 'line' || kind === 'choice')
-      if (!isWritable && !isLong && (kind === 'line' || kind === 'choice')) return showToast(reasonOf(info))
+      const isInline = isWritable && !isLong && !isReference && isShort
+      if (!isWritable && !isLong && isShort) return showToast(reasonOf(info))
       if (isWritable && isComputed(target)) return showToast(`PostgreSQL computes ${target.name}.`)
       if (value === undefined && rowId === undefined) return showToast(reasonOf(info))
       setOpened({ row, column, info: target, value, typed, rowId, isInline })

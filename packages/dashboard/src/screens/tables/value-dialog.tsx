@@ -3,14 +3,11 @@ import { inSession } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeEditor } from '../../ui/code-editor.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Field, TextArea } from '../../ui/field.tsx'
 import { Failure, Spinner } from '../../ui/states.tsx'
 import { useDiscardConfirmation } from '../../ui/use-discard-confirmation.tsx'
 import { type ColumnInfo, readCell } from './api.ts'
-import { formatHex } from './bytes.ts'
-import { editorKind, faultOf } from './kinds.ts'
-import { MapView } from './map-view.tsx'
-import { BytesPreview } from './preview.tsx'
+import { faultOf, kindOf } from './kinds.ts'
+import { LongEditor, ValueEditor } from './value-editor.tsx'
 
 interface ValueDialogProps {
   readonly table: string
@@ -64,9 +61,10 @@ function OpenValue({
   onCommit,
   onClose,
 }: ValueDialogProps & { readonly whole: string | null }) {
-  const kind = editorKind(column)
+  const { editor: kind } = kindOf(column)
   const [text, setText] = useState(kind === 'document' ? indented(whole ?? '') : (whole ?? ''))
-  const isText = kind === 'line' || kind === 'text'
+  const isText = kind === 'line' || kind === 'text' || kind === 'markdown'
+  const Editor = kind === 'line' ? LongEditor : ValueEditor
   // The length of the text as it was read decides. Another editor would lose the cursor position.
   const [isLong] = useState(text.length > textAreaCharacters)
   const [isChanged, setChanged] = useState(false)
@@ -101,63 +99,13 @@ function OpenValue({
       }
     >
       {whole === null && !isChanged && <p>The value is NULL.</p>}
-      {kind === 'bytes' ? (
-        <Bytes text={text} isReadOnly={isReadOnly} onChange={change} />
-      ) : isText && !isLong ? (
-        <TextArea
-          label="Value"
-          rows={14}
-          value={text}
-          isCode
-          readOnly={isReadOnly}
-          error={fault}
-          onChange={change}
-        />
+      {isText && isLong ? (
+        <CodeEditor label="Value" value={text} language="text" isReadOnly={isReadOnly} onChange={change} />
       ) : (
-        <>
-          {kind === 'geometry' && <MapView text={text} />}
-          <CodeEditor
-            label="Value"
-            value={text}
-            language={isText ? 'text' : 'json'}
-            isReadOnly={isReadOnly}
-            onChange={change}
-          />
-          {fault !== undefined && <p role="alert">{fault}</p>}
-        </>
+        <Editor label="Value" {...{ column, text, isReadOnly }} error={fault} onChange={change} />
       )}
       {confirmation}
     </Dialog>
-  )
-}
-
-function Bytes({
-  text,
-  isReadOnly,
-  onChange,
-}: {
-  readonly text: string
-  readonly isReadOnly: boolean
-  readonly onChange: (text: string) => void
-}) {
-  return (
-    <>
-      <BytesPreview hex={text} />
-      {!isReadOnly && (
-        <Field label="Replace with a file">
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="file"
-              onChange={async (event) => {
-                const file = event.target.files?.[0]
-                if (file !== undefined) onChange(formatHex(new Uint8Array(await file.arrayBuffer())))
-              }}
-            />
-          )}
-        </Field>
-      )}
-    </>
   )
 }
 
