@@ -111,7 +111,7 @@ export function defaultWidth(title: string, type: string): number {
             ? 110
             : type === 'label'
               ? 160
-              : /^(text|json|character varying)/.test(type)
+              : /^(text|json|character varying)|range$/.test(type)
                 ? 220
                 : 160
   return Math.min(320, Math.max(byType, title.length * 8 + 40))

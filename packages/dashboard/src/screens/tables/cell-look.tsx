@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { useApi } from '../../api/queries.ts'
 import { Badge } from '../../ui/layout.tsx'
+import { safeAddress } from '../../ui/safe-address.ts'
 import { SafeLink } from '../../ui/safe-link.tsx'
 import { visibleText } from '../../ui/visible-text.ts'
 import { bucketOf } from '../storage/api.ts'
@@ -69,6 +70,7 @@ function Chips({ children }: { readonly children: ReactNode }) {
 }
 
 function Linked({ text, href }: { readonly text: string; readonly href: string }) {
+  if (safeAddress(href) === undefined) return visibleText(text)
   return (
     <>
       {visibleText(text)}{' '}
