@@ -3,7 +3,7 @@ import { defaultWidth } from '../../grid/layout.ts'
 import type { GridCell, GridColumn, RowState } from '../../grid/model.ts'
 import { formatBytes } from '../../ui/format.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
-import { lookOf } from './cell-look.tsx'
+import { rendererOf } from './cell-renderers.tsx'
 import type { Changes, NewRow, RowChange } from './changes.ts'
 import type { Labels } from './labels.ts'
 import { idOf } from './names.ts'
@@ -30,7 +30,7 @@ export function gridColumns(info: TableInfo, view: View): readonly GridColumn[] 
       width: view.widths.get(column.name) ?? widthOf(info, column),
       isPinned: view.pinned.includes(column.name),
       note: noteOf(info, column),
-      draw: lookOf(column),
+      draw: rendererOf(column),
       ...(isNumeric(column.type) && sourceOf(info, column.name) === undefined
         ? { align: 'end' as const }
         : {}),

@@ -88,7 +88,7 @@ journeys('dashboard › kinds of values', () => {
     (await dashboard.app.sql(`select (${column})::text as value from sample order by id desc limit 1`))[0]
       ?.value
 
-  test('shows each kind in its own look, and hostile values as texts', async () => {
+  test('shows each kind in its own form, and hostile values as texts', async () => {
     const { page } = dashboard
     expect(await cell(1, 'flag').textContent()).toBe('true')
     expect(await cell(1, 'tags').locator('span span').allTextContents()).toEqual(['red', 'a b', 'NULL'])

@@ -1,8 +1,8 @@
 import type { ColumnInfo, RelationInfo, TableInfo } from './api.ts'
 import type { Test } from './names.ts'
 
-/** Look of a value in the grid and in the row panel (`cell-look.tsx`). */
-export type CellLook = 'text' | 'chip' | 'code' | 'list' | 'shape' | 'color' | 'url' | 'email' | 'file'
+/** Rendering of a value in the grid and in the row panel (`cell-renderers.tsx`). */
+export type CellKind = 'text' | 'chip' | 'code' | 'list' | 'shape' | 'color' | 'url' | 'email' | 'file'
 
 /** Editor of a value (`value-editor.tsx`). Lines and choices are also edited in the cell (`cell-editor.tsx`). */
 export type EditorKind =
@@ -13,7 +13,7 @@ export type EditorKind =
 export type PickerKind = 'date' | 'time' | 'datetime-local' | 'color'
 
 export interface ValueKind {
-  readonly cell: CellLook
+  readonly cell: CellKind
   readonly editor: EditorKind
   readonly picker?: PickerKind
   /** Tests of the filter builder. The first is the usual one. */

@@ -18,7 +18,7 @@ import {
   type TableInfo,
   type TableRow,
 } from './api.ts'
-import { lookOf } from './cell-look.tsx'
+import { rendererOf } from './cell-renderers.tsx'
 import { referenceOf } from './kinds.ts'
 import { useLabels } from './labels.ts'
 import { equalFilter, idText } from './names.ts'
@@ -143,7 +143,7 @@ function referenceLink(info: TableInfo, column: string, key: string): string {
 function CellText({ column, text }: { readonly column: ColumnInfo; readonly text: string | null }) {
   if (text === null) return <em>NULL</em>
   if (text === '') return <em>empty</em>
-  const draw = lookOf(column)
+  const draw = rendererOf(column)
   if (draw !== undefined) return draw(text)
   return safeAddress(text) === undefined ? visibleText(text) : <SafeLink href={text} />
 }

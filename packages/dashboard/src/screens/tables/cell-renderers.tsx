@@ -7,13 +7,13 @@ import { visibleText } from '../../ui/visible-text.ts'
 import { bucketOf } from '../storage/api.ts'
 import { BlobImage } from '../storage/preview.tsx'
 import type { ColumnInfo } from './api.ts'
-import { type CellLook, kindOf } from './kinds.ts'
+import { type CellKind, kindOf } from './kinds.ts'
 import { parseArray } from './literals.ts'
 import styles from './tables.module.css'
 
 type Draw = (text: string, column: ColumnInfo) => ReactNode
 
-const looks: Readonly<Record<Exclude<CellLook, 'text'>, Draw>> = {
+const renderers: Readonly<Record<Exclude<CellKind, 'text'>, Draw>> = {
   chip: (text) => (
     <Chips>
       <Badge tone={/^t(rue)?$/.test(text) ? 'ok' : 'neutral'}>{booleans[text] ?? visibleText(text)}</Badge>
@@ -60,9 +60,9 @@ const booleans: Readonly<Record<string, string>> = { t: 'true', f: 'false' }
 const mostItems = 20
 
 /** Returns the function that renders the values of a column; undefined for plain texts. */
-export function lookOf(column: ColumnInfo): ((text: string) => ReactNode) | undefined {
+export function rendererOf(column: ColumnInfo): ((text: string) => ReactNode) | undefined {
   const { cell } = kindOf(column)
-  return cell === 'text' ? undefined : (text) => looks[cell](text, column)
+  return cell === 'text' ? undefined : (text) => renderers[cell](text, column)
 }
 
 function Chips({ children }: { readonly children: ReactNode }) {
