@@ -22,6 +22,8 @@ import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { measureFiles, type ResolveTxt, wireFiles } from './features/files/index.ts'
+import { openSecrets, wireFunctions } from './features/functions/index.ts'
+import { countSecretsByKey } from './features/functions/secrets/index.ts'
 import { lockSelf } from './features/identity/accounts/index.ts'
 import { openAuthSettings, wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
@@ -288,6 +290,7 @@ async function wire(
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
     { kind: 'sign-in providers', countByKey: await countClientSecretsByKey(system) },
     { kind: 'push providers', countByKey: await countPushCredentialsByKey(system) },
+    { kind: 'secrets of functions', countByKey: await countSecretsByKey(system) },
   ])
 
   const operations = wireOperations(platform, {
@@ -316,9 +319,11 @@ async function wire(
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
   const embedders = createEmbedders(config.ai)
+  const operatorSecrets = openSecrets(platform)
   const events = wireEvents(platform, {
     verifiers,
     embedders,
+    operatorSecrets,
     limiter: observation.enforcePlans(identity.limiter),
     resolve,
     openPopup: identity.openPopup,
@@ -331,9 +336,10 @@ async function wire(
     callers: identity.callers,
   })
   const files = wireFiles(platform, { resolve, resolveTxt })
+  const functions = wireFunctions(operatorSecrets)
   const features = [
     ...observation.features(platform.queue, notifications),
-    ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),
+    ...[operations, data, events, messaging, identity, files, functions].flatMap((area) => area.features),
     structure({ database, catalog, clock, scope: catalogScopeOf(config), project: config.project }),
   ]
   const { workers } = events

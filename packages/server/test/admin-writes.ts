@@ -93,6 +93,12 @@ export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () =
       make.at('/access/cases', { ...make.rehearsal, name: make.name() }),
     'POST /api/admin/storage/cdn/purge': async () =>
       make.at('/storage/cdn/purge', { urls: ['https://cdn.example.com/x'] }),
+    'PUT /api/admin/secrets/{name}': async () => make.at(`/secrets/${make.name()}`, { value: secretMark }),
+    'DELETE /api/admin/secrets/{name}': async () => {
+      const path = `/secrets/${make.name()}`
+      await make.call('PUT', `/api/admin${path}`, { value: secretMark })
+      return make.at(path)
+    },
     'POST /api/admin/sites': async () => make.at('/sites', { name: make.name(), slug: make.name() }),
     'PUT /api/admin/sites/{siteId}': async () => make.at(await make.newSite(), { name: make.name() }),
     'DELETE /api/admin/sites/{siteId}': async () => make.at(await make.newSite()),

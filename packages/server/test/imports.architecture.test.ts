@@ -26,7 +26,15 @@ const layers: readonly (readonly string[])[] = [
 ]
 
 /** Areas of features: each may import earlier ones. */
-const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', 'identity', 'files']
+const areas: readonly string[] = [
+  'operations',
+  'data',
+  'events',
+  'messaging',
+  'identity',
+  'files',
+  'functions',
+]
 
 /** Features that a feature may use; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
@@ -64,6 +72,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'view-as': ['audit'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
+  secrets: ['audit'],
   sites: ['audit', 'cdn', 'throttle'],
   storage: ['audit', 'cdn', 'idempotency', 'usage'],
   'social-login': ['accounts', 'audit'],

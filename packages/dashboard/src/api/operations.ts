@@ -2823,6 +2823,20 @@ export type SearchSynonymsInput = {
   }>
 }
 
+export type Secret = {
+  readonly name: string
+  readonly updatedAt: string
+}
+
+export type SecretList = {
+  readonly items: ReadonlyArray<Secret>
+  readonly count: number
+}
+
+export type SecretsSetInput = {
+  readonly value: string
+}
+
 export type SentMail = {
   readonly id: string
   readonly user_id: string | null
@@ -5614,6 +5628,27 @@ export interface Operations {
     readonly query: never
     readonly body: SearchSynonymsInput
     readonly answer: SearchSynonyms
+  }
+  'secrets.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/secrets'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: SecretList
+  }
+  'secrets.set': {
+    readonly method: 'PUT'
+    readonly path: `admin/secrets/${string}`
+    readonly query: never
+    readonly body: SecretsSetInput
+    readonly answer: Secret
+  }
+  'secrets.unset': {
+    readonly method: 'DELETE'
+    readonly path: `admin/secrets/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
   }
   'sites.addFiles': {
     readonly method: 'POST'

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts'
 import type { Embedders } from '../data/embedding-provider/index.ts'
 import { automaticEmbeddings } from './embeddings/index.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
-import { defineOperatorJobs } from './operator-jobs/index.ts'
+import { defineOperatorJobs, type OperatorSecrets } from './operator-jobs/index.ts'
 import { describeCapture, EventTriggers, events, Interests, OutboxChangeLog } from './outbox/index.ts'
 import { type OpenPopup, realtime } from './realtime/index.ts'
 import { schedules } from './schedules/index.ts'
@@ -37,13 +37,15 @@ export interface EventsPorts {
   /** Resolver for the host names of webhooks; for tests. */
   readonly resolve?: Resolve | undefined
   readonly embedders: Embedders
+  /** Secrets that scheduled requests send. */
+  readonly operatorSecrets: OperatorSecrets
   readonly openPopup?: OpenPopup | undefined
 }
 
 /** Wires the features that follow a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
 export function wireEvents(
   platform: Platform,
-  { verifiers, limiter, resolve, embedders, openPopup }: EventsPorts,
+  { verifiers, limiter, resolve, embedders, operatorSecrets, openPopup }: EventsPorts,
 ) {
   const { config, database, catalog, notifications, clock, log, queue, metrics, origins, secrets, version } =
     platform
@@ -82,7 +84,7 @@ export function wireEvents(
     openPopup,
     messageLimitBytes: config.server.body_limit,
   })
-  defineOperatorJobs({ queue, database })
+  defineOperatorJobs({ queue, database, outbound, secrets: operatorSecrets })
   return {
     graphqlStreams: streams.graphqlStreams,
     changes: new OutboxChangeLog(interests, triggers, notifications),

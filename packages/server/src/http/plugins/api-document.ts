@@ -57,6 +57,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'materialized views', description: 'Materialized views and their refreshes.' },
         { name: 'storage', description: 'Files and their copies in a content delivery network.' },
         { name: 'sites', description: 'Static sites and their deploys.' },
+        { name: 'functions', description: 'Code of the operator, and its secrets.' },
         { name: 'schema', description: 'Objects of the database.' },
         { name: 'SQL', description: 'Statements that administrators run.' },
         { name: 'structure', description: 'Tables and policies, changed by migrations.' },

@@ -277,6 +277,8 @@ const rows = {
     '/api/admin/domains': 'GET POST',
     '/api/admin/domains/:id': 'GET DELETE',
     '/api/admin/domains/:id/verify': 'POST',
+    '/api/admin/secrets': 'GET',
+    '/api/admin/secrets/:name': 'PUT DELETE',
     '/api/admin/sites': 'GET POST',
     '/api/admin/sites/:siteId': 'GET PUT DELETE',
     '/api/admin/sites/:siteId/deploys': 'GET POST',

@@ -1,4 +1,5 @@
 import { countWebhookSecretsByKey } from '../../../features/events/webhooks/index.ts'
+import { countSecretsByKey } from '../../../features/functions/secrets/index.ts'
 import { countTotpSecretsByKey } from '../../../features/identity/mfa/index.ts'
 import { countClientSecretsByKey } from '../../../features/identity/social-login/index.ts'
 import { countPushCredentialsByKey } from '../../../features/messaging/push/index.ts'
@@ -18,6 +19,7 @@ export const keys: Check = {
       { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(transaction) },
       { kind: 'sign-in providers', countByKey: await countClientSecretsByKey(transaction) },
       { kind: 'push providers', countByKey: await countPushCredentialsByKey(transaction) },
+      { kind: 'secrets of functions', countByKey: await countSecretsByKey(transaction) },
     ])
     try {
       requireKeysOf(config, sealed)

@@ -178,6 +178,7 @@ describe('PUT /collections/:table/search-settings › ignoreAccents', () => {
     await database.sql(`
       ${setup}
       delete from basalt.migrations where version >= 31;
+      drop table basalt.secrets;
       drop function basalt.enqueue(text, jsonb, text, timestamptz);
       drop table basalt.sql_job_types;
       alter table basalt.jobs drop column runs, drop column key;
