@@ -340,7 +340,14 @@ async function wire(
   const features = [
     ...observation.features(platform.queue, notifications),
     ...[operations, data, events, messaging, identity, files, functions].flatMap((area) => area.features),
-    structure({ database, catalog, clock, scope: catalogScopeOf(config), project: config.project }),
+    structure({
+      database,
+      catalog,
+      clock,
+      scope: catalogScopeOf(config),
+      isCaptureEnabled: config.events.capture === 'on',
+      project: config.project,
+    }),
   ]
   const { workers } = events
 

@@ -3585,7 +3585,18 @@ export type StructureRelation = {
   }
   readonly owner: string
   readonly partitionKey: string | null
-  readonly partitionOf: string | null
+  readonly partitionOf: {
+    readonly schema: string
+    readonly name: string
+  } | null
+  readonly partitions: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    /** Values of the partition, as SQL. */
+    readonly bound: string
+    readonly estimatedRows: number | null
+    readonly bytes: number
+  }>
   readonly tableBytes: number
   readonly indexBytes: number
   readonly columns: ReadonlyArray<StructureColumn>
@@ -3606,6 +3617,8 @@ export type StructureRelation = {
   readonly query: string | null
   /** SQL that describes it as it is, for reading. */
   readonly definition: string
+  /** Reason why only writes by the API are followed by events; null if writes of all kinds are. */
+  readonly eventGap: string | null
 }
 
 export type StructureRelationSummary = {

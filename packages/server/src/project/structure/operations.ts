@@ -3,6 +3,7 @@ import type { CatalogScope } from '../../database/catalog/load.ts'
 import { ScriptFailure, withRemedy } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { redactStatement } from '../../features/data/sql-runner/index.ts'
+import { findCaptureGap } from '../../features/events/outbox/index.ts'
 import { recordAudit } from '../../features/operations/audit/index.ts'
 import type { Slots } from '../../features/operations/throttle/index.ts'
 import { ok, operation } from '../../http/operation.ts'
@@ -29,6 +30,7 @@ import { rehearseHere } from './rehearse.ts'
 import {
   Diagram,
   MigrationStatus,
+  type RelationDetail,
   RelationStructure,
   RelationSummary,
   StructureObjects,
@@ -42,6 +44,8 @@ export interface StructureContext {
   readonly clock: Clock
   /** Schemas and relations of the database that are served. */
   readonly scope: CatalogScope
+  /** True if `events.capture` is on. */
+  readonly isCaptureEnabled: boolean
   readonly project: MigrationSettings & { readonly migrations: string }
   /** Slots that let rehearsals run one at a time, so that they do not see each other's locks. */
   readonly slots: Slots
@@ -60,7 +64,7 @@ const list = operation({
   method: 'GET',
   path: `${path}/relations`,
   summary: 'List tables and views',
-  description: 'Ordered by schema and name. Partitions are not listed.',
+  description: 'Ordered by schema and name. Partitions are listed by their table.',
   query: Type.Object({
     schema: Type.Optional(Type.String()),
     q: Type.Optional(Type.String({ description: 'Part of the name.' })),
@@ -96,12 +100,26 @@ const get = operation({
   summary: 'Get one table or view with its parts',
   params: Type.Object({ schema: Type.String(), name: Type.String() }),
   success: ok(RelationStructure),
-  async handle({ database, scope }: StructureContext, { params }) {
+  async handle({ database, scope, catalog, isCaptureEnabled }: StructureContext, { params }) {
+    const { schema, name } = params
     const relation = await findRelationDetail(database.system, params, scope.schemas)
-    if (relation === undefined) throw structureErrors.relationNotFound(`${params.schema}.${params.name}`)
-    return { ...relation, definition: defineRelation(relation) }
+    if (relation === undefined) throw structureErrors.relationNotFound(`${schema}.${name}`)
+    const known = [...catalog.current.relations.values()].find(
+      (each) => each.name === name && each.schema === schema,
+    )
+    const eventGap =
+      known === undefined
+        ? explainUnknown(relation)
+        : ((await findCaptureGap(database.system, known, isCaptureEnabled)) ?? null)
+    return { ...relation, definition: defineRelation(relation), eventGap }
   },
 })
+
+/** Returns why a relation without a collection has no events; null while the catalog does not know a new one yet. */
+function explainUnknown({ partitionOf, isServed }: RelationDetail): string | null {
+  if (partitionOf !== null) return 'it is a partition, whose changes are events of its table'
+  return isServed ? null : 'its schema is not served'
+}
 
 const diagram = operation({
   ...common,

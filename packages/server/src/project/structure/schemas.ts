@@ -102,7 +102,16 @@ const detailMembers = {
   ...summaryMembers,
   owner: Type.String(),
   partitionKey: nullableText,
-  partitionOf: nullableText,
+  partitionOf: nullable(Type.Object({ schema: Type.String(), name: Type.String() })),
+  partitions: Type.Array(
+    Type.Object({
+      schema: Type.String(),
+      name: Type.String(),
+      bound: Type.String({ description: 'Values of the partition, as SQL.' }),
+      estimatedRows: nullable(Type.Number()),
+      bytes: Type.Number(),
+    }),
+  ),
   tableBytes: Type.Number(),
   indexBytes: Type.Number(),
   columns: Type.Array(ColumnDetail),
@@ -123,10 +132,14 @@ export const RelationStructure = component(
   Type.Object({
     ...detailMembers,
     definition: Type.String({ description: 'SQL that describes it as it is, for reading.' }),
+    eventGap: nullable(Type.String(), {
+      description:
+        'Reason why only writes by the API are followed by events; null if writes of all kinds are.',
+    }),
   }),
 )
 /** Parts of a relation from which its definition is built. */
-export type RelationDetail = Omit<Answered<typeof RelationStructure>, 'definition'>
+export type RelationDetail = Omit<Answered<typeof RelationStructure>, 'definition' | 'eventGap'>
 
 const tableColumns = Type.Object({ schema: Type.String(), name: Type.String(), columns: texts })
 

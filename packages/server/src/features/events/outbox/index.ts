@@ -6,7 +6,7 @@ import { messageOf } from '../../../lib/errors.ts'
 import type { EventTriggers } from './capture/event-triggers.ts'
 import { type PruneResult, pruneOutbox } from './prune.ts'
 
-export { describeCapture } from './capture/describe.ts'
+export { describeCapture, findCaptureGap } from './capture/describe.ts'
 export { EventTriggers } from './capture/event-triggers.ts'
 export { Interests } from './interests.ts'
 export { findIdAt, longestTransactionMs, scanLimit } from './log-times.ts'

@@ -107,6 +107,17 @@ const dependents = list(
   sql`d.kind, d.name`,
 )
 
+const partitions = list(
+  sql`pn.nspname as schema, p.relname as name, pg_get_expr(p.relpartbound, p.oid) as bound,
+    case when p.reltuples >= 0 then p.reltuples::float8 end as "estimatedRows",
+    case when p.relkind = 'r' then pg_total_relation_size(p.oid) else 0 end::float8 as bytes`,
+  sql`pg_inherits i
+    join pg_class p on p.oid = i.inhrelid and p.relispartition
+    join pg_namespace pn on pn.oid = p.relnamespace
+    where i.inhparent = c.oid`,
+  sql`pg_get_expr(p.relpartbound, p.oid) = 'DEFAULT', p.relname`,
+)
+
 export async function findRelationDetail(
   transaction: Queryable,
   { schema, name }: { readonly schema: string; readonly name: string },
@@ -115,8 +126,11 @@ export async function findRelationDetail(
   return await transaction.maybeOne<RelationDetail & Record<string, unknown>>(sql`
     select ${summaryOf(served)}, pg_get_userbyid(c.relowner) as owner,
       case when c.relkind = 'p' then pg_get_partkeydef(c.oid) end as "partitionKey",
-      case when c.relispartition then (select inhparent::regclass::text from pg_inherits where inhrelid = c.oid) end
-        as "partitionOf",
+      case when c.relispartition then (
+        select json_build_object('schema', pn.nspname, 'name', p.relname)
+        from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_namespace pn on pn.oid = p.relnamespace
+        where i.inhrelid = c.oid) end as "partitionOf",
+      ${partitions} as partitions,
       case when c.relkind in ('r', 'm') then pg_table_size(c.oid) else 0 end::float8 as "tableBytes",
       case when c.relkind in ('r', 'm') then pg_indexes_size(c.oid) else 0 end::float8 as "indexBytes",
       ${columns} as columns, ${constraints} as constraints, ${indexes} as indexes, ${triggers} as triggers,

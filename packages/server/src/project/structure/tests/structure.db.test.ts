@@ -195,6 +195,40 @@ describe('structure › relations', () => {
     expect((await app.request('GET', `${path}/diagram`)).status).toBe(401)
   })
 
+  test('describes partitions under their table, and whether events follow writes of all kinds', async () => {
+    await app.sql(`
+      create table sold (at date) partition by range (at);
+      create table sold_2026 partition of sold for values from ('2026-01-01') to ('2027-01-01');
+      create table sold_rest partition of sold default;
+      comment on table feeling is '@events off';
+      create schema hidden; create table hidden.note (id int);`)
+    const detailOf = async (name: string) => (await get(`relations/${name}`)).json
+    await waitFor(
+      'the catalog',
+      async () => (await detailOf('public/feeling')).eventGap?.includes('@events') === true,
+    )
+    const partition = { schema: 'public', estimatedRows: null, bytes: 0 }
+    expect(await detailOf('public/sold')).toMatchObject({
+      partitionOf: null,
+      partitions: [
+        { ...partition, name: 'sold_2026', bound: "FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')" },
+        { ...partition, name: 'sold_rest', bound: 'DEFAULT' },
+      ],
+      eventGap: null,
+    })
+    const gapOf = async (name: string) => (await detailOf(name)).eventGap
+    expect((await detailOf('public/sold_rest')).partitionOf).toEqual({ schema: 'public', name: 'sold' })
+    expect(
+      await Promise.all(['public/sold_rest', 'public/feeling', 'hidden/note', 'public/todo'].map(gapOf)),
+    ).toEqual([
+      'it is a partition, whose changes are events of its table',
+      'its comment holds @events off',
+      'its schema is not served',
+      null,
+    ])
+    await app.sql('drop schema hidden cascade')
+  })
+
   test('describes one with its columns, constraints, indexes, policies, triggers and dependents', async () => {
     const { status, json } = await get('relations/public/todo')
     expect(status).toBe(200)

@@ -54,20 +54,42 @@ export async function describeCapture(
     database,
     collections.map(({ relation }) => relation.oid),
   )
-  return collections.map(({ relation, actions }) => {
-    const table = tables.find(({ oid, isPartition }) => oid === relation.oid && !isPartition)
-    return {
-      collection: relation.collection,
-      actions,
-      apiOnly: !isEnabled
-        ? intended('events.capture is off')
-        : !mayHaveTriggers(relation)
-          ? intended(reasonOf(relation))
-          : table === undefined
-            ? intended('it is a partition')
-            : findGap(table, actions, failures?.get(relation.collection)),
-    }
-  })
+  return collections.map(({ relation, actions }) => ({
+    collection: relation.collection,
+    actions,
+    apiOnly: gapOf(relation, isEnabled, tables, (table) =>
+      findGap(table, actions, failures?.get(relation.collection)),
+    ),
+  }))
+}
+
+/** Returns the reason why a listener would receive only API changes of a table; undefined if it would receive all. */
+export async function findCaptureGap(
+  database: Queryable,
+  relation: Relation,
+  isEnabled: boolean,
+): Promise<string | undefined> {
+  const tables = await findCapturedTables(database, [relation.oid])
+  // The catalog is that of a moment ago, and the table may have been dropped since.
+  if (tables.length === 0) return undefined
+  const isInstalled = ({ triggers }: CapturedTable, name: string) =>
+    triggers.some((trigger) => trigger.name === name)
+  return gapOf(relation, isEnabled, tables, (table) => {
+    const actions = capturedActions.filter((action) => isInstalled(table, triggerFor(table, action).name))
+    return findGap(table, actions, undefined)
+  })?.reason
+}
+
+function gapOf(
+  relation: Relation,
+  isEnabled: boolean,
+  tables: readonly CapturedTable[],
+  find: (table: CapturedTable) => CaptureGap | undefined,
+): CaptureGap | undefined {
+  if (!isEnabled) return intended('events.capture is off')
+  if (!mayHaveTriggers(relation)) return intended(reasonOf(relation))
+  const table = tables.find(({ oid, isPartition }) => oid === relation.oid && !isPartition)
+  return table === undefined ? intended('it is a partition') : find(table)
 }
 
 function reasonOf({ isOnWorkers, isOfExtension }: Relation): string {
