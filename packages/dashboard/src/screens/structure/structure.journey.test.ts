@@ -11,6 +11,12 @@ journeys('dashboard › structure', () => {
         create table legacy (id int, title text);
         insert into legacy select n, '<img src=x onerror=alert(1)>' from generate_series(1, 3) n;
         create view titles as select title from legacy;
+        create table author (code varchar(8) primary key);
+        alter table author enable row level security;
+        create table measure (at date) partition by range (at);
+        alter table measure enable row level security;
+        create table measure_2026 partition of measure for values from ('2026-01-01') to ('2027-01-01');
+        comment on table author is '@events off';
         create type mood as enum ('good');`,
     })
   })
@@ -37,9 +43,17 @@ journeys('dashboard › structure', () => {
     await page.getByRole('button', { name: 'Create a table' }).click()
     await page.getByRole('textbox', { name: 'Name', exact: true }).first().fill('todo')
     await page.getByRole('button', { name: 'Add column' }).click()
-    const column = page.getByRole('group', { name: 'Column 4' })
-    await column.getByRole('textbox', { name: 'Name', exact: true }).fill('title')
+    // The new line has the focus.
+    await page.keyboard.type('title')
+    const line = page.getByRole('group', { name: 'title' })
+    await line.getByRole('button', { name: 'Details of title' }).press('Enter')
+    await line.getByRole('combobox', { name: 'References' }).fill('public.author')
+    await line.getByText('→ public.author(code)').waitFor()
+    expect(await line.getByRole('combobox', { name: 'Type' }).inputValue()).toBe('character varying(8)')
     await dashboard.expectAccessible()
+    await dashboard.screenshot('structure-new')
+    await line.getByRole('combobox', { name: 'References' }).fill('')
+    await line.getByRole('combobox', { name: 'Type' }).fill('text')
     await page.getByRole('button', { name: 'Review' }).click()
     await dialog().getByText('basalt_authenticated may newly select').waitFor()
     await dashboard.expectAccessible()
@@ -53,6 +67,19 @@ journeys('dashboard › structure', () => {
         from pg_class c join pg_policy p on p.polrelid = c.oid, basalt.project_migrations m
         where c.relname = 'todo'`),
     ).toEqual([{ isProtected: true, policy: 'own', isStored: true }])
+  })
+
+  test('shows partitions under their table, and whether events follow writes of all kinds', async () => {
+    const { page } = dashboard
+    await dashboard.open('/structure/tables/public/measure?tab=partitions')
+    await dashboard.expectAccessible()
+    await page.getByRole('link', { name: 'measure_2026' }).click()
+    await page.getByText('partition of measure').waitFor()
+    await page.getByRole('link', { name: 'measure', exact: true }).click()
+    await page.getByRole('tab', { name: 'Triggers' }).click()
+    await page.getByText('receive writes of all kinds').waitFor()
+    await dashboard.open('/structure/tables/public/author?tab=triggers')
+    await page.getByText('receive only writes by the API: its comment holds @events off.').waitFor()
   })
 
   test('wraps the badges of a relation on a phone', async () => {

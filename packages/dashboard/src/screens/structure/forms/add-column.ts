@@ -1,5 +1,5 @@
 import type { Relation } from '../api.ts'
-import { addedColumnFields, emptyColumn, planColumn } from './column.ts'
+import { addedColumnFields, adoptType, emptyColumn, planColumn } from './column.ts'
 import { describeForm } from './form.tsx'
 
 export const addColumn = ({ schema, name }: Relation) =>
@@ -7,6 +7,7 @@ export const addColumn = ({ schema, name }: Relation) =>
     title: `Add a column to ${name}`,
     start: emptyColumn,
     fields: addedColumnFields,
+    correct: adoptType,
     review: (column) =>
       column.name !== '' &&
       column.type !== '' && {

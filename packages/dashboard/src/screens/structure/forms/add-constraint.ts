@@ -1,7 +1,7 @@
 import type { Relation } from '../api.ts'
 import { checkbox, choice, code, namesOf } from './fields.tsx'
 import { describeForm } from './form.tsx'
-import { emptyReference, type ReferenceDraft, readReference, referenceFields } from './reference.ts'
+import { emptyReference, type ReferenceDraft, readReference, referenceFields } from './reference.tsx'
 import { splitList } from './split-list.ts'
 
 const kinds = [

@@ -4,7 +4,7 @@ import { quoteName } from '../../../ui/sql.ts'
 import type { Column, Relation } from '../api.ts'
 import { checkbox, code, text, unlessBlank } from './fields.tsx'
 import { describeForm } from './form.tsx'
-import { columnType } from './suggestions.tsx'
+import { typeOf } from './suggestions.tsx'
 
 export function changeColumn(relation: Relation, column: Column) {
   const start = {
@@ -31,7 +31,7 @@ export function changeColumn(relation: Relation, column: Column) {
     start,
     fields: ({ type, isRequired }, send) => ({
       to: code('Name'),
-      type: columnType,
+      type: typeOf({}),
       using:
         type !== start.type &&
         code('Conversion', {

@@ -8,7 +8,15 @@ import { tableAddress } from '../addresses.ts'
 import { readObjects } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
-import { type ColumnDraft, emptyColumn, newTableColumnFields, planColumn } from './column.ts'
+import {
+  adoptType,
+  type ColumnDraft,
+  describeDetails,
+  detailFields,
+  emptyColumn,
+  lineFields,
+  planColumn,
+} from './column.ts'
 import { choice, choicesOf, code, DraftFields, type Fields, text } from './fields.tsx'
 import { ownerTemplate, planTemplate, templateFields } from './template.ts'
 
@@ -24,22 +32,22 @@ const usual: readonly ColumnDraft[] = [
     name: 'id',
     type: 'bigint',
     identity: 'always',
-    marks: { ...emptyColumn.marks, isPrimaryKey: true },
+    isPrimaryKey: true,
   },
   {
     ...emptyColumn,
     name: 'owner_id',
     type: 'uuid',
     default: 'basalt.user_id()',
-    marks: { ...emptyColumn.marks, isRequired: true },
-    reference: { text: 'basalt.users(id)', onDelete: 'cascade' },
+    isRequired: true,
+    reference: { text: 'basalt.users(id)', type: 'uuid', onDelete: 'cascade' },
   },
   {
     ...emptyColumn,
     name: 'created_at',
     type: 'timestamp with time zone',
     default: 'now()',
-    marks: { ...emptyColumn.marks, isRequired: true },
+    isRequired: true,
   },
 ]
 
@@ -77,7 +85,9 @@ export function CreateTable() {
     <>
       <PageHeader title="Create a table">You review the SQL before anything changes.</PageHeader>
       <Form onSubmit={submit}>
-        <DraftFields fields={fields} value={table} onChange={setTable} />
+        <div className={styles.line}>
+          <DraftFields fields={fields} value={table} onChange={setTable} />
+        </div>
         <Section
           title="Columns"
           actions={
@@ -96,23 +106,18 @@ export function CreateTable() {
         >
           <div className={styles.columns}>
             {rows.map(({ key, column }, index) => (
-              <fieldset key={key} className={styles.column}>
-                <legend>{column.name === '' ? `Column ${index + 1}` : column.name}</legend>
-                <DraftFields
-                  fields={newTableColumnFields}
-                  value={column}
-                  onChange={(next) =>
-                    setRows(rows.map((row) => (row.key === key ? { key, column: next } : row)))
-                  }
-                />
-                <Button
-                  size="small"
-                  aria-label={`Remove column ${column.name || index + 1}`}
-                  onClick={() => setRows(rows.filter((row) => row.key !== key))}
-                >
-                  Remove
-                </Button>
-              </fieldset>
+              <ColumnLine
+                key={key}
+                title={column.name === '' ? `Column ${index + 1}` : column.name}
+                isNew={key >= usual.length}
+                column={column}
+                onChange={(next) =>
+                  setRows(
+                    rows.map((row) => (row.key === key ? { key, column: adoptType(next, column) } : row)),
+                  )
+                }
+                onRemove={() => setRows(rows.filter((row) => row.key !== key))}
+              />
             ))}
           </div>
         </Section>
@@ -140,5 +145,44 @@ export function CreateTable() {
         </div>
       </Form>
     </>
+  )
+}
+
+interface ColumnLineProps {
+  readonly title: string
+  /** True for an added line, which gets the focus. */
+  readonly isNew: boolean
+  readonly column: ColumnDraft
+  readonly onChange: (column: ColumnDraft) => void
+  readonly onRemove: () => void
+}
+
+function ColumnLine({ title, isNew, column, onChange, onRemove }: ColumnLineProps) {
+  const [isOpen, setOpen] = useState(false)
+  const details = describeDetails(column)
+  return (
+    <fieldset className={styles.column}>
+      <legend className="visually-hidden">{title}</legend>
+      <div className={styles.line}>
+        <DraftFields fields={lineFields(isNew)} value={column} onChange={onChange} />
+        <Button
+          size="small"
+          variant="plain"
+          aria-expanded={isOpen}
+          aria-label={details === '' ? `Details of ${title}` : `${details}, details of ${title}`}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {details || 'Details'}
+        </Button>
+        <Button size="small" aria-label={`Remove ${title}`} onClick={onRemove}>
+          Remove
+        </Button>
+      </div>
+      {isOpen && (
+        <div className={styles.line}>
+          <DraftFields fields={detailFields} value={column} onChange={onChange} />
+        </div>
+      )}
+    </fieldset>
   )
 }

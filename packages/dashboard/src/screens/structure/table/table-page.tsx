@@ -4,7 +4,8 @@ import { rowsLink, searchLink } from '../../../links.ts'
 import { AsCode } from '../../../ui/as-code.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Code } from '../../../ui/code.tsx'
-import { formatBytes } from '../../../ui/format.ts'
+import { DataTable } from '../../../ui/data-table.tsx'
+import { formatBytes, formatNumber } from '../../../ui/format.ts'
 import { KeyValue, PageHeader } from '../../../ui/layout.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Loaded } from '../../../ui/states.tsx'
@@ -35,6 +36,7 @@ export function TablePage({ schema, name }: TablePageProps) {
 
 function LoadedTable({ relation }: { readonly relation: Relation }) {
   const [search, setSearch] = useSearchParams()
+  const { partitionOf, partitions } = relation
   const isTable = relation.kind === 'table' || relation.kind === 'partitioned table'
   const columns = { value: 'columns', label: 'Columns', content: <ColumnsTab relation={relation} /> }
   const indexes = { value: 'indexes', label: 'Indexes', content: <IndexesTab relation={relation} /> }
@@ -55,6 +57,12 @@ function LoadedTable({ relation }: { readonly relation: Relation }) {
         actions={<TableActions relation={relation} />}
       >
         {relation.kind}
+        {partitionOf !== null && (
+          <>
+            {' '}
+            · partition of <Link href={tableAddress(partitionOf)}>{partitionOf.name}</Link>
+          </>
+        )}
         {relation.comment === null ? '' : `: ${relation.comment}`} <RelationBadges relation={relation} />
       </PageHeader>
       <Tabs
@@ -63,6 +71,9 @@ function LoadedTable({ relation }: { readonly relation: Relation }) {
         onChange={(tab) => setSearch(tab === 'columns' ? {} : { tab }, { replace: true })}
         tabs={[
           columns,
+          ...(partitions.length > 0
+            ? [{ value: 'partitions', label: 'Partitions', content: <PartitionsTab {...{ partitions }} /> }]
+            : []),
           ...(isTable || relation.kind === 'materialized view' ? [indexes] : []),
           ...(isTable ? ofTables : []),
           definition,
@@ -109,6 +120,29 @@ function TableActions({ relation }: { readonly relation: Relation }) {
   )
 }
 
+function PartitionsTab({ partitions }: Pick<Relation, 'partitions'>) {
+  return (
+    <DataTable
+      caption="Partitions"
+      rows={partitions}
+      rowKey={({ schema, name }) => JSON.stringify([schema, name])}
+      href={tableAddress}
+      columns={[
+        { key: 'name', title: 'Name', cell: ({ name }) => name },
+        { key: 'bound', title: 'Values', cell: ({ bound }) => <code>{bound}</code> },
+        {
+          key: 'rows',
+          title: 'Rows',
+          align: 'end',
+          isMinor: true,
+          cell: ({ estimatedRows }) => (estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`),
+        },
+        { key: 'bytes', title: 'Size', align: 'end', cell: ({ bytes }) => formatBytes(bytes) },
+      ]}
+    />
+  )
+}
+
 function DefinitionTab({ relation }: { readonly relation: Relation }) {
   return (
     <>
@@ -117,7 +151,6 @@ function DefinitionTab({ relation }: { readonly relation: Relation }) {
           ['Owner', relation.owner],
           ['Rows', relation.estimatedRows === null ? 'not counted yet' : `≈ ${relation.estimatedRows}`],
           ['Size', `${formatBytes(relation.tableBytes)}, indexes ${formatBytes(relation.indexBytes)}`],
-          ...(relation.partitionOf === null ? [] : [['Partition of', relation.partitionOf] as const]),
           [
             'Privileges',
             relation.grants.map(({ role, privileges }) => `${role}: ${privileges.join(', ')}`).join('; ') ||

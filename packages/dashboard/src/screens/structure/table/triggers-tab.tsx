@@ -1,6 +1,6 @@
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
-import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { Badge, Notice, Toolbar } from '../../../ui/layout.tsx'
 import { quoteName } from '../../../ui/sql.ts'
 import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
@@ -9,11 +9,17 @@ import { createTrigger } from '../forms/sql.tsx'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
-export function TriggersTab({ relation: { schema, name, triggers } }: { readonly relation: Relation }) {
+export function TriggersTab({ relation }: { readonly relation: Relation }) {
+  const { schema, name, triggers, eventGap } = relation
   const form = useForm()
   const review = useReview()
   return (
     <>
+      <Notice tone={eventGap === null ? 'ok' : 'warning'}>
+        {eventGap === null
+          ? 'Streams and webhooks of this table receive writes of all kinds, also by SQL.'
+          : `Streams and webhooks of this table receive only writes by the API: ${eventGap}.`}
+      </Notice>
       <Toolbar label="Triggers">
         <Button onClick={() => form.open(createTrigger([schema, name].map(quoteName).join('.')))}>
           Create a trigger
