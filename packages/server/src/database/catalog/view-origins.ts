@@ -1,3 +1,5 @@
+import { readTargetList } from './target-list.ts'
+
 /** Column of a table whose values a column of a view has. */
 export interface ColumnOrigin {
   readonly oid: string
@@ -40,35 +42,14 @@ export function findOrigins(
   )
 }
 
-/** Tokens of a node tree: an escaped character, a brace, or a field of a column of the result. */
-const tokens = /\\.|[{}]|:(resno|resorigtbl|resorigcol|resjunk) (\S+?)(?=[ }])/gs
-
-/** Depth of the fields of a rule's columns: its query is at depth 1, and subqueries are deeper. */
-const columnDepth = 2
-
 function parseRule(rule: string): ViewOrigins {
-  const origins = new Map<number, ColumnOrigin>()
-  const fields = new Map<string, string>()
-  let depth = 0
-  for (const [token, name, value = ''] of rule.matchAll(tokens)) {
-    if (token === '{') depth += 1
-    else if (token === '}') depth -= 1
-    else if (name !== undefined && depth === columnDepth) {
-      fields.set(name, value)
-      if (name !== 'resjunk') continue
-      const oid = fields.get('resorigtbl') ?? '0'
-      const position = Number(fields.get('resorigcol'))
-      if (value === 'false' && oid !== '0' && position > 0) {
-        origins.set(Number(fields.get('resno')), {
-          oid,
-          position,
-          path: [],
-          isOfOneRow: readsOnce(rule, oid),
-        })
-      }
-    }
-  }
-  return origins
+  return new Map(
+    readTargetList(rule).flatMap(({ position, origin }): [number, ColumnOrigin][] => {
+      if (origin === undefined) return []
+      const { relation: oid, position: column } = origin
+      return [[position, { oid, position: column, path: [], isOfOneRow: readsOnce(rule, oid) }]]
+    }),
+  )
 }
 
 /** Returns true if the rule reads the relation once, without any subquery. */

@@ -1,3 +1,4 @@
+import { readTargetList } from '../../../database/catalog/target-list.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
@@ -97,16 +98,14 @@ const keyOf = (...column: readonly [schema: string, view: string, column: string
  */
 function readCounts(definition: string): ReadonlyMap<number, string> {
   return new Map(
-    entriesOf(definition).flatMap((entry): [number, string][] => {
-      const [, position = '', name = ''] = showsCount.exec(entry) ?? []
-      return name === '' ? [] : [[Number(position), withoutBackslashes(name)]]
-    }),
+    readTargetList(definition).flatMap(({ node, position, name }) =>
+      isCall.test(node) ? [[position, name] as const] : [],
+    ),
   )
 }
 
-/** Entry whose whole value is a call of `count("any")` or `count(*)`, by their object ids (pg_proc.dat). */
-const showsCount =
-  /^\{TARGETENTRY :expr \{(?:AGGREF :aggfnoid|WINDOWFUNC :winfnoid) (?:2147|2803) .*\} :resno (\d+) :resname ((?:\\.|[^\\ ])+) :ressortgroupref \d+ :resorigtbl \d+ :resorigcol \d+ :resjunk false\}$/s
+/** Start of an entry whose whole value is a call of `count("any")` or `count(*)`, by their object ids (pg_proc.dat). */
+const isCall = /^\{TARGETENTRY :expr \{(?:AGGREF :aggfnoid|WINDOWFUNC :winfnoid) (?:2147|2803) /
 
 /**
  * Reads the view columns, by number, that are unchanged source columns and cannot become NULL by a join. A definition
@@ -119,17 +118,16 @@ function readOrigins(definition: string): ReadonlyMap<number, Origin> {
     !hasHiddenJoin(definition)
   if (!isPlain) return new Map()
   return new Map(
-    entriesOf(definition).flatMap((entry): [number, Origin][] => {
-      const match = showsColumn.exec(entry)
-      const [, position = '', name = '', relation = '', column = ''] = match ?? []
-      if (match === null || relation === '0' || !isNeverNull(entry, definition)) return []
-      return [[Number(position), { name: withoutBackslashes(name), relation, position: Number(column) }]]
-    }),
+    readTargetList(definition).flatMap(({ node, position, name, origin }): [number, Origin][] =>
+      origin === undefined || !isColumn.test(node) || !isNeverNull(node, definition)
+        ? []
+        : [[position, { name, ...origin }]],
+    ),
   )
 }
 
-const showsColumn =
-  /^\{TARGETENTRY :expr \{VAR [^{}]*\} :resno (\d+) :resname ((?:\\.|[^\\ ])+) :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+) :resjunk false\}$/s
+/** Start of an entry whose whole value is a column. */
+const isColumn = /^\{TARGETENTRY :expr \{VAR [^{}]*\} :resno /
 
 const outerJoin = /:jointype [123] /
 
@@ -143,31 +141,4 @@ function isNeverNull(entry: string, definition: string): boolean {
 
 function hasHiddenJoin(definition: string): boolean {
   return outerJoin.test(definition) && definition.split('{QUERY ').length > 2
-}
-
-/** Returns the elements of the target list of the outermost query. */
-function entriesOf(definition: string): string[] {
-  const entries: string[] = []
-  let depth = 0
-  let start = -1
-  let isList = false
-  for (let index = 0; index < definition.length; index += 1) {
-    const character = definition[index]
-    // Special characters in a name or constant are preceded by a backslash.
-    if (character === '\\') index += 1
-    else if (character === '{' || character === '(') {
-      // ({QUERY … :targetList ({TARGETENTRY …} …) …})
-      if (depth === 2 && character === '(') isList = definition.endsWith(':targetList ', index)
-      if (depth === 3 && isList) start = index
-      depth += 1
-    } else if (character === '}' || character === ')') {
-      depth -= 1
-      if (depth === 3 && isList && start !== -1) entries.push(definition.slice(start, index + 1))
-    }
-  }
-  return entries
-}
-
-function withoutBackslashes(name: string): string {
-  return name.replace(/\\(.)/gs, '$1')
 }
