@@ -12,23 +12,24 @@ export interface ServedRoute {
  */
 export function listRoutes({ app }: TestApp): ServedRoute[] {
   const parents: string[] = []
-  return app.http
-    .printRoutes({ commonPrefix: false })
-    .split('\n')
-    .flatMap((line) => {
-      const found = /^((?:[│ ] {3}|[├└]── )*)(.*?)(?: \(([A-Z, ]+)\))?$/.exec(line)
-      const [, indent = '', part = '', methods] = found ?? []
-      if (part === '') return []
-      const depth = Math.max(0, indent.length / 4 - 1)
-      const url = (parents[depth - 1] ?? '') + part
-      parents.length = depth
-      parents[depth] = url
-      // The tree leaves out the slash before a wildcard.
-      const declared = url.replace(/([^/])\*$/, '$1/*')
-      return (methods ?? '')
-        .split(', ')
-        .flatMap((method) => (method === '' || method === 'OPTIONS' ? [] : [{ method, url: declared }]))
-    })
+  return (
+    app.http
+      // Without common prefixes, Fastify leaves out the prefix of a wildcard.
+      .printRoutes({ commonPrefix: true })
+      .split('\n')
+      .flatMap((line) => {
+        const found = /^((?:[│ ] {3}|[├└]── )*)(.*?)(?: \(([A-Z, ]+)\))?$/.exec(line)
+        const [, indent = '', part = '', methods] = found ?? []
+        if (part === '') return []
+        const depth = Math.max(0, indent.length / 4 - 1)
+        const url = (parents[depth - 1] ?? '') + part
+        parents.length = depth
+        parents[depth] = url
+        return (methods ?? '')
+          .split(', ')
+          .flatMap((method) => (method === '' || method === 'OPTIONS' ? [] : [{ method, url }]))
+      })
+  )
 }
 
 /** Returns a path that the route matches. */
