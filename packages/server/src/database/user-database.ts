@@ -25,6 +25,13 @@ import { checkConstraints, discardSequences, rollback } from './session/reset.ts
 import { observed, type StatementObserver } from './statement-observer.ts'
 
 const changeSetting = statement('select set_config($1, $2, true)')
+const setSavepoint: Call = { statement: statement('savepoint basalt_step'), values: [] }
+const releaseSavepoint: Call = { statement: statement('release savepoint basalt_step'), values: [] }
+/** Calls that undo a failed step. */
+const undoStep: readonly Call[] = [
+  { statement: statement('rollback to savepoint basalt_step'), values: [] },
+  releaseSavepoint,
+]
 
 /** Transaction of a caller that takes several messages. */
 export interface UserTransaction {
@@ -36,6 +43,23 @@ export interface UserTransaction {
   run(steps: readonly Step[]): Promise<readonly Answer[]>
   /** Runs a `copy … from stdin` as the login role. */
   copyAsLogin(command: string, source: AsyncIterable<Buffer>): Promise<void>
+}
+
+/** Transaction of a caller on a connection of the pool, in which work beside the database decides between the messages. */
+export interface InteractiveTransaction {
+  /**
+   * Runs the steps in one message, the first one together with the start of the transaction. Calls do not overlap.
+   *
+   * @throws StatementFailed with the index of the failing step, which is undone; the transaction continues without it
+   */
+  run(steps: readonly Step[]): Promise<readonly Answer[]>
+}
+
+export interface InteractOptions extends Pick<RunOptions, 'origin' | 'onPosition'> {
+  /** Subject of the work; its quota limits the connections. */
+  readonly subject: string
+  /** Returns true once nothing waits for the result; a running statement is then cancelled. */
+  readonly isAbandoned: () => boolean
 }
 
 export interface TransactionOptions {
@@ -333,6 +357,61 @@ export class UserDatabase {
       })
       await connection.send(sessions.ending(true))
       return result
+    })
+  }
+
+  /**
+   * Runs the work as the caller in a transaction of several messages on a connection of the pool. It is committed when the work
+   * returns, and rolled back when it throws. The session is reset afterwards, because the statements may be those of anyone.
+   *
+   * @throws StatementFailed at the commit, ConnectionLost, PoolExhausted, and errors of the work
+   */
+  async interact<Result>(
+    scope: CallerScope,
+    { origin, onPosition, subject, isAbandoned }: InteractOptions,
+    work: (transaction: InteractiveTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const { pool, contexts, sessions, plans } = this.#wayOf(scope)
+    const context = contexts.callsFor(scope, origin)
+    const run = async (connection: Connection) => {
+      let isBegun = false
+      let hasEnded = false
+      let sending: Promise<unknown> | undefined
+      const sendStep = async (steps: readonly Step[]) => {
+        const before = isBegun ? [setSavepoint] : [begin, ...context]
+        const message = buildMessage(scope, plans?.planAnew(scope, steps) ?? steps, before)
+        try {
+          const answers = await connection.send(
+            isBegun ? [...message.calls, releaseSavepoint] : message.calls,
+          )
+          isBegun = true
+          return answersOf(message, answers)
+        } catch (error) {
+          if (error instanceof StatementFailed) await connection.send(isBegun ? undoStep : [rollback])
+          throw locateFailure(error, message)
+        }
+      }
+      const send = (steps: readonly Step[]) => {
+        if (hasEnded) throw new Error('the transaction has ended')
+        const sent = sendStep(steps)
+        sending = sent
+        return sent
+      }
+      let result: Result
+      try {
+        result = await work({ run: send })
+      } finally {
+        hasEnded = true
+        // The connection must not be passed on while a step still uses it.
+        await sending?.catch(() => undefined)
+      }
+      if (isBegun) await this.#sendLast(connection, sessions.ending(true), { onPosition, isRead: false })
+      return result
+    }
+    return await pool.use({
+      subject,
+      isAbandoned,
+      run: (connection) => sessions.runBlock(connection, isAnything, () => run(connection)),
     })
   }
 

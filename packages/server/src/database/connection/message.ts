@@ -26,12 +26,22 @@ export interface Statement {
 export interface Call {
   readonly statement: Statement
   readonly values: readonly (string | null)[]
+  /** Maximum number of rows of a call whose result has its columns. Further rows are left out. */
+  readonly describedRows?: number
 }
 
 /** Result of one call: its rows as text, and the number of rows that it returned or changed. */
 export interface Answer {
   readonly rows: readonly (readonly (string | null)[])[]
   readonly count: number
+  /** Columns of a call with {@link Call.describedRows}, if it returns rows. */
+  readonly columns?: readonly AnswerColumn[]
+}
+
+export interface AnswerColumn {
+  readonly name: string
+  /** Object id of the type. */
+  readonly typeId: number
 }
 
 /** Receiver of a message's outcome. Exactly one of the two functions is called, once. */
@@ -100,6 +110,7 @@ export class Message implements Submittable {
   readonly #finished: Answer[] = []
   readonly #receiver: Receiver
   #rows: (string | null)[][] = []
+  #columns: readonly AnswerColumn[] | undefined
   #isSent = false
   #followers: readonly Message[] = []
   #isPipelined = false
@@ -141,7 +152,7 @@ export class Message implements Submittable {
 
   #write(prepared: PreparedNames, parts: Buffer[]): void {
     this.#isSent = true
-    this.#calls.forEach(({ statement, values }, index) => {
+    this.#calls.forEach(({ statement, values, describedRows }, index) => {
       const name = this.#prepare ? statement.name : ''
       if (!prepared.has(name)) {
         if (name !== '') {
@@ -154,13 +165,21 @@ export class Message implements Submittable {
         parts.push(serialize.parse({ name, text: statement.text }))
       }
       // The serializer only reads the values.
-      parts.push(serialize.bind({ statement: name, values: values as (string | null)[] }), executeBytes)
+      parts.push(serialize.bind({ statement: name, values: values as (string | null)[] }))
+      if (describedRows === undefined) parts.push(executeBytes)
+      else parts.push(serialize.describe({ type: 'P' }), serialize.execute({ rows: describedRows }))
     })
     parts.push(syncBytes)
   }
 
-  handleRowDescription(): void {}
-  handlePortalSuspended(): void {}
+  handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, typeId: dataTypeID }))
+  }
+
+  handlePortalSuspended(): void {
+    this.#finish(this.#rows.length)
+  }
+
   handleCopyInResponse(): void {}
   handleCopyData(): void {}
 
@@ -219,8 +238,11 @@ export class Message implements Submittable {
   }
 
   #finish(count: number): void {
-    this.#finished.push({ rows: this.#rows, count })
+    const columns = this.#columns
+    const answer = { rows: this.#rows, count }
+    this.#finished.push(columns === undefined ? answer : { ...answer, columns })
     this.#rows = []
+    this.#columns = undefined
   }
 }
 
