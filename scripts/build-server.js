@@ -14,7 +14,8 @@ const target = resolve(process.argv[2] ?? join(server, 'dist'))
 const bundle = await rolldown({
   input: {
     main: join(server, 'src/main.ts'),
-    // Entry point of a separate process.
+    // Entry points of separate processes.
+    'function-process': join(server, 'src/features/functions/runtime/function-process.ts'),
     'image-process': join(server, 'src/features/files/storage/images/image-process.ts'),
     // Loaded with the first phone number.
     'phone-library': join(server, 'src/features/messaging/sms/phone-library.ts'),

@@ -19,6 +19,7 @@ export const groups: readonly Group[] = [
       'row-level-security',
       'public-reads',
       'procedures',
+      'functions',
       'graphql',
       'search',
       'vectors',

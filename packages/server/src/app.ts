@@ -23,6 +23,7 @@ import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { measureFiles, type ResolveTxt, wireFiles } from './features/files/index.ts'
 import { openSecrets, wireFunctions } from './features/functions/index.ts'
+import type { FunctionHost } from './features/functions/runtime/index.ts'
 import { countSecretsByKey } from './features/functions/secrets/index.ts'
 import { lockSelf } from './features/identity/accounts/index.ts'
 import { openAuthSettings, wireIdentity } from './features/identity/index.ts'
@@ -105,6 +106,8 @@ export interface App {
   readonly catalog: LiveCatalog
   /** Sign-in to show once, when this start has generated the administrator's password. */
   readonly firstSignIn: FirstSignIn | undefined
+  /** Functions of the project. */
+  readonly functions: Pick<FunctionHost, 'loadFolder' | 'unload'>
   /** Returns the URL at which clients reach the server; final once it listens. */
   publicBaseUrl(): string
   /** Files of the dashboard and of GraphiQL, for building them; undefined if neither is served. */
@@ -336,7 +339,7 @@ async function wire(
     callers: identity.callers,
   })
   const files = wireFiles(platform, { resolve, resolveTxt })
-  const functions = wireFunctions(operatorSecrets)
+  const functions = wireFunctions(platform, { openData: data.openData, secrets: operatorSecrets })
   const features = [
     ...observation.features(platform.queue, notifications),
     ...[operations, data, events, messaging, identity, files, functions].flatMap((area) => area.features),
@@ -392,6 +395,7 @@ async function wire(
     metrics,
     database,
     catalog,
+    functions: functions.host,
     firstSignIn,
     publicBaseUrl,
     dashboard: operations.dashboard,

@@ -296,6 +296,12 @@ describe('configuration without any source', () => {
         },
       },
       sites: { base_domain: '', max_file_size: 26_214_400, kept_deploys: 10 },
+      functions: {
+        folder: expect.stringMatching(/\/functions$/),
+        timeout: 10,
+        memory_mb: 256,
+        connections: 'auto',
+      },
       admin: { enabled: true, path: '/admin', listen: '', allowed_ips: [], build: true, password: '' },
       docs: { site: true },
       logging: {

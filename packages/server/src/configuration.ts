@@ -18,6 +18,7 @@ import { webhooksConfig } from './features/events/webhooks/config.ts'
 import { cdnConfig, cdnRules } from './features/files/cdn/config.ts'
 import { sitesConfig } from './features/files/sites/config.ts'
 import { storageKeys, storageRules } from './features/files/storage/config.ts'
+import { functionsConfig } from './features/functions/runtime/config.ts'
 import { accountKeys, accountRules } from './features/identity/accounts/config.ts'
 import { mfaKeys } from './features/identity/mfa/config.ts'
 import { oauthServerKeys } from './features/identity/oauth-server/config.ts'
@@ -62,6 +63,7 @@ const configSchema = Type.Object({
   support: supportConfig,
   storage: Type.Object({ ...storageKeys, cdn: cdnConfig }),
   sites: sitesConfig,
+  functions: functionsConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,
   events: eventsConfig,
@@ -116,8 +118,9 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
 }
 
 /** Makes paths absolute, and removes a trailing slash from the public URL. */
-function normalize({ server, project }: Config, directory: string): void {
+function normalize({ server, project, functions }: Config, directory: string): void {
   server.data_dir = resolve(directory, server.data_dir)
+  functions.folder = resolve(directory, functions.folder)
   for (const name of ['migrations', 'current', 'seed', 'policies'] as const) {
     project[name] = resolve(directory, project[name])
   }

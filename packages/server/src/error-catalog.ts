@@ -19,6 +19,7 @@ import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
 import { storageErrorTable } from './features/files/storage/index.ts'
+import { runtimeErrorTable } from './features/functions/runtime/index.ts'
 import { secretErrorTable } from './features/functions/secrets/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
@@ -84,6 +85,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'CDN purge': cdnErrorTable,
   Sites: siteErrorTable,
   'Secrets of functions': secretErrorTable,
+  Functions: runtimeErrorTable,
   Storage: storageErrorTable,
 }
 

@@ -65,6 +65,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   support: ['audit', 'mail', 'throttle'],
   policies: ['audit', 'collections', 'throttle'],
   reference: ['documentation'],
+  runtime: ['collections'],
   realtime: ['audit', 'collections', 'graphql', 'outbox', 'policies', 'view-as'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
@@ -256,9 +257,10 @@ describe('sources', () => {
         !/\.test\.ts$|\/tests\//.test(file) &&
         /(?<!createRequire\()import\.meta\b/.test(readFileSync(join(source, file), 'utf8')),
     )
-    // Two start or load their neighbours, which are in the same folder of a bundle, too.
+    // They start or load their neighbours, which are in the same folder of a bundle, too.
     expect(finding.toSorted()).toEqual([
       'features/files/storage/images/transformer.ts',
+      'features/functions/runtime/index.ts',
       'features/messaging/sms/phone.ts',
       'package.ts',
     ])

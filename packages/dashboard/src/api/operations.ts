@@ -4752,6 +4752,47 @@ export interface Operations {
     readonly body: undefined
     readonly answer: EventsListResult
   }
+  'functions.delete': {
+    readonly method: 'DELETE'
+    readonly path: `functions/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: unknown
+  }
+  'functions.get': {
+    readonly method: 'GET'
+    readonly path: `functions/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: unknown
+  }
+  'functions.patch': {
+    readonly method: 'PATCH'
+    readonly path: `functions/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
+  }
+  'functions.post': {
+    readonly method: 'POST'
+    readonly path: `functions/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
+  }
+  'functions.put': {
+    readonly method: 'PUT'
+    readonly path: `functions/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
+  }
   'graphql.addDocuments': {
     readonly method: 'POST'
     readonly path: 'admin/graphql/documents'

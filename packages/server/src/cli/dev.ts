@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import type { Logger } from 'pino'
@@ -25,7 +26,7 @@ import { type OnStarted, serve } from './start.ts'
 
 export function devCommand(terminal: Terminal): Command {
   const command = new Command('dev').description(
-    'start the server and watch the project: apply migrations, schema/current.sql and seed.sql, write types and test policies on every change',
+    'start the server and watch the project: apply migrations, schema/current.sql and seed.sql, write types, test policies and load functions on every change',
   )
   command.option(
     '--provider-stand-in <url>',
@@ -46,7 +47,11 @@ export function devCommand(terminal: Terminal): Command {
           { address },
           'sign-in providers without a client are replaced by a page that asks who you are',
         )
-      const stops = [watchProject(app, config, log), watchConfiguration(terminal, command, config, log)]
+      const stops = [
+        watchProject(app, config, log),
+        watchFunctions(app, config, log),
+        watchConfiguration(terminal, command, config, log),
+      ]
       return {
         async stop() {
           await Promise.all(stops.map((stop) => stop()))
@@ -118,6 +123,29 @@ function watchProject(app: App, config: Config, log: Logger): () => Promise<void
     await stop()
     await tests.close()
   }
+}
+
+/** Watches the functions, which the start of the server has loaded. @returns a function that stops */
+function watchFunctions(
+  { functions }: App,
+  { functions: { folder } }: Config,
+  log: Logger,
+): () => Promise<void> {
+  let isFirst = true
+  return watchFiles({ files: [], folders: [folder] }, async () => {
+    if (isFirst) {
+      isFirst = false
+      return
+    }
+    const startedAt = performance.now()
+    try {
+      if (existsSync(folder)) await functions.loadFolder(folder)
+      else functions.unload()
+      log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'functions loaded')
+    } catch (error) {
+      log.error({ reason: messageOf(error) }, 'failed to load the functions; the previous ones are served')
+    }
+  })
 }
 
 async function applySchema({ database, catalog }: App, config: Config, log: Logger): Promise<void> {

@@ -104,6 +104,34 @@ export function wireData(
       }),
       changes: silentChangeLog,
     })
+  const opened = openCollections(collectionDeps)
+  /** Opens the collections in a transaction, whose end announces its changes. */
+  const openData = (run: UserDatabase['run']) => {
+    let hasChanges = false
+    const inTransaction: Collections = {
+      ...opened,
+      database: { run, begin: () => Promise.reject(new Error('a transaction has no exports')) },
+      replicas: undefined,
+      writesOnce: createWritesOnce({
+        user: { run, reportPosition: async () => undefined },
+        system: database.system,
+      }),
+      changes: {
+        hasTriggers: changes.hasTriggers,
+        capture: (...write) => changes.capture(...write),
+        committed() {
+          hasChanges = true
+        },
+        doubt: (relation) => changes.doubt(relation),
+      },
+    }
+    return {
+      collections: inTransaction,
+      announce() {
+        if (hasChanges) changes.committed()
+      },
+    }
+  }
   /** Plans the list of an administrator. */
   const planRows = (snapshot: Catalog, relation: Relation, queryString: string): ListPlan => {
     const query = parseListQuery(queryString)
@@ -116,6 +144,7 @@ export function wireData(
     )
   }
   return {
+    openData,
     features: [
       collections({
         ...collectionDeps,
@@ -138,7 +167,7 @@ export function wireData(
       }),
       { name: 'import-runs', stop: () => importRuns.stop() },
       graphql({
-        collections: openCollections(collectionDeps),
+        collections: opened,
         database,
         config: config.graphql,
         streams: graphqlStreams,

@@ -38,6 +38,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'vector indexes', description: 'Indexes of vector columns.' },
         { name: 'embeddings', description: 'Vector columns that Basalt keeps current.' },
         { name: 'procedures', description: 'Functions of the database.' },
+        { name: 'functions', description: 'Server code of the project.' },
         { name: 'access', description: 'Reasons why policies let callers read or write rows.' },
         { name: 'accounts', description: 'Signing up, in and out.' },
         { name: 'mfa', description: 'Second factors.' },

@@ -106,6 +106,9 @@ const rows = {
   'procedure that reads': {
     '/api/rpc/:procedure': 'GET',
   },
+  function: {
+    '/api/functions/*': 'GET POST PUT PATCH DELETE',
+  },
   'action of a program': {
     '/api/email/send': 'POST',
     '/api/messaging/sms/send': 'POST',
@@ -447,6 +450,7 @@ const expected = {
     write: 'in',
     procedure: 'in',
     'procedure that reads': 'in',
+    function: 'in',
     'storage that reads': 'in',
     storage: 'in',
     admin: 'in',

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files, and folders of files, which need not exist. */
+/** Files, and folders with the files below them, which need not exist. */
 export interface Watched {
   readonly files: readonly string[]
   readonly folders: readonly string[]
@@ -56,7 +56,11 @@ function readVersions({ files, folders }: Watched): Map<string, string> {
 
 function listFolder(folder: string): string[] {
   try {
-    return readdirSync(folder).map((name) => join(folder, name))
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name)
+      if (!entry.isDirectory()) return [path]
+      return entry.name === 'node_modules' ? [] : listFolder(path)
+    })
   } catch {
     // The folder may be created later.
     return []

@@ -1,0 +1,28 @@
+import { count, integer, text } from '../../../config/keys.ts'
+import { type Static, Type } from '../../../lib/type.ts'
+
+/** Configuration `functions`: the server code of the project. */
+export const functionsConfig = Type.Object({
+  folder: text('functions', 'Folder of the project with its functions. Without the folder there are none.', {
+    pattern: '.',
+    expects: 'a path',
+  }),
+  timeout: integer(
+    10,
+    'Seconds after which a call of a function is ended, and its transaction is rolled back.',
+    1,
+    25,
+  ),
+  memory_mb: integer(256, 'Maximum size of the JavaScript heap of functions, in MiB.', 32, 65_536),
+  connections: {
+    ...count(
+      1,
+      'Maximum number of database connections that functions use at once. auto: a quarter of the connections of the process.',
+      1,
+      10_000,
+    ),
+    default: 'auto' as const,
+  },
+})
+
+export type FunctionsConfig = Static<typeof functionsConfig>

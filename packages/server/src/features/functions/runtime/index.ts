@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import type { OpenData } from './calls.ts'
+import type { FunctionsConfig } from './config.ts'
+import { FunctionHost, type HostDeps } from './host.ts'
+import { functionOperations } from './routes.ts'
+import { Slots } from './slots.ts'
+
+export type { OpenData, TransactionData } from './calls.ts'
+export { runtimeErrorTable } from './errors.ts'
+export type { FunctionHost } from './host.ts'
+
+export interface RuntimeDeps {
+  readonly config: FunctionsConfig
+  readonly database: HostDeps['database']
+  readonly openData: OpenData
+  /** Returns the maximum number of connections of this process. */
+  readonly connectionLimit: () => number
+  readonly log: Logger
+}
+
+/** Creates the feature that runs the functions of a folder. */
+export function runtime({ config, database, openData, connectionLimit, log }: RuntimeDeps): {
+  readonly host: FunctionHost
+  readonly feature: Feature
+} {
+  const { connections, folder } = config
+  const slots = new Slots(() =>
+    connections === 'auto' ? Math.max(1, Math.floor(connectionLimit() / 4)) : connections,
+  )
+  const host = new FunctionHost({
+    config,
+    database,
+    slots,
+    openData,
+    log,
+    program: join(import.meta.dirname, `function-process${extname(import.meta.filename)}`),
+  })
+  return {
+    host,
+    feature: {
+      name: 'functions',
+      routes: (app) => addOperations(app, host, functionOperations),
+      async start() {
+        if (!existsSync(folder)) return
+        // A fault in the functions must not keep the rest from being served.
+        await host
+          .loadFolder(folder)
+          .catch((error) => log.error({ folder, reason: messageOf(error) }, 'failed to load the functions'))
+      },
+      stop: () => host.stop(),
+    },
+  }
+}

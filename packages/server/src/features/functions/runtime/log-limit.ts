@@ -1,0 +1,54 @@
+import type { Logger } from 'pino'
+import type { LogLine } from './messages.ts'
+
+/** Maximum number of lines that functions log in a second. */
+const linesPerSecond = 200
+const windowMs = 1000
+/** Maximum length of the fields of a line as JSON. */
+const fieldsLimit = 8000
+
+type Level = LogLine['level']
+
+/** Log of the functions. It drops lines beyond a limit, and logs their number. */
+export class FunctionLog {
+  readonly #log: Logger
+  #windowStart = 0
+  #count = 0
+  #dropped = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  write(level: Level, message: string, fields: object): void {
+    const now = performance.now()
+    if (now - this.#windowStart >= windowMs) {
+      this.flush()
+      this.#windowStart = now
+      this.#count = 0
+    }
+    if (this.#count >= linesPerSecond) {
+      this.#dropped += 1
+      this.#timer ??= setTimeout(() => this.flush(), windowMs).unref()
+      return
+    }
+    this.#count += 1
+    this.#log[level](boundFields(fields), message.slice(0, fieldsLimit))
+  }
+
+  /** Writes the number of dropped lines. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#dropped === 0) return
+    this.#log.warn({ lines: this.#dropped }, 'functions log too much: lines were dropped')
+    this.#dropped = 0
+  }
+}
+
+function boundFields(fields: object): object {
+  return JSON.stringify(fields).length <= fieldsLimit
+    ? fields
+    : { fields: 'left out, because they are too long' }
+}
