@@ -1431,6 +1431,22 @@ export type Health = {
   } | undefined
 }
 
+export type Histogram = {
+  readonly from: string
+  /** Exclusive end. */
+  readonly to: string
+  /** True if a filter without an index is applied to the newest 1,000 rows of each step. */
+  readonly isEstimated: boolean
+  readonly items: ReadonlyArray<{
+    /** Start of the step. */
+    readonly timestamp: string
+    /** At most 20,000, unless the filter selects errors. */
+    readonly count: number
+    /** Entries from `error` on, or responses with status 500 and above. */
+    readonly errors: number
+  }>
+}
+
 export type Impersonation = {
   readonly id: string
   readonly userId: string
@@ -4365,6 +4381,13 @@ export interface Operations {
     readonly body: undefined
     readonly answer: undefined
   }
+  'analytics.histogram': {
+    readonly method: 'GET'
+    readonly path: 'admin/analytics/requests/histogram'
+    readonly query: 'method' | 'path' | 'status' | 'min_duration_ms' | 'user_id' | 'api_key_id' | 'app_id' | 'request_id' | 'from' | 'to'
+    readonly body: undefined
+    readonly answer: Histogram
+  }
   'analytics.latency': {
     readonly method: 'GET'
     readonly path: 'admin/analytics/latency'
@@ -4897,6 +4920,13 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: Job
+  }
+  'logs.histogram': {
+    readonly method: 'GET'
+    readonly path: 'admin/logs/histogram'
+    readonly query: 'level' | 'q' | 'requestId' | 'since' | 'until'
+    readonly body: undefined
+    readonly answer: Histogram
   }
   'logs.list': {
     readonly method: 'GET'

@@ -6,6 +6,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import type { HistogramSource } from './histogram.ts'
 import { type LevelName, type LogLine, levelNames, levels, storableJson } from './line.ts'
 
 export const LogEntry = component(
@@ -74,6 +75,17 @@ function textCondition({ q }: LogFilter): Sql | undefined {
     q === '' ? undefined : q,
     (text) => sql`strpos(lower(message || ' ' || attrs::text), lower(${text})) > 0`,
   )
+}
+
+/** Returns the entries of a filter for a histogram. */
+export function logSource({ level, requestId, q }: LogFilter): HistogramSource {
+  return {
+    rows: entries,
+    indexed: indexedConditions({ level, requestId }),
+    filter: textCondition({ q }),
+    isError: sql`level >= ${levels.error}::int`,
+    isSelective: level !== undefined && levels[level] >= levels.warn,
+  }
 }
 
 export async function insertLogs(

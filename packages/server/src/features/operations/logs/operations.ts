@@ -15,10 +15,11 @@ import { choice, described, offsetPageOf, refusedWith, timestamp } from '../../.
 import type { Clock } from '../../../lib/clock.ts'
 import { Type } from '../../../lib/type.ts'
 import { logErrors } from './errors.ts'
+import { countByTime, Histogram } from './histogram.ts'
 import { Latency, type LatencyStep, latencySteps, listLatency, stepMs } from './latency.ts'
 import { levelNames } from './line.ts'
-import { LogEntry, searchLogs } from './log.ts'
-import { LoggedRequest, searchRequests } from './request.ts'
+import { LogEntry, logSource, searchLogs } from './log.ts'
+import { LoggedRequest, requestSource, searchRequests } from './request.ts'
 import {
   IndexSuggestion,
   listIndexSuggestions,
@@ -107,6 +108,34 @@ const listLogs = operation({
 const requestLimit = limitParameter(100, 500)
 const text = Type.Optional(Type.String())
 
+/** Parameters that filter requests. */
+const requestFilter = {
+  method: text,
+  path: Type.Optional(Type.String({ description: 'Path, in which `*` matches any text.' })),
+  status: Type.Optional(
+    refusedWith(
+      { invalid: () => httpErrors.invalidListParameter('status filter', 'expected an HTTP status') },
+      Type.String({
+        pattern: '^[1-5](\\d\\d|xx)$',
+        description: 'HTTP status, or a class such as `4xx`.',
+      }),
+    ),
+  ),
+  min_duration_ms: Type.Optional(
+    refusedWith(
+      {
+        invalid: () =>
+          httpErrors.invalidListParameter('min_duration_ms filter', 'expected a number of milliseconds'),
+      },
+      Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,3})?$', description: 'A number.' }),
+    ),
+  ),
+  user_id: uuidParameter('user_id'),
+  api_key_id: uuidParameter('api_key_id'),
+  app_id: uuidParameter('app_id'),
+  request_id: text,
+}
+
 const listRequests = operation({
   ...common,
   id: 'analytics.requests',
@@ -116,30 +145,7 @@ const listRequests = operation({
   description:
     'The newest requests come first. Indexes serve `user_id`, `api_key_id`, `request_id`, `from`, `to`, and a `status` from 400 on. The other filters apply to the newest 20,000 of these requests.',
   query: Type.Object({
-    method: text,
-    path: Type.Optional(Type.String({ description: 'Path, in which `*` matches any text.' })),
-    status: Type.Optional(
-      refusedWith(
-        { invalid: () => httpErrors.invalidListParameter('status filter', 'expected an HTTP status') },
-        Type.String({
-          pattern: '^[1-5](\\d\\d|xx)$',
-          description: 'HTTP status, or a class such as `4xx`.',
-        }),
-      ),
-    ),
-    min_duration_ms: Type.Optional(
-      refusedWith(
-        {
-          invalid: () =>
-            httpErrors.invalidListParameter('min_duration_ms filter', 'expected a number of milliseconds'),
-        },
-        Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,3})?$', description: 'A number.' }),
-      ),
-    ),
-    user_id: uuidParameter('user_id'),
-    api_key_id: uuidParameter('api_key_id'),
-    app_id: uuidParameter('app_id'),
-    request_id: text,
+    ...requestFilter,
     from: instantParameter,
     to: instantParameter,
     limit: requestLimit.schema,
@@ -161,6 +167,49 @@ const listRequests = operation({
     const range = readTimeRange({ from, to })
     const { rows: items, end } = await searchRequests(database, { ...filter, ...range }, page)
     return { items, count: items.length, ...page, searchedTo: end?.timestamp }
+  },
+})
+
+const day = 24 * stepMs.hour
+
+/** Reads the range of a histogram. @throws AppError invalid_list_parameter */
+function readHistogramRange(range: TimeRange, now: Date, name: string) {
+  const to = range.to ?? now
+  const from = range.from ?? new Date(to.getTime() - day)
+  if (from >= to) throw httpErrors.invalidListParameter(`${name} filter`, 'must not be in the future')
+  return { from, to }
+}
+
+const histogramDescription =
+  'The range is divided into 60 steps, and is the last day unless set. Filters are those of the list.'
+
+const countLogs = operation({
+  ...common,
+  id: 'logs.histogram',
+  method: 'GET',
+  path: '/api/admin/logs/histogram',
+  summary: 'Count the log of all nodes over time',
+  description: histogramDescription,
+  query: Type.Object({ ...logFilter, since: instantParameter, until: instantParameter }),
+  success: ok(Histogram),
+  async handle({ database, clock }: LogDeps, { query: { since, until, ...filter } }) {
+    const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
+    return await countByTime(database, logSource(filter), readHistogramRange(range, clock.now(), 'since'))
+  },
+})
+
+const countRequests = operation({
+  ...common,
+  id: 'analytics.histogram',
+  method: 'GET',
+  path: '/api/admin/analytics/requests/histogram',
+  summary: 'Count the requests to all nodes over time',
+  description: histogramDescription,
+  query: Type.Object({ ...requestFilter, from: instantParameter, to: instantParameter }),
+  success: ok(Histogram),
+  async handle({ database, clock }: LogDeps, { query: { from, to, ...filter } }) {
+    const range = readHistogramRange(readTimeRange({ from, to }), clock.now(), 'from')
+    return await countByTime(database, requestSource(filter), range)
   },
 })
 
@@ -272,4 +321,12 @@ const getStats = operation({
 })
 
 /** Operations on the log, requests, statements and state of nodes. */
-export const logOperations = [listLogs, listRequests, listQueries, reportLatency, getStats]
+export const logOperations = [
+  listLogs,
+  countLogs,
+  listRequests,
+  countRequests,
+  listQueries,
+  reportLatency,
+  getStats,
+]

@@ -6,6 +6,7 @@ import type { Queryable, SystemDatabase } from '../../../database/system-databas
 import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import type { HistogramSource } from './histogram.ts'
 import { scanLimit } from './log.ts'
 import { type RequestRows, requestsCopy } from './request-rows.ts'
 
@@ -67,43 +68,65 @@ export interface RequestFilter extends Partial<TimeRange> {
   readonly request_id?: string | undefined
 }
 
-/** Lists requests, the newest first. Filters without an index search at most {@link scanLimit} requests. */
-export async function searchRequests(
-  database: Queryable,
-  { status, ...filter }: RequestFilter,
-  page: { readonly limit: number; readonly offset: number },
-) {
+/** Returns the conditions of a filter, with and without an index, apart from the time. */
+function conditionsOf({ status, ...filter }: RequestFilter) {
   const least = Number(status?.replace('xx', '00'))
   const most = Number(status?.replace('xx', '99'))
   const hasStatus = when(status, () => sql`status between ${least}::int and ${most}::int`)
   // An index has the failed requests.
   const isFailed = least >= 400
-  const indexed = allOf([
-    isFailed ? hasStatus : undefined,
-    when(filter.user_id, (id) => sql`user_id = lower(${id})`),
-    when(filter.api_key_id, (id) => sql`api_key_id = ${id}::uuid`),
-    when(filter.request_id, (id) => sql`request_id = ${id}`),
-    when(filter.from, (time) => sql`happened_at >= ${time}::timestamptz`),
-    when(filter.to, (time) => sql`happened_at < ${time}::timestamptz`),
-  ])
+  return {
+    isFailed,
+    indexed: [
+      isFailed ? hasStatus : undefined,
+      when(filter.user_id, (id) => sql`user_id = lower(${id})`),
+      when(filter.api_key_id, (id) => sql`api_key_id = ${id}::uuid`),
+      when(filter.request_id, (id) => sql`request_id = ${id}`),
+    ],
+    filter: conjunction([
+      isFailed ? undefined : hasStatus,
+      when(filter.method, (method) => sql`method = ${method.toUpperCase()}`),
+      when(filter.path, (path) => sql`path like ${toPattern(path)}`),
+      when(filter.min_duration_ms, (ms) => sql`found.duration_ms >= ${ms}::real`),
+      when(filter.app_id, (id) => sql`app_id = ${id}::uuid`),
+    ]),
+  }
+}
+
+/** Lists requests, the newest first. Filters without an index search at most {@link scanLimit} requests. */
+export async function searchRequests(
+  database: Queryable,
+  request: RequestFilter,
+  page: { readonly limit: number; readonly offset: number },
+) {
+  const { indexed, filter } = conditionsOf(request)
+  const range = [
+    when(request.from, (time) => sql`happened_at >= ${time}::timestamptz`),
+    when(request.to, (time) => sql`happened_at < ${time}::timestamptz`),
+  ]
   const order = sql`order by found.happened_at desc, found.id desc`
   return await searchBounded<LoggedRequest>(
     database,
     {
-      read: sql`select found.* from basalt.requests found where ${indexed} ${order}`,
-      filter: conjunction([
-        isFailed ? undefined : hasStatus,
-        when(filter.method, (method) => sql`method = ${method.toUpperCase()}`),
-        when(filter.path, (path) => sql`path like ${toPattern(path)}`),
-        when(filter.min_duration_ms, (ms) => sql`found.duration_ms >= ${ms}::real`),
-        when(filter.app_id, (id) => sql`app_id = ${id}::uuid`),
-      ]),
+      read: sql`select found.* from basalt.requests found where ${allOf([...indexed, ...range])} ${order}`,
+      filter,
       columns,
       order,
       bound: scanLimit,
     },
     page,
   )
+}
+
+/** Returns the requests of a filter for a histogram. */
+export function requestSource(request: RequestFilter): HistogramSource {
+  const { isFailed, ...conditions } = conditionsOf(request)
+  return {
+    ...conditions,
+    rows: sql`select happened_at as time, requests.* from basalt.requests`,
+    isError: sql`status >= 500`,
+    isSelective: isFailed,
+  }
 }
 
 /** Returns the pattern for `like`, in which only the `*` of the path is special. */
