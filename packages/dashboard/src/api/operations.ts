@@ -4903,7 +4903,7 @@ export interface Operations {
   'jobs.list': {
     readonly method: 'GET'
     readonly path: 'admin/jobs'
-    readonly query: 'state' | 'type' | 'limit' | 'offset'
+    readonly query: 'state' | 'type' | 'from' | 'to' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: JobList
   }
@@ -4959,7 +4959,7 @@ export interface Operations {
   'mail.listSent': {
     readonly method: 'GET'
     readonly path: 'admin/email/sent'
-    readonly query: 'user_id' | 'limit' | 'offset'
+    readonly query: 'user_id' | 'from' | 'to' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: SentMailSlice
   }

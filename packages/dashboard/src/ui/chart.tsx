@@ -25,6 +25,8 @@ interface ChartProps {
   readonly isPlain?: boolean
   /** Axis of numbers or of names instead of times. Then values below zero are shown, too. */
   readonly scale?: Scale | undefined
+  /** Called with the range of times that the user selects by dragging. The values are bars. */
+  readonly onSelect?: (from: number, to: number) => void
 }
 
 export interface Scale {
@@ -33,14 +35,21 @@ export interface Scale {
   readonly isOrdinal: boolean
 }
 
-export function Chart({ label, times, series, format, isPlain = false, scale }: ChartProps) {
-  const height = isPlain ? 140 : scale === undefined ? 180 : 260
+export function Chart({ label, times, series, format, isPlain = false, scale, onSelect }: ChartProps) {
+  const isSelectable = onSelect !== undefined
+  const select = useRef(onSelect)
+  select.current = onSelect
+  const height = isSelectable ? 96 : isPlain ? 140 : scale === undefined ? 180 : 260
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = container.current
     if (element === null) return
     const colorOf = (name: Series['color']) => resolveColor(element, name)
-    const bars = scale?.isOrdinal && series.length === 1 ? uPlot.paths.bars?.({ size: [0.6, 80] }) : undefined
+    const bars = isSelectable
+      ? uPlot.paths.bars?.({ size: [0.8, 40], align: 1 })
+      : scale?.isOrdinal && series.length === 1
+        ? uPlot.paths.bars?.({ size: [0.6, 80] })
+        : undefined
     const draw = () => {
       const axis = {
         stroke: colorOf('--text-muted'),
@@ -52,7 +61,15 @@ export function Chart({ label, times, series, format, isPlain = false, scale }: 
         {
           width: element.clientWidth,
           height,
-          cursor: { y: false },
+          cursor: { y: false, drag: { setScale: !isSelectable } },
+          hooks: {
+            setSelect: [
+              (plot) => {
+                const { left, width } = plot.select
+                if (width > 2) select.current?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
+              },
+            ],
+          },
           legend: { show: !isPlain },
           scales: {
             x: { time: scale === undefined },
@@ -62,7 +79,7 @@ export function Chart({ label, times, series, format, isPlain = false, scale }: 
           },
           ...(isPlain ? { padding: [8, 8, 0, 0] } : {}),
           axes: [
-            isPlain
+            isPlain && !isSelectable
               ? { ...axis, size: 26, values: (_plot, values) => values.map((at) => clock.format(at * 1000)) }
               : { ...axis, ...(scale && { values: (_plot, values) => values.map(scale.format) }) },
             {
@@ -79,9 +96,10 @@ export function Chart({ label, times, series, format, isPlain = false, scale }: 
             ...series.map(({ label: name, color, dash, isFilled }) => ({
               label: name,
               stroke: colorOf(color),
-              width: 1.5,
+              width: isSelectable ? 0 : 1.5,
               ...(dash === undefined ? {} : { dash: [...dash] }),
               ...(bars === undefined ? {} : { paths: bars }),
+              ...(isSelectable ? { fill: colorOf(color), points: { show: false } } : {}),
               ...(isFilled ? { fill: translucent(colorOf(color)) } : {}),
               value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
             })),
@@ -108,7 +126,7 @@ export function Chart({ label, times, series, format, isPlain = false, scale }: 
       dark.removeEventListener('change', redraw)
       plot.destroy()
     }
-  }, [times, series, format, isPlain, height, scale])
+  }, [times, series, format, isPlain, isSelectable, height, scale])
   return <div ref={container} className={styles.chart} role="img" aria-label={label} />
 }
 

@@ -90,6 +90,51 @@ journeys('dashboard › logs, requests, audit, usage and statements', () => {
     expect(new URL(page.url()).searchParams.get('level')).toBe('fatal')
   })
 
+  test('narrows a log by a usual range, by fields, and by dragging over its histogram', async () => {
+    const { app, page } = dashboard
+    await app.sql(`
+      insert into basalt.logs (logged_at, level, message, node)
+      select now() - make_interval(hours => n), 50, 'hourly ' || n, 'one/1' from generate_series(0, 20) n`)
+    await dashboard.open('/logs?q=hourly')
+    await page.getByRole('img', { name: 'Entries: about 21, about 21 of them errors' }).waitFor()
+    await dashboard.screenshot('logs-histogram')
+    await dashboard.expectAccessible()
+    const chart = await page.locator('.u-over').boundingBox()
+    if (chart === null) throw new Error('no chart')
+    await page.mouse.move(chart.x + chart.width / 2, chart.y + 20)
+    await page.mouse.down()
+    await page.mouse.move(chart.x + chart.width - 1, chart.y + 25, { steps: 5 })
+    await page.mouse.up()
+    await expect.poll(() => page.getByText(/^hourly/).count()).toBeLessThan(14)
+    const { searchParams } = new URL(page.url())
+    const [since, until] = ['since', 'until'].map((name) => Date.parse(searchParams.get(name) ?? ''))
+    expect(((until ?? 0) - (since ?? 0)) / 3_600_000).toBeCloseTo(12, 0)
+    expect(await page.getByLabel('Time', { exact: true }).inputValue()).toBe('custom')
+    await page.getByLabel('Time', { exact: true }).selectOption('Last 15 minutes')
+    await expect.poll(() => page.getByText(/^hourly/).allTextContents()).toEqual(['hourly 0'])
+    expect(new URL(page.url()).search).toBe('?q=hourly&since=15m')
+    await page.reload()
+    await expect.poll(() => page.getByText(/^hourly/).allTextContents()).toEqual(['hourly 0'])
+    await page.getByLabel('Time', { exact: true }).selectOption('Custom range')
+    await page.getByLabel('From').fill('2020-01-01T00:00')
+    await page.getByLabel('To').fill('2020-01-02T00:00')
+    await page.getByText('No entries match.').waitFor()
+    await dashboard.expectAccessible()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    expect(new URL(page.url()).search).toBe('')
+  })
+
+  test('shows the requests of a range over time', async () => {
+    const { page } = dashboard
+    await write('charted')
+    await dashboard.open('/requests?from=1h&method=POST')
+    await page.getByRole('img', { name: /^Requests: about [1-9]/ }).waitFor()
+    await dashboard.screenshot('requests-histogram')
+    await page.getByLabel('Status').selectOption('5xx')
+    await page.getByText('No requests match.').waitFor()
+    await page.getByRole('img', { name: 'Requests: 0, 0 of them errors' }).waitFor()
+  })
+
   test('shows requests and latency over time, and the plan of an app', async () => {
     const { page, app } = dashboard
     await write('counted')

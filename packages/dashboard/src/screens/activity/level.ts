@@ -7,5 +7,5 @@ export function toneOfLevel(level: string): Tone {
 
 export function toneOfStatus(status: number): Tone {
   if (status >= 500) return 'danger'
-  return status >= 400 ? 'warning' : 'neutral'
+  return status >= 400 ? 'warning' : status >= 200 && status < 300 ? 'ok' : 'neutral'
 }

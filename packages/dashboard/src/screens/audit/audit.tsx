@@ -4,28 +4,28 @@ import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Select } from '../../ui/field.tsx'
-import { FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { PageHeader } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { withInstants } from '../../ui/time-range.tsx'
+import { choicesOf, Filters } from '../activity/filters.tsx'
 import { RequestLink, RowLink } from '../activity/links.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
 import { type AuditEntry, auditFilters, listAudit } from './api.ts'
 import { AuditDetails } from './entry-details.tsx'
 
-const actors = ['admin', 'user', 'open', 'sql', 'command line']
-const operations = ['INSERT', 'UPDATE', 'DELETE']
-const choicesOf = (all: string, options: readonly string[]) => [
-  { value: '', label: all },
-  ...options.map((value) => ({ value, label: value })),
-]
+const actors = choicesOf('By anyone', ['admin', 'user', 'open', 'sql', 'command line'])
+const operations = choicesOf('All operations', ['INSERT', 'UPDATE', 'DELETE'])
 
 export function AuditScreen() {
-  const { values, settled, set, isFiltered, clear } = useFilters(auditFilters)
+  const filters = useFilters(auditFilters)
+  const { settled, isFiltered } = filters
   const [search, setSearch] = useSearchParams()
-  const list = usePages(['audit', settled], (cursor, signal) => listAudit(settled, cursor, signal))
+  const list = usePages(['audit', settled], (cursor, signal) =>
+    listAudit(withInstants(settled), cursor, signal),
+  )
   const shownId = search.get('entry')
   const show = (id: string | undefined) => setSearch((before) => withParameters(before, { entry: id }))
   return (
@@ -34,49 +34,25 @@ export function AuditScreen() {
         title="Audit"
         actions={
           <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/audit', settled) }}
+            request={{ method: 'GET', path: queryPath('/api/admin/audit', withInstants(settled)) }}
             command="basalt audit"
           />
         }
       >
         Actions of administrators, and changes in audited tables.
       </PageHeader>
-      <Toolbar label="Audit log filter">
-        <FilterField
-          label="Action"
-          placeholder="Action: webhooks.create"
-          value={values.action ?? ''}
-          onChange={(action) => set({ action })}
-        />
-        <Select
-          label="By"
-          hidesLabel
-          value={values.actor ?? ''}
-          choices={choicesOf('By anyone', actors)}
-          onChange={(actor) => set({ actor })}
-        />
-        <FilterField label="Table" value={values.table ?? ''} onChange={(table) => set({ table })} />
-        <Select
-          label="Operation"
-          hidesLabel
-          value={values.operation ?? ''}
-          choices={choicesOf('All operations', operations)}
-          onChange={(operation) => set({ operation })}
-        />
-        <FilterField
-          label="Record"
-          placeholder="Record key"
-          value={values.record_id ?? ''}
-          onChange={(id) => set({ record_id: id })}
-        />
-        <FilterField
-          label="From"
-          placeholder="From: 2026-01-31"
-          value={values.from ?? ''}
-          onChange={(from) => set({ from })}
-        />
-        {isFiltered && <Button onClick={clear}>Clear</Button>}
-      </Toolbar>
+      <Filters
+        label="Audit log filter"
+        filters={filters}
+        fields={[
+          { name: 'action', label: 'Action', placeholder: 'Action: webhooks.create' },
+          { name: 'actor', label: 'By', choices: actors },
+          { name: 'table', label: 'Table' },
+          { name: 'operation', label: 'Operation', choices: operations },
+          { name: 'record_id', label: 'Record', placeholder: 'Record key' },
+        ]}
+        range={['from', 'to']}
+      />
       <LoadedRows list={list}>
         {(rows) => (
           <>

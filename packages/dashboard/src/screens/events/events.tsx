@@ -1,46 +1,45 @@
 import { useState } from 'react'
 import { useLocation, useRoute, useSearchParams } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
-import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Select, Switch, TextField } from '../../ui/field.tsx'
-import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { Switch } from '../../ui/field.tsx'
+import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { SearchedTo } from '../../ui/searched-to.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { withInstants } from '../../ui/time-range.tsx'
+import { choicesOf, Filters } from '../activity/filters.tsx'
 import { UserLink } from '../activity/links.tsx'
-import { toInstant } from '../webhooks/replay-dialog.tsx'
-import { type EventFilter, filterNames, type ListedEvent, listEvents } from './api.ts'
+import { queryPath } from '../activity/query-path.ts'
+import { useFilters } from '../activity/use-filters.ts'
+import { filterNames, type ListedEvent, listEvents } from './api.ts'
 import { EventDetail } from './event-detail.tsx'
 import styles from './events.module.css'
 
+const actions = choicesOf('All actions', ['create', 'update', 'delete'])
+
 export function EventsScreen() {
-  const [search, setSearch] = useSearchParams()
+  const filters = useFilters([...filterNames, 'follow'])
+  const [search] = useSearchParams()
   const [, params] = useRoute('/events/:id')
   const [, navigate] = useLocation()
   const [keptSince, setKeptSince] = useState<string | null>(null)
-  const isFollowing = search.get('follow') === 'true'
-  const filter: EventFilter = Object.fromEntries(
-    filterNames.flatMap((name) => {
-      const value = search.get(name)
-      return value === null || value === '' ? [] : [[name, value]]
-    }),
-  )
-  const set = (name: string, value: string) =>
-    setSearch((current) => withParameters(current, { [name]: value }), { replace: true })
+  const { follow, ...filter } = filters.settled
+  const isFollowing = follow === 'true'
   const list = usePages(
     ['events', filter],
     async (cursor, signal) => {
-      const { items, nextCursor, searchedTo, keptSince } = await listEvents(filter, cursor, signal)
+      const { items, nextCursor, searchedTo, keptSince } = await listEvents(
+        withInstants(filter),
+        cursor,
+        signal,
+      )
       setKeptSince(keptSince)
       return { items, next: nextCursor, searchedTo: searchedTo ?? undefined }
     },
     { refetchIntervalMs: isFollowing ? 1500 : undefined },
   )
-  const query = new URLSearchParams(
-    Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  ).toString()
   const rest = search.size === 0 ? '' : `?${search}`
   return (
     <>
@@ -48,38 +47,31 @@ export function EventsScreen() {
         title="Events"
         actions={
           <AsCode
-            request={{ method: 'GET', path: `/api/admin/events${query === '' ? '' : `?${query}`}` }}
+            request={{ method: 'GET', path: queryPath('/api/admin/events', withInstants(filter)) }}
             sql="select id, happened_at, action, table_name, record_key, origin from basalt.outbox order by id desc limit 50"
           />
         }
       >
         Changes with at least one listener, and the deliveries and jobs that followed.
       </PageHeader>
-      <Toolbar label="Events">
-        <FilterField label="Table" value={filter.table ?? ''} onChange={(text) => set('table', text)} />
-        <FilterField label="Record" value={filter.record ?? ''} onChange={(text) => set('record', text)} />
-        <FilterField label="User id" value={filter.user_id ?? ''} onChange={(text) => set('user_id', text)} />
-        <FilterField
-          label="Request id"
-          value={filter.request_id ?? ''}
-          onChange={(text) => set('request_id', text)}
+      <Filters
+        label="Events"
+        filters={filters}
+        fields={[
+          { name: 'table', label: 'Table' },
+          { name: 'record', label: 'Record' },
+          { name: 'user_id', label: 'User id' },
+          { name: 'request_id', label: 'Request id' },
+          { name: 'action', label: 'Action', choices: actions },
+        ]}
+        range={['since', 'until']}
+      >
+        <Switch
+          label="Follow"
+          checked={isFollowing}
+          onChange={(isOn) => filters.set({ follow: isOn ? 'true' : undefined })}
         />
-        <Select
-          label="Action"
-          hidesLabel
-          value={filter.action ?? ''}
-          onChange={(value) => set('action', value)}
-          choices={[
-            { value: '', label: 'All actions' },
-            { value: 'create', label: 'create' },
-            { value: 'update', label: 'update' },
-            { value: 'delete', label: 'delete' },
-          ]}
-        />
-        <Moment label="From" value={filter.since} onChange={(value) => set('since', value)} />
-        <Moment label="To" value={filter.until} onChange={(value) => set('until', value)} />
-        <Switch label="Follow" checked={isFollowing} onChange={(isOn) => set('follow', isOn ? 'true' : '')} />
-      </Toolbar>
+      </Filters>
       <LoadedRows list={list}>
         {(rows) => (
           <>
@@ -129,36 +121,6 @@ export function EventsScreen() {
       )}
     </>
   )
-}
-
-function Moment({
-  label,
-  value,
-  onChange,
-}: {
-  readonly label: string
-  readonly value: string | undefined
-  readonly onChange: (instant: string) => void
-}) {
-  return (
-    <span className={styles.moment}>
-      <span aria-hidden>{label}</span>
-      <TextField
-        label={label}
-        type="datetime-local"
-        hidesLabel
-        value={value === undefined ? '' : toLocal(value)}
-        onChange={(local) => onChange(toInstant(local) ?? '')}
-      />
-    </span>
-  )
-}
-
-/** Formats a time for an input field, in the time zone of the browser. */
-function toLocal(instant: string): string {
-  const time = new Date(instant)
-  if (Number.isNaN(time.valueOf())) return ''
-  return new Date(time.valueOf() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
 function Deliveries({ event: { deliveries } }: { readonly event: ListedEvent }) {

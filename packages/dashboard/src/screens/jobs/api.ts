@@ -9,7 +9,7 @@ export type NewJob = Body<'jobs.enqueue'>
 const pageSize = 50
 
 export const listJobs = (
-  filter: { readonly state?: string | undefined; readonly type?: string | undefined },
+  filter: Readonly<Partial<Record<'state' | 'type' | 'from' | 'to', string | undefined>>>,
   cursor: string | undefined,
   signal: AbortSignal,
 ) => listByOffset<'jobs.list'>('admin/jobs', { ...filter, limit: pageSize }, cursor, signal)

@@ -3,7 +3,7 @@ import { useAction } from '../../api/queries.ts'
 import { TextArea, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { parseObject } from '../../ui/parse-object.ts'
-import { toInstant } from '../webhooks/replay-dialog.tsx'
+import { toInstant } from '../../ui/time-range.tsx'
 import { enqueueJob } from './api.ts'
 
 export function EnqueueDialog({

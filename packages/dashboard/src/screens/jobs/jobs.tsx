@@ -4,36 +4,32 @@ import { moreOf, useApi, usePages } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Select } from '../../ui/field.tsx'
 import { formatDuration, formatNumber } from '../../ui/format.ts'
-import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { EmptyState, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { withInstants } from '../../ui/time-range.tsx'
+import { Filters } from '../activity/filters.tsx'
+import { queryPath } from '../activity/query-path.ts'
+import { useFilters } from '../activity/use-filters.ts'
 import { countJobs, type JobState, jobStates, listJobs } from './api.ts'
 import { EnqueueDialog } from './enqueue-dialog.tsx'
 import { JobDetail } from './job-detail.tsx'
 
 export function JobsScreen() {
-  const [search, setSearch] = useSearchParams()
+  const filters = useFilters(['state', 'type', 'from', 'to'])
+  const { settled, isFiltered } = filters
+  const [search] = useSearchParams()
   const [, params] = useRoute('/jobs/:id')
   const [, navigate] = useLocation()
   const [isNew, setNew] = useState(false)
-  const state = search.get('state') ?? ''
-  const type = search.get('type') ?? ''
-  const filter = {
-    ...(state === '' ? {} : { state }),
-    ...(type === '' ? {} : { type }),
-  }
   const rest = search.size === 0 ? '' : `?${search}`
   const stats = useApi(['jobs', 'stats'], countJobs, { refetchIntervalMs: 5000 })
-  const list = usePages(['jobs', 'list', filter], (cursor, signal) => listJobs(filter, cursor, signal), {
-    refetchIntervalMs: 5000,
-  })
-  const set = (changes: Record<string, string>) =>
-    setSearch(
-      Object.entries({ state, type, ...changes }).filter(([, value]) => value !== ''),
-      { replace: true },
-    )
+  const list = usePages(
+    ['jobs', 'list', settled],
+    (cursor, signal) => listJobs(withInstants(settled), cursor, signal),
+    { refetchIntervalMs: 5000 },
+  )
   const count = (name: JobState) => (stats.data === undefined ? '' : ` (${formatNumber(stats.data[name])})`)
   return (
     <>
@@ -42,7 +38,7 @@ export function JobsScreen() {
         actions={
           <>
             <AsCode
-              request={{ method: 'GET', path: `/api/admin/jobs${state === '' ? '' : `?state=${state}`}` }}
+              request={{ method: 'GET', path: queryPath('/api/admin/jobs', withInstants(settled)) }}
               sql="select id, type, state, attempts, last_error, run_at from basalt.jobs order by created_at desc limit 50"
             />
             <Button variant="primary" onClick={() => setNew(true)}>
@@ -53,22 +49,26 @@ export function JobsScreen() {
       >
         Background work of the server and of your application.
       </PageHeader>
-      <Toolbar label="Jobs">
-        <Select
-          label="State"
-          hidesLabel
-          value={state}
-          onChange={(value) => set({ state: value })}
-          choices={[
-            { value: '', label: 'All states' },
-            ...jobStates.map((name) => ({ value: name, label: `${name}${count(name)}` })),
-          ]}
-        />
-        <FilterField label="Type" value={type} onChange={(text) => set({ type: text })} />
+      <Filters
+        label="Jobs"
+        filters={filters}
+        fields={[
+          {
+            name: 'state',
+            label: 'State',
+            choices: Object.fromEntries([
+              ['', 'All states'],
+              ...jobStates.map((name) => [name, `${name}${count(name)}`] as const),
+            ]),
+          },
+          { name: 'type', label: 'Type' },
+        ]}
+        range={['from', 'to']}
+      >
         {stats.data !== undefined && stats.data.oldestQueuedAgeSec > 0 && (
           <span>Oldest due job: {formatDuration(stats.data.oldestQueuedAgeSec * 1000)}</span>
         )}
-      </Toolbar>
+      </Filters>
       <LoadedRows list={list}>
         {(rows) => (
           <DataTable
@@ -78,12 +78,12 @@ export function JobsScreen() {
             href={(job) => `/jobs/${job.id}${rest}`}
             selectedKey={params?.id}
             empty={
-              state === '' && type === '' ? (
+              isFiltered ? (
+                'No jobs match.'
+              ) : (
                 <EmptyState icon="clock" action="Add the first job" onAct={() => setNew(true)}>
                   No jobs yet. Jobs run in the background, are retried, and survive restarts.
                 </EmptyState>
-              ) : (
-                'No jobs match.'
               )
             }
             columns={[

@@ -11,9 +11,17 @@ export interface LogFilter {
   readonly requestId: string | undefined
 }
 
+interface LogRange {
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+export const countLogs = (filter: LogFilter & LogRange, signal: AbortSignal) =>
+  get<'logs.histogram'>('admin/logs/histogram', { ...filter }, { signal })
+
 /** Reads `GET /api/admin/logs`. */
 export async function listLogs(
-  filter: LogFilter & { readonly since?: string | undefined; readonly until?: string | undefined },
+  filter: LogFilter & LogRange,
   cursor: string | undefined,
   signal: AbortSignal,
 ) {

@@ -4,73 +4,73 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Select, Switch } from '../../ui/field.tsx'
-import { Badge, FilterField, KeyValue, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { Switch } from '../../ui/field.tsx'
+import { Badge, KeyValue, PageHeader } from '../../ui/layout.tsx'
 import { SearchedTo } from '../../ui/searched-to.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { withInstants } from '../../ui/time-range.tsx'
+import { Filters } from '../activity/filters.tsx'
+import { Histogram } from '../activity/histogram.tsx'
 import { toneOfLevel } from '../activity/level.ts'
 import { RequestLink } from '../activity/links.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
-import { type LogEntry, listLogs, logLevels } from './api.ts'
+import { countLogs, type LogEntry, listLogs, logLevels } from './api.ts'
 import { useTail } from './use-tail.ts'
 
 const names = ['level', 'q', 'requestId', 'since', 'until', 'live'] as const
 
-const levelChoices = [
-  { value: '', label: 'All levels' },
-  ...logLevels.map((level) => ({ value: level, label: `${level} and above` })),
-]
+const levels = Object.fromEntries([
+  ['', 'All levels'],
+  ...logLevels.map((level) => [level, `${level} and above`] as const),
+])
 
 export function LogsScreen() {
-  const { values, settled, set, isFiltered, clear } = useFilters(names)
+  const filters = useFilters(names)
+  const { values, settled, set, isFiltered } = filters
   const [shown, setShown] = useState<LogEntry>()
   const { live, ...filter } = settled
   const isLive = values.live === '1'
   const tail = useTail({ level: filter.level, q: filter.q, requestId: filter.requestId }, isLive)
-  const list = usePages(['logs', filter], (cursor, signal) => listLogs(filter, cursor, signal))
+  const list = usePages(['logs', filter], (cursor, signal) => listLogs(withInstants(filter), cursor, signal))
   return (
     <>
       <PageHeader
         title="Logs"
         actions={
           <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/logs', filter) }}
+            request={{ method: 'GET', path: queryPath('/api/admin/logs', withInstants(filter)) }}
             command={`basalt logs${filter.level === undefined ? '' : ` --level ${filter.level}`}`}
           />
         }
       >
         Log entries of all nodes, newest first.
       </PageHeader>
-      <Toolbar label="Log filter">
-        <FilterField label="Text" value={values.q ?? ''} onChange={(q) => set({ q })} />
-        <Select
-          label="Level"
-          hidesLabel
-          value={values.level ?? ''}
-          choices={levelChoices}
-          onChange={(level) => set({ level })}
-        />
-        <FilterField
-          label="Request id"
-          value={values.requestId ?? ''}
-          onChange={(requestId) => set({ requestId })}
-        />
-        <FilterField
-          label="Since"
-          placeholder="Since: 2026-01-31 or with a time"
-          value={values.since ?? ''}
-          onChange={(since) => set({ since })}
-        />
+      <Filters
+        label="Log filter"
+        filters={filters}
+        fields={[
+          { name: 'q', label: 'Text' },
+          { name: 'level', label: 'Level', choices: levels },
+          { name: 'requestId', label: 'Request id' },
+        ]}
+        range={['since', 'until']}
+      >
         <Switch
           label={tail.state === 'connecting' ? 'Live (connecting)' : 'Live'}
           checked={isLive}
           onChange={(checked) => set({ live: checked ? '1' : undefined })}
         />
-        {isFiltered && <Button onClick={clear}>Clear</Button>}
-      </Toolbar>
+      </Filters>
+      <Histogram
+        name="Entries"
+        queryKey={['logs', 'histogram', filter]}
+        read={(signal) => countLogs(withInstants(filter), signal)}
+        isLive={isLive}
+        onSelect={(since, until) => set({ since, until })}
+      />
       <LoadedRows list={list}>
         {(rows) => (
           <>

@@ -40,5 +40,8 @@ export const sendTemplate = (templateKey: string, to: string, variables: Variabl
 
 const pageSize = 50
 
-export const listSent = (cursor: string | undefined, signal: AbortSignal) =>
-  listByOffset<'mail.listSent'>('admin/email/sent', { limit: pageSize }, cursor, signal)
+export const listSent = (
+  range: { readonly from: string | undefined; readonly to: string | undefined },
+  cursor: string | undefined,
+  signal: AbortSignal,
+) => listByOffset<'mail.listSent'>('admin/email/sent', { ...range, limit: pageSize }, cursor, signal)

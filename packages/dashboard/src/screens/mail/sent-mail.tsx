@@ -3,24 +3,38 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Badge } from '../../ui/layout.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { withInstants } from '../../ui/time-range.tsx'
+import { Filters } from '../activity/filters.tsx'
+import { useFilters } from '../activity/use-filters.ts'
 import { listSent, type SentMail as Mail } from './api.ts'
 
 /** Lists the mail that users and programs have sent. */
 export function SentMail() {
-  const mails = usePages(['mail', 'sent'], listSent)
+  const filters = useFilters(['from', 'to'])
+  const { settled } = filters
+  const mails = usePages(['mail', 'sent', settled], (cursor, signal) =>
+    listSent(withInstants(settled), cursor, signal),
+  )
   return (
-    <LoadedRows list={mails}>
-      {(rows) => (
-        <DataTable
-          caption="Sent mail"
-          rows={rows}
-          rowKey={({ id }) => id}
-          columns={columns}
-          empty="Users and programs have sent no mail. Mail of the server is listed under Jobs."
-          {...moreOf(mails)}
-        />
-      )}
-    </LoadedRows>
+    <>
+      <Filters label="Sent mail" filters={filters} fields={[]} range={['from', 'to']} />
+      <LoadedRows list={mails}>
+        {(rows) => (
+          <DataTable
+            caption="Sent mail"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={columns}
+            empty={
+              filters.isFiltered
+                ? 'No mail matches.'
+                : 'Users and programs have sent no mail. Mail of the server is listed under Jobs.'
+            }
+            {...moreOf(mails)}
+          />
+        )}
+      </LoadedRows>
+    </>
   )
 }
 

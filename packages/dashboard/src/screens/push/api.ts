@@ -16,13 +16,16 @@ export const listDevices = (user: string, cursor: string | undefined, signal: Ab
   )
 
 export const listDeliveries = (
-  filter: { readonly user: string; readonly status: string },
+  { user, status }: Readonly<Record<'user' | 'status', string | undefined>>,
   cursor: string | undefined,
   signal: AbortSignal,
-) => {
-  const query = { user_id: filter.user || undefined, status: filter.status || undefined, limit }
-  return listByOffset<'push.listDeliveries'>('admin/push/deliveries', query, cursor, signal)
-}
+) =>
+  listByOffset<'push.listDeliveries'>(
+    'admin/push/deliveries',
+    { user_id: user, status, limit },
+    cursor,
+    signal,
+  )
 
 export const revokeDevice = (id: string) => remove<'push.revokeDevice'>(`admin/push/devices/${segment(id)}`)
 

@@ -1,12 +1,14 @@
 import { useSearchParams } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
+import { withParameters } from '../../shell/search-parameters.ts'
 import { Code } from '../../ui/code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Select } from '../../ui/field.tsx'
-import { Badge, FilterField, KeyValue, Section, type Tone, Toolbar } from '../../ui/layout.tsx'
+import { Badge, KeyValue, Section, type Tone } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { Filters } from '../activity/filters.tsx'
+import { useFilters } from '../activity/use-filters.ts'
 import { type Delivery, listDeliveries } from './api.ts'
 
 const tones: Readonly<Record<Delivery['status'], Tone>> = {
@@ -16,53 +18,46 @@ const tones: Readonly<Record<Delivery['status'], Tone>> = {
   invalid_token: 'warning',
 }
 
-const statuses = [
-  { value: '', label: 'All states' },
-  { value: 'pending', label: 'Pending' },
-  { value: 'sent', label: 'Sent' },
-  { value: 'failed', label: 'Failed' },
-  { value: 'invalid_token', label: 'Invalid token' },
-]
+const statuses = {
+  '': 'All states',
+  pending: 'Pending',
+  sent: 'Sent',
+  failed: 'Failed',
+  invalid_token: 'Invalid token',
+}
 
 /** Refetch interval in milliseconds, because unfinished deliveries change. */
 const refetchIntervalMs = 5_000
 
 export function DeliveriesView() {
   const [search, setSearch] = useSearchParams()
-  const user = search.get('user') ?? ''
-  const status = search.get('status') ?? ''
+  const filters = useFilters(['user', 'status'])
+  const { settled } = filters
   const opened = search.get('delivery')
   const deliveries = usePages(
-    ['push', 'deliveries', user, status],
-    (cursor, signal) => listDeliveries({ user, status }, cursor, signal),
+    ['push', 'deliveries', settled],
+    (cursor, signal) => listDeliveries(settled, cursor, signal),
     { refetchIntervalMs },
   )
-  const withQuery = (changes: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries({ user, status, ...changes }).filter(([, value]) => value !== ''))
+  const open = (delivery: string | undefined) => withParameters(search, { delivery })
   const shown = deliveries.rows?.find(({ id }) => id === opened)
   return (
     <>
-      <Toolbar label="Deliveries">
-        <FilterField
-          label="User id"
-          value={user}
-          onChange={(text) => setSearch(withQuery({ user: text }), { replace: true })}
-        />
-        <Select
-          label="State"
-          hidesLabel
-          value={status}
-          choices={statuses}
-          onChange={(next) => setSearch(withQuery({ status: next }))}
-        />
-      </Toolbar>
+      <Filters
+        label="Deliveries"
+        filters={filters}
+        fields={[
+          { name: 'user', label: 'User id' },
+          { name: 'status', label: 'State', choices: statuses },
+        ]}
+      />
       <LoadedRows list={deliveries}>
         {(rows) => (
           <DataTable
             caption="Deliveries"
             rows={rows}
             rowKey={({ id }) => id}
-            href={({ id }) => `/push/deliveries?${new URLSearchParams(withQuery({ delivery: id }))}`}
+            href={({ id }) => `/push/deliveries?${open(id)}`}
             selectedKey={opened ?? undefined}
             empty="No deliveries."
             columns={[
@@ -85,7 +80,7 @@ export function DeliveriesView() {
           />
         )}
       </LoadedRows>
-      {shown !== undefined && <DeliveryPanel delivery={shown} onClose={() => setSearch(withQuery({}))} />}
+      {shown !== undefined && <DeliveryPanel delivery={shown} onClose={() => setSearch(open(undefined))} />}
     </>
   )
 }

@@ -38,6 +38,9 @@ function nextOffset(count: number, offset: number, to: string | undefined): stri
   return count === pageSize ? [offset + pageSize, ...(to === undefined ? [] : [to])].join(' ') : undefined
 }
 
+export const countRequests = (filter: RequestFilter, signal: AbortSignal) =>
+  get<'analytics.histogram'>(`${path}/histogram`, filter, { signal })
+
 export async function findRequest(id: string, signal: AbortSignal): Promise<AnsweredRequest | undefined> {
   const query = { request_id: id, limit: 1 }
   const { items } = await get<'analytics.requests'>(path, query, { signal })

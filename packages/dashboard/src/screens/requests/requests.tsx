@@ -4,17 +4,19 @@ import { decodeSegment } from '../../path-segment.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Select } from '../../ui/field.tsx'
 import { formatBytes, formatDuration } from '../../ui/format.ts'
-import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { SearchedTo } from '../../ui/searched-to.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { withInstants } from '../../ui/time-range.tsx'
+import { choicesOf, Filters } from '../activity/filters.tsx'
+import { Histogram } from '../activity/histogram.tsx'
 import { toneOfStatus } from '../activity/level.ts'
 import { UserLink } from '../activity/links.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
-import { listRequests, requestFilters } from './api.ts'
+import { countRequests, listRequests, requestFilters } from './api.ts'
 import { RequestView } from './request-view.tsx'
 
 export function RequestsScreen() {
@@ -28,22 +30,21 @@ export function RequestsScreen() {
   )
 }
 
-const statuses = [
-  { value: '', label: 'All statuses' },
-  { value: '2xx', label: '2xx: success' },
-  { value: '3xx', label: '3xx: redirect' },
-  { value: '4xx', label: '4xx: refused' },
-  { value: '5xx', label: '5xx: failed' },
-]
-const methods = ['', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'WS'].map((value) => ({
-  value,
-  label: value === '' ? 'All methods' : value,
-}))
+const statuses = {
+  '': 'All statuses',
+  '2xx': '2xx: success',
+  '3xx': '3xx: redirect',
+  '4xx': '4xx: refused',
+  '5xx': '5xx: failed',
+}
+const methods = choicesOf('All methods', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'WS'])
 
 function RequestList() {
-  const { values, settled, set, isFiltered, clear } = useFilters(requestFilters)
-  const list = usePages(['requests', settled], (cursor, signal) => listRequests(settled, cursor, signal))
-  const status = values.status ?? ''
+  const filters = useFilters(requestFilters)
+  const { settled, set, isFiltered } = filters
+  const list = usePages(['requests', settled], (cursor, signal) =>
+    listRequests(withInstants(settled), cursor, signal),
+  )
   return (
     <>
       <PageHeader
@@ -53,7 +54,12 @@ function RequestList() {
             <Button onClick={list.refetch} isPending={list.isFetching}>
               Refresh
             </Button>
-            <AsCode request={{ method: 'GET', path: queryPath('/api/admin/analytics/requests', settled) }} />
+            <AsCode
+              request={{
+                method: 'GET',
+                path: queryPath('/api/admin/analytics/requests', withInstants(settled)),
+              }}
+            />
           </>
         }
       >
@@ -61,46 +67,24 @@ function RequestList() {
         <code>logging.dashboard_reads</code>). Query strings and bodies can contain secrets and are not
         recorded.
       </PageHeader>
-      <Toolbar label="Request filter">
-        <FilterField
-          label="Path"
-          placeholder="Path: /api/collections/*"
-          value={values.path ?? ''}
-          onChange={(path) => set({ path })}
-        />
-        <Select
-          label="Method"
-          hidesLabel
-          value={values.method ?? ''}
-          choices={methods}
-          onChange={(method) => set({ method })}
-        />
-        <Select
-          label="Status"
-          hidesLabel
-          value={status}
-          choices={
-            statuses.some(({ value }) => value === status)
-              ? statuses
-              : [...statuses, { value: status, label: status }]
-          }
-          onChange={(next) => set({ status: next })}
-        />
-        <FilterField
-          label="At least … ms"
-          inputMode="numeric"
-          value={values.min_duration_ms ?? ''}
-          onChange={(least) => set({ min_duration_ms: least })}
-        />
-        <FilterField label="User id" value={values.user_id ?? ''} onChange={(id) => set({ user_id: id })} />
-        <FilterField
-          label="From"
-          placeholder="From: 2026-01-31"
-          value={values.from ?? ''}
-          onChange={(from) => set({ from })}
-        />
-        {isFiltered && <Button onClick={clear}>Clear</Button>}
-      </Toolbar>
+      <Filters
+        label="Request filter"
+        filters={filters}
+        fields={[
+          { name: 'path', label: 'Path', placeholder: 'Path: /api/collections/*' },
+          { name: 'method', label: 'Method', choices: methods },
+          { name: 'status', label: 'Status', choices: statuses },
+          { name: 'min_duration_ms', label: 'At least … ms' },
+          { name: 'user_id', label: 'User id' },
+        ]}
+        range={['from', 'to']}
+      />
+      <Histogram
+        name="Requests"
+        queryKey={['requests', 'histogram', settled]}
+        read={(signal) => countRequests(withInstants(settled), signal)}
+        onSelect={(from, to) => set({ from, to })}
+      />
       <LoadedRows list={list}>
         {(rows) => (
           <>

@@ -2,10 +2,10 @@ import { isBasaltError } from '@basaltdb/client'
 import { moreOf, usePages } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Select } from '../../ui/field.tsx'
-import { FilterField, Notice, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { Notice, PageHeader } from '../../ui/layout.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { choicesOf, Filters } from '../activity/filters.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
 import { listTickets, type Ticket, ticketStatuses } from './api.ts'
@@ -15,7 +15,8 @@ import { StatusBadge } from './status-badge.tsx'
 const refetchIntervalMs = 10_000
 
 export function TicketList() {
-  const { values, settled, set, isFiltered } = useFilters(['search', 'status', 'user'])
+  const filters = useFilters(['search', 'status', 'user'])
+  const { settled, isFiltered } = filters
   const tickets = usePages(
     ['support', 'list', settled],
     (cursor, signal) => listTickets(settled, cursor, signal),
@@ -43,24 +44,15 @@ export function TicketList() {
         </Notice>
       ) : (
         <>
-          <Toolbar label="Tickets">
-            <FilterField
-              label="Search subjects and email addresses"
-              value={values.search ?? ''}
-              onChange={(search) => set({ search })}
-            />
-            <Select
-              label="Status"
-              hidesLabel
-              value={values.status ?? ''}
-              onChange={(status) => set({ status })}
-              choices={[
-                { value: '', label: 'All statuses' },
-                ...ticketStatuses.map((status) => ({ value: status, label: status })),
-              ]}
-            />
-            <FilterField label="User id" value={values.user ?? ''} onChange={(user) => set({ user })} />
-          </Toolbar>
+          <Filters
+            label="Tickets"
+            filters={filters}
+            fields={[
+              { name: 'search', label: 'Search subjects and email addresses' },
+              { name: 'status', label: 'Status', choices: choicesOf('All statuses', ticketStatuses) },
+              { name: 'user', label: 'User id' },
+            ]}
+          />
           <LoadedRows list={tickets}>
             {(rows) => (
               <DataTable<Ticket>

@@ -6,6 +6,7 @@ import { Select, TextField } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Form } from '../../ui/layout.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
+import { toInstant } from '../../ui/time-range.tsx'
 import { showToast } from '../../ui/toasts.ts'
 import { type ReplayRange, replayRange } from './api.ts'
 
@@ -108,10 +109,4 @@ export function ReplayDialog({
       </Form>
     </Dialog>
   )
-}
-
-/** Converts the value of an input field, which is in the time zone of the browser. */
-export function toInstant(local: string): string | undefined {
-  const instant = local === '' ? undefined : new Date(local)
-  return instant === undefined || Number.isNaN(instant.valueOf()) ? undefined : instant.toISOString()
 }

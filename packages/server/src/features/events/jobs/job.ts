@@ -2,6 +2,7 @@ import { allOf, when } from '../../../database/conditions.ts'
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, choice, component, described, timestamp } from '../../../http/schemas.ts'
 import type { JobType } from '../../../job-queue.ts'
 import { Type } from '../../../lib/type.ts'
@@ -115,7 +116,7 @@ export async function insertSqlJobTypes(
     on conflict (type) do update set max_attempts = excluded.max_attempts`)
 }
 
-export interface JobFilter {
+export interface JobFilter extends Partial<TimeRange> {
   readonly state?: JobState
   readonly type?: string
 }
@@ -129,6 +130,8 @@ export async function listJobs(
   const matches = [
     when(filter.type, (type) => sql`type = ${type}`),
     when(filter.state, (state) => sql`state = ${state}`),
+    when(filter.from, (time) => sql`created_at >= ${time}::timestamptz`),
+    when(filter.to, (time) => sql`created_at < ${time}::timestamptz`),
   ]
   const rows = await database.many<RowOf<Job>>(sql`
     select ${columns} from basalt.jobs

@@ -1,8 +1,8 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { created, ok, operation } from '../../../http/operation.ts'
-import { offsetParameter } from '../../../http/requests/filters.ts'
+import { instantParameter, offsetParameter, readTimeRange } from '../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
-import { checkedByHandler, choice, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
+import { checkedByHandler, choice, described, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { isStorableJson } from '../../../lib/storable-text.ts'
@@ -49,6 +49,8 @@ const list = operation({
   query: Type.Object({
     state: Type.Optional(refusedWith({ invalid: jobErrors.invalidStateFilter }, choice(jobStates))),
     type: Type.Optional(Type.String()),
+    from: described('Start of the range of creation times.', instantParameter),
+    to: instantParameter,
     limit: Type.Optional(
       refusedWith(
         { invalid: jobErrors.invalidJobLimit },
@@ -58,8 +60,9 @@ const list = operation({
     offset: refusedWith({ invalid: jobErrors.invalidJobOffset }, offsetParameter),
   }),
   success: ok(listOf(Job)),
-  async handle({ database }: JobDeps, { query: { limit = 50, offset = 0, ...filter } }) {
-    const items = await listJobs(database, filter, { limit: Math.min(limit, 500), offset })
+  async handle({ database }: JobDeps, { query: { from, to, limit = 50, offset = 0, ...filter } }) {
+    const range = readTimeRange({ from, to })
+    const items = await listJobs(database, { ...filter, ...range }, { limit: Math.min(limit, 500), offset })
     return { items, count: items.length }
   },
 })

@@ -196,6 +196,14 @@ describe('GET /api/admin/jobs', () => {
     expect(await list('&state=canceled')).toEqual([canceled])
     expect(await list('&state=failed')).toEqual([failed])
     expect(await list('&limit=2&offset=1')).toEqual([canceled, completed])
+    const [{ at } = { at: '' }] = await app.sql<{ at: string }>(
+      `update basalt.jobs set created_at = '2026-01-31T10:00:00Z' where id = $1 returning created_at::text as at`,
+      [queued],
+    )
+    expect(at).toContain('2026-01-31')
+    expect(await list('&from=2026-01-01&to=2026-01-31')).toEqual([queued])
+    expect(await list('&state=failed&to=2026-01-31')).toEqual([])
+    expect(await list('&from=2026-02-01')).toEqual([failed, canceled, completed, running, retried])
     expect(await list('&limit=100000')).toHaveLength(6)
     expect(await list('&offset=6')).toEqual([])
     expect((await request('GET', `?type=no'such`)).json).toEqual({ items: [], count: 0 })
@@ -239,6 +247,8 @@ describe('GET /api/admin/jobs', () => {
     ['state=done', 'invalid state filter; must be one of: queued, running, completed, failed, canceled'],
     ['state=active', 'invalid state filter; must be one of: queued, running, completed, failed, canceled'],
     ['state=', 'invalid state filter; must be one of: queued, running, completed, failed, canceled'],
+    ['from=never', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+    ['from=2026-02-01&to=2026-01-01', 'to filter must be greater than or equal to from filter'],
     ['limit=0', 'invalid limit'],
     ['limit=-1', 'invalid limit'],
     ['limit=x', 'invalid limit'],

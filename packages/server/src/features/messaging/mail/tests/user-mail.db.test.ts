@@ -390,6 +390,20 @@ test('email › log › is deleted after its retention', async () => {
     return json.items.length === 1 ? json : undefined
   })
   expect(items).toMatchObject([{ subject: 'recent' }])
+  const subjects = async (range: string) => {
+    const { json } = await app.request('GET', `/api/admin/email/sent?user_id=${ann}&${range}`, {
+      token: admin,
+    })
+    return json.items.map(({ subject }: { subject: string }) => subject)
+  }
+  expect(await subjects('from=2020-01-01')).toEqual(['recent'])
+  expect(await subjects('to=2020-01-01')).toEqual([])
+  expect(await subjects('from=2999-01-01')).toEqual([])
+  const wrong = await app.request('GET', '/api/admin/email/sent?from=never', { token: admin })
+  expect([wrong.status, wrong.json.message]).toEqual([
+    400,
+    'invalid from filter; expected RFC3339 or YYYY-MM-DD',
+  ])
   expect((await app.request('GET', '/api/admin/email/sent?user_id=x', { token: admin })).json.message).toBe(
     'invalid user_id filter; must be a UUID',
   )

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { userOf } from '../../../../http/access/authentication.ts'
 import type { UserIdentity } from '../../../../http/access/identity.ts'
 import { ok, operation } from '../../../../http/operation.ts'
-import { limitParameter, offsetParameter, readUuid } from '../../../../http/requests/filters.ts'
+import {
+  instantParameter,
+  limitParameter,
+  offsetParameter,
+  readTimeRange,
+  readUuid,
+} from '../../../../http/requests/filters.ts'
 import { bodyOf, exactlyOne, lineForm, offsetPageOf, textForm } from '../../../../http/schemas.ts'
 import { normalizeEmail } from '../../../../lib/email-address.ts'
 import { messageOf } from '../../../../lib/errors.ts'
@@ -136,12 +142,19 @@ const listSent = operation({
   path: '/api/admin/email/sent',
   tag: 'mail',
   summary: 'List mails of users and programs, the newest first',
-  query: Type.Object({ user_id: Type.Optional(Type.String()), limit: limit.schema, offset: offsetParameter }),
+  query: Type.Object({
+    user_id: Type.Optional(Type.String()),
+    from: instantParameter,
+    to: instantParameter,
+    limit: limit.schema,
+    offset: offsetParameter,
+  }),
   success: ok(offsetPageOf(SentMail)),
   async handle({ database }: UserMailDeps, { query }) {
     const userId = query.user_id === undefined ? undefined : readUuid('user_id filter', query.user_id)
     const range = { limit: limit.read(query.limit), offset: query.offset ?? 0 }
-    const items = await listMails(database, userId, range)
+    const times = readTimeRange({ from: query.from, to: query.to })
+    const items = await listMails(database, { userId, ...times }, range)
     return { items, count: items.length, ...range }
   },
 })

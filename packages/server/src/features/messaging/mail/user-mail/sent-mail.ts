@@ -1,6 +1,8 @@
+import { allOf, when } from '../../../../database/conditions.ts'
 import { deleteInBatches } from '../../../../database/delete-in-batches.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import type { TimeRange } from '../../../../http/requests/filters.ts'
 import { type Answered, choice, component, nullable, timestamp } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
@@ -63,14 +65,18 @@ export type SentMail = Answered<typeof SentMail>
 /** Lists mails, the newest first. */
 export async function listMails(
   database: Queryable,
-  userId: string | undefined,
+  { userId, from, to }: TimeRange & { readonly userId: string | undefined },
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<SentMail[]> {
-  const condition = userId === undefined ? sql`true` : sql`user_id = ${userId}`
+  const matches = allOf([
+    when(userId, (id) => sql`user_id = ${id}`),
+    when(from, (time) => sql`created_at >= ${time}::timestamptz`),
+    when(to, (time) => sql`created_at < ${time}::timestamptz`),
+  ])
   return await database.many<SentMail>(sql`
     select id, user_id, api_key_id, sender as "from", recipient as "to", subject, template_key, status, error_message,
       created_at
-    from basalt.sent_mails where ${condition}
+    from basalt.sent_mails where ${matches}
     order by created_at desc, id desc limit ${limit} offset ${offset}`)
 }
 
