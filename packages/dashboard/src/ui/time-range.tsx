@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Select, TextField } from './field.tsx'
 import styles from './layout.module.css'
 
-/** Start of a range that moves with the time, by the name that the URL stores. */
+/** Starts of ranges that move with the time, by their names in the URL. */
 const starts: Readonly<Record<string, { readonly label: string; readonly start: () => number }>> = {
   '15m': { label: 'Last 15 minutes', start: () => Date.now() - 15 * 60_000 },
   '1h': { label: 'Last hour', start: () => Date.now() - 3_600_000 },
