@@ -6,6 +6,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeConfiguration } from '../packages/server/src/configuration.ts'
 import { listErrors } from '../packages/server/src/error-catalog.ts'
+import {
+  administratorRoles,
+  holds,
+  permissions,
+  rights,
+} from '../packages/server/src/http/access/permissions.ts'
 import { readApiDocument } from './api-document.ts'
 import { printOperations } from './print-operations.ts'
 
@@ -16,6 +22,7 @@ const document = await readApiDocument()
 const files: Readonly<Record<string, string>> = {
   'docs/generated/configuration.md': note('configuration.ts', describeConfiguration()),
   'docs/generated/errors.md': note('the errors.ts files', describeErrors()),
+  'docs/generated/rights.md': note('http/access/permissions.ts', describeRights()),
   'packages/client/src/error-slugs.ts': printErrorSlugs(),
   'docs/generated/openapi.json': `${JSON.stringify(document, undefined, 2)}\n`,
   'packages/dashboard/src/api/operations.ts': printOperations(document),
@@ -32,6 +39,19 @@ if (process.argv.includes('--check')) {
 
 function note(source: string, text: string): string {
   return `<!-- Generated from ${source} by \`npm run generate\`. -->\n\n${text}`
+}
+
+function describeRights(): string {
+  const rows = permissions.map((permission) => {
+    const cells = administratorRoles.map((role) => (holds(role, permission) ? 'yes' : '–'))
+    return `| ${rights[permission].covers} | \`${permission}\` | ${cells.join(' | ')} |`
+  })
+  return `# Rights of administrators
+
+| right | permission | ${administratorRoles.join(' | ')} |
+|---|---|${'---|'.repeat(administratorRoles.length)}
+${rows.join('\n')}
+`
 }
 
 function describeErrors(): string {

@@ -41,6 +41,7 @@ export const groups: readonly Group[] = [
       'deployment',
       'production',
       'doctor',
+      'team',
       'advisors',
       'backup',
       'what-happened',

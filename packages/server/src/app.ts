@@ -300,6 +300,7 @@ async function wire(
     passwords,
     errors: listErrors(),
     dashboardFiles,
+    dashboardUrl: () => dashboardUrl(),
     docsSite,
     isRehearsal: rehearsal !== undefined,
   })
@@ -375,6 +376,8 @@ async function wire(
   })
   publicUrl.follow(http.server)
   const adminListener = confineAdministration(http, config.admin, config.server.max_connections)
+  const dashboardUrl = () =>
+    config.admin.enabled ? `${adminListener?.origin() ?? publicBaseUrl()}${config.admin.path}` : undefined
   const connections = trackConnections(http.server)
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
@@ -399,8 +402,7 @@ async function wire(
     firstSignIn,
     publicBaseUrl,
     dashboard: operations.dashboard,
-    dashboardUrl: () =>
-      config.admin.enabled ? `${adminListener?.origin() ?? publicBaseUrl()}${config.admin.path}` : undefined,
+    dashboardUrl,
     async listen() {
       await adminListener?.listen(machine?.ports)
       await listen(http, config.server, machine?.ports)

@@ -14,6 +14,8 @@ export interface JobType<Payload extends object> {
   ) => string | undefined | Promise<string | undefined>
   /** Maximum number of jobs of the type in flight on a node; by default that of the configuration. */
   readonly concurrency?: number
+  /** True if only owners may add the job, because its payload has the rights of the operator. */
+  readonly isForOwners?: boolean
   /** True if SQL may add the job, by `basalt.enqueue`. Its payload is then checked before it is handled. */
   readonly isOpenToSql?: boolean
   /**

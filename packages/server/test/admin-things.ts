@@ -167,8 +167,14 @@ export function createAdminThings(accounts: AccountsApp) {
   const savedQuery = async () => await made('/sql/saved', { name: name(), query: 'select 1' })
   const rehearsal = { as: { kind: 'claims', userId: randomUUID() }, table: 'rehearsed' }
 
+  const newAdministrator = async () =>
+    await made('/administrators', { email: `${name()}@example.com`, role: 'viewer' }, 'administrator')
+  const newAdminToken = async () =>
+    (await call('POST', '/api/admin/account/tokens', { name: name(), expiresInDays: 1 })).json.session.id
   return {
     app,
+    newAdministrator,
+    newAdminToken,
     call,
     name,
     newUser,

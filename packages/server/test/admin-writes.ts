@@ -9,6 +9,17 @@ import { totpUser } from './second-factors.ts'
 export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () => Promise<AdminWrite>>> {
   const make = createAdminThings(accounts)
   return {
+    'POST /api/admin/administrators': async () =>
+      make.at('/administrators', { email: `${make.name()}@example.com`, role: 'viewer' }),
+    'PATCH /api/admin/administrators/{id}': async () =>
+      make.at(await make.newAdministrator(), { role: 'support' }),
+    'DELETE /api/admin/administrators/{id}': async () => make.at(await make.newAdministrator()),
+    'POST /api/admin/administrators/{id}/invitation': async () =>
+      make.at(`${await make.newAdministrator()}/invitation`),
+    'DELETE /api/admin/administrators/{id}/sessions/{sessionId}': async () =>
+      make.at(`/administrators/me/sessions/${await make.newAdminToken()}`),
+    'POST /api/admin/account/tokens': async () =>
+      make.at('/account/tokens', { name: make.name(), expiresInDays: 1 }),
     'PATCH /api/admin/preferences': async () => make.at('/preferences', { theme: 'dark' }),
     'PUT /api/admin/usage/{tenantId}/plan': async () =>
       make.at(`/usage/${defaultApp}/plan`, { plan: 'default' }),

@@ -210,9 +210,9 @@ describe('server log', () => {
       await send('/api/admin/auth', token, { code: secret }, { 'x-api-key': secret })
     }
     // An internal error is logged with its cause.
-    await own.sql('alter table basalt.admin rename to gone')
+    await own.sql('alter table basalt.administrators rename to gone')
     expect(await send('/api/admin/auth', user, { password: secret })).toBe(500)
-    await own.sql('alter table basalt.gone rename to admin')
+    await own.sql('alter table basalt.gone rename to administrators')
     await server.stop()
     expect(server.log().filter(({ msg }) => msg === 'request').length).toBeGreaterThan(20)
     expect(server.output()).toContain('request failed')

@@ -116,7 +116,8 @@ async function createTemplate(clusterUrl: string): Promise<void> {
   const url = `${clusterUrl}/${templateDatabase}`
   // A first start creates everything, including the tables of the queue. Each test creates its own administrator.
   const app = await createApp({ config: testConfig({ 'database.url': url }), log: pino({ level: 'silent' }) })
-  await app.database.system.count(sql`truncate basalt.admin, basalt.audit, basalt.attempts`)
+  await app.database.system.count(sql`delete from basalt.administrators`)
+  await app.database.system.count(sql`truncate basalt.audit, basalt.attempts`)
   // A schedule that becomes due while a test runs would disturb the test.
   await app.database.system.count(
     sql`update basalt.schedules set next_run_at = next_run_at + interval '1 year'`,

@@ -238,15 +238,18 @@ describe('startup with an external database', () => {
   test.each(signals)('ends on %s while features wait for a table', async (signal) => {
     await using directory = createDirectory()
     await using holder = await connectToDatabase()
-    await holder.query('begin; lock table basalt.admin in access exclusive mode')
+    await holder.query('begin; lock table basalt.administrators in access exclusive mode')
     const server = launchServer({
       config: { 'database.url': database.url, 'server.data_dir': directory.path },
     })
     await waitFor(
       'the server to wait',
       async () =>
-        (await holder.query(`select from pg_locks where relation = 'basalt.admin'::regclass and not granted`))
-          .rows.length > 0,
+        (
+          await holder.query(
+            `select from pg_locks where relation = 'basalt.administrators'::regclass and not granted`,
+          )
+        ).rows.length > 0,
     )
     server.signal(signal)
     await expectGivenUp(server, directory.path)

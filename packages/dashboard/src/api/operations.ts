@@ -312,6 +312,8 @@ export type AccountsVerifyEmailInput = {
 }
 
 export type AdminCredentials = {
+  /** Address. Without it, the first administrator signs in while they are an owner. */
+  readonly email?: string | undefined
   readonly password?: string | undefined
   /** Code of a one-time sign-in link. */
   readonly code?: string | undefined
@@ -343,6 +345,98 @@ export type AdminUser = User & {
   readonly factors: ReadonlyArray<'totp' | 'email' | 'sms' | 'webauthn'>
   /** Linked sign-in providers. */
   readonly providers: ReadonlyArray<string>
+}
+
+export type Administrator = {
+  readonly id: string
+  /** null for the first administrator without an address. */
+  readonly email: string | null
+  readonly role: 'owner' | 'developer' | 'support' | 'viewer'
+  /** True for the one whom the first start created. */
+  readonly isFirst: boolean
+  readonly isDisabled: boolean
+  /** False until the invitation is accepted. */
+  readonly hasPassword: boolean
+  readonly createdAt: string
+  readonly lastSignInAt: string | null
+}
+
+export type AdministratorInvitation = {
+  /** Code for `POST /api/admin/auth/password`. It is shown only once. */
+  readonly code: string
+  /** Page of the dashboard that sets the password; null if the dashboard is not served. */
+  readonly url: string | null
+  readonly expiresAt: string
+}
+
+export type AdministratorSession = {
+  readonly id: string
+  /** Name of a token; null for a sign-in. */
+  readonly name: string | null
+  /** null for the role of the administrator. */
+  readonly role: 'owner' | 'developer' | 'support' | 'viewer' | null
+  /** null for all addresses. */
+  readonly allowedAddresses: ReadonlyArray<string> | null
+  /** Network address of the sign-in. */
+  readonly address: string | null
+  readonly userAgent: string | null
+  readonly isCurrent: boolean
+  readonly createdAt: string
+  /** Last use of a token, to the minute. */
+  readonly lastUsedAt: string | null
+  readonly expiresAt: string
+}
+
+export type AdministratorsChangePasswordInput = {
+  readonly currentPassword: string
+  readonly password: string
+}
+
+export type AdministratorsCreateTokenInput = {
+  readonly name: string
+  /** At most the caller's own role, which is the default. */
+  readonly role?: 'owner' | 'developer' | 'support' | 'viewer' | undefined
+  readonly expiresInDays: number
+  /** IP addresses or CIDR ranges. Default: all addresses. */
+  readonly allowedAddresses?: ReadonlyArray<string> | undefined
+}
+
+export type AdministratorsCreateTokenResult = {
+  readonly token: string
+  readonly session: AdministratorSession
+}
+
+export type AdministratorsInviteInput = {
+  /** Address, with which they sign in. */
+  readonly email: string
+  /** Rights: see the guide "A team". */
+  readonly role: 'owner' | 'developer' | 'support' | 'viewer'
+}
+
+export type AdministratorsInviteResult = {
+  readonly administrator: Administrator
+  readonly invitation: AdministratorInvitation
+}
+
+export type AdministratorsListResult = {
+  readonly items: ReadonlyArray<Administrator>
+}
+
+export type AdministratorsListSessionsResult = {
+  readonly items: ReadonlyArray<AdministratorSession>
+}
+
+export type AdministratorsSetPasswordInput = {
+  readonly code: string
+  readonly password: string
+}
+
+export type AdministratorsUpdateInput = {
+  /** Address, with which they sign in. */
+  readonly email?: string | undefined
+  /** Rights: see the guide "A team". */
+  readonly role?: 'owner' | 'developer' | 'support' | 'viewer' | undefined
+  readonly isDisabled?: boolean | undefined
 }
 
 export type Advice = {
@@ -619,6 +713,8 @@ export type AuditEntry = {
   } | null
   readonly ip_address: string | null
   readonly request_id: string | null
+  /** Address of the administrator, for actions of administrators. */
+  readonly administrator: string | null
 }
 
 export type AuditEntrySlice = {
@@ -908,6 +1004,16 @@ export type CreatedVectorIndex = {
   readonly metric: 'cosine' | 'l2' | 'inner_product'
   readonly table: string
   readonly column: string
+}
+
+export type CurrentAdminSession = {
+  readonly expiresAt: string
+  /** null for a token of the command line. */
+  readonly administratorId: string | null
+  readonly email: string | null
+  readonly role: 'owner' | 'developer' | 'support' | 'viewer'
+  /** Permissions of the role. */
+  readonly permissions: ReadonlyArray<'owner' | 'settings.read' | 'structure.write' | 'apps.write' | 'content.write' | 'rows.write' | 'users.manage' | 'operations.write' | 'sql.read' | 'rows.read' | 'access.explain' | 'users.read' | 'users.act' | 'tickets.write' | 'bodies.read' | 'structure.read' | 'apps.read' | 'content.read' | 'operations.read' | 'account'>
 }
 
 export type CustomMailTemplate = MailTemplate & {
@@ -4309,7 +4415,7 @@ export interface Operations {
     readonly path: 'admin/session'
     readonly query: never
     readonly body: undefined
-    readonly answer: AdminSession
+    readonly answer: CurrentAdminSession
   }
   'admin.setPreferences': {
     readonly method: 'PATCH'
@@ -4345,6 +4451,76 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: AdminStatusResult
+  }
+  'administrators.changePassword': {
+    readonly method: 'PUT'
+    readonly path: 'admin/account/password'
+    readonly query: never
+    readonly body: AdministratorsChangePasswordInput
+    readonly answer: undefined
+  }
+  'administrators.createToken': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/tokens'
+    readonly query: never
+    readonly body: AdministratorsCreateTokenInput
+    readonly answer: AdministratorsCreateTokenResult
+  }
+  'administrators.endSession': {
+    readonly method: 'DELETE'
+    readonly path: `admin/administrators/${string}/sessions/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'administrators.invite': {
+    readonly method: 'POST'
+    readonly path: 'admin/administrators'
+    readonly query: never
+    readonly body: AdministratorsInviteInput
+    readonly answer: AdministratorsInviteResult
+  }
+  'administrators.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/administrators'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdministratorsListResult
+  }
+  'administrators.listSessions': {
+    readonly method: 'GET'
+    readonly path: `admin/administrators/${string}/sessions`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdministratorsListSessionsResult
+  }
+  'administrators.reinvite': {
+    readonly method: 'POST'
+    readonly path: `admin/administrators/${string}/invitation`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdministratorInvitation
+  }
+  'administrators.remove': {
+    readonly method: 'DELETE'
+    readonly path: `admin/administrators/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'administrators.setPassword': {
+    readonly method: 'POST'
+    readonly path: 'admin/auth/password'
+    readonly query: never
+    readonly body: AdministratorsSetPasswordInput
+    readonly answer: undefined
+  }
+  'administrators.update': {
+    readonly method: 'PATCH'
+    readonly path: `admin/administrators/${string}`
+    readonly query: never
+    readonly body: AdministratorsUpdateInput
+    readonly answer: Administrator
   }
   'advisors.dismiss': {
     readonly method: 'PUT'
@@ -6369,7 +6545,7 @@ export interface Operations {
   'tables.count': {
     readonly method: 'GET'
     readonly path: `admin/tables/${string}/count`
-    readonly query: 'filter' | 'search' | 'as' | 'most'
+    readonly query: 'filter' | 'search' | 'as' | 'reason' | 'most'
     readonly body: undefined
     readonly answer: TablesCountResult
   }
@@ -6383,7 +6559,7 @@ export interface Operations {
   'tables.rows': {
     readonly method: 'GET'
     readonly path: `admin/tables/${string}/rows`
-    readonly query: 'filter' | 'search' | 'as' | 'columns' | 'sort' | 'limit' | 'after' | 'before' | 'from' | 'id' | 'maxCost'
+    readonly query: 'filter' | 'search' | 'as' | 'reason' | 'columns' | 'sort' | 'limit' | 'after' | 'before' | 'from' | 'id' | 'maxCost'
     readonly body: undefined
     readonly answer: GridPage
   }

@@ -197,7 +197,7 @@ journeys('dashboard › session', () => {
     await page.getByRole('navigation').waitFor({ state: 'hidden' })
     // Another browser of the administrator has the same preferences.
     await expect
-      .poll(() => database.sql(`select value from basalt.settings where key = 'dashboard_preferences'`))
+      .poll(() => database.sql(`select value from basalt.settings where key like 'dashboard_preferences %'`))
       .toEqual([{ value: expect.objectContaining({ theme: 'dark', foldedGroups: ['Activity'] }) }])
     await page.evaluate(() => {
       // biome-ignore lint/suspicious/noDocumentCookie: as in theme.ts.

@@ -2,7 +2,7 @@ import { queryClient } from '../api/queries.ts'
 import { get, post, remove } from '../api/request.ts'
 import { sessionState } from '../api/session-state.ts'
 
-export type Credential = { readonly password: string } | { readonly code: string }
+export type Credential = { readonly email?: string; readonly password: string } | { readonly code: string }
 
 /** Checks that the browser has a session. @throws BasaltError if the server is unavailable */
 export async function checkSession(): Promise<void> {
@@ -15,6 +15,11 @@ export async function signIn(credential: Credential): Promise<void> {
   sessionState.set('signed-in')
   // Queries that failed without a session are refetched.
   await queryClient.invalidateQueries()
+}
+
+/** Sets the password of an administrator by the code of an invitation, which works once. */
+export async function setPassword(code: string, password: string): Promise<void> {
+  await post<'administrators.setPassword'>('admin/auth/password', { code, password })
 }
 
 export async function signOut(): Promise<void> {

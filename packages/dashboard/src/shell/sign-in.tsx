@@ -3,21 +3,53 @@ import { useAction } from '../api/queries.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/layout.tsx'
-import { signIn } from './session.ts'
+import { setPassword, signIn } from './session.ts'
 import styles from './sign-in.module.css'
 
 export function SignInPage() {
-  const code = new URLSearchParams(location.hash.slice(1)).get('code')
-  const [usesCode, setUsesCode] = useState(code !== null)
+  const [code, setCode] = useState(new URLSearchParams(location.hash.slice(1)).get('code'))
+  const dismiss = () => {
+    forgetCode()
+    setCode(null)
+  }
   return (
     <main className={styles.page}>
       <h1>Basalt</h1>
-      {code !== null && usesCode ? (
-        <CodeForm code={code} onDismiss={() => setUsesCode(false)} />
-      ) : (
+      {code === null ? (
         <PasswordForm />
+      ) : code.startsWith('basalt_password_') ? (
+        <NewPasswordForm code={code} onDone={dismiss} />
+      ) : (
+        <CodeForm code={code} onDismiss={dismiss} />
       )}
     </main>
+  )
+}
+
+/** Sets the password of an invited administrator, who then signs in with it. */
+function NewPasswordForm({ code, onDone }: { readonly code: string; readonly onDone: () => void }) {
+  const [password, setNewPassword] = useState('')
+  const action = useAction(() => setPassword(code, password), { failure: 'view', onDone })
+  return (
+    <Form onSubmit={() => action.run()}>
+      <p>
+        Choose a password of at least 8 characters. You then sign in with your email address and this
+        password.
+      </p>
+      <TextField
+        label="New password"
+        type="password"
+        autoComplete="new-password"
+        autoFocus
+        required
+        value={password}
+        onChange={setNewPassword}
+        error={action.error?.message}
+      />
+      <Button type="submit" variant="primary" isPending={action.isPending} disabled={password.length < 8}>
+        Set password
+      </Button>
+    </Form>
   )
 }
 
@@ -31,13 +63,7 @@ function CodeForm({ code, onDismiss }: { readonly code: string; readonly onDismi
       <Button type="submit" variant="primary" isPending={action.isPending}>
         Sign in with this link
       </Button>
-      <Button
-        variant="plain"
-        onClick={() => {
-          forgetCode()
-          onDismiss()
-        }}
-      >
+      <Button variant="plain" onClick={onDismiss}>
         Use the password instead
       </Button>
     </Form>
@@ -49,17 +75,31 @@ function forgetCode(): void {
 }
 
 export function PasswordForm() {
+  const [email, setEmail] = useState<string>()
   const [password, setPassword] = useState('')
-  const action = useAction(() => signIn({ password }), { failure: 'view' })
+  const credential = email === undefined ? { password } : { email, password }
+  const action = useAction(() => signIn(credential), { failure: 'view' })
   return (
     <Form onSubmit={() => action.run()}>
-      {/* Password managers store the password under a user name. */}
-      <input type="text" autoComplete="username" value="admin" readOnly hidden />
+      {email === undefined ? (
+        // Password managers store the password under a user name.
+        <input type="text" autoComplete="username" value="admin" readOnly hidden />
+      ) : (
+        <TextField
+          label="Email address"
+          type="email"
+          autoComplete="username"
+          autoFocus
+          required
+          value={email}
+          onChange={setEmail}
+        />
+      )}
       <TextField
-        label="Administrator password"
+        label={email === undefined ? 'Administrator password' : 'Password'}
         type="password"
         autoComplete="current-password"
-        autoFocus
+        autoFocus={email === undefined}
         required
         value={password}
         onChange={setPassword}
@@ -67,6 +107,9 @@ export function PasswordForm() {
       />
       <Button type="submit" variant="primary" isPending={action.isPending} disabled={password === ''}>
         Sign in
+      </Button>
+      <Button variant="plain" onClick={() => setEmail(email === undefined ? '' : undefined)}>
+        {email === undefined ? 'Sign in with an email address' : 'Sign in with the password alone'}
       </Button>
     </Form>
   )

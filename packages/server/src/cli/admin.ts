@@ -1,23 +1,96 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { Config } from '../configuration.ts'
 import { longestTokenSeconds, signAccessToken } from '../features/identity/accounts/index.ts'
-import { resetPassword } from '../features/operations/admin/index.ts'
+import {
+  addAdministrator,
+  listAdministrators,
+  passwordLink,
+  recoverAdministrator,
+  resetPassword,
+} from '../features/operations/admin/index.ts'
+import { type AdministratorRole, administratorRoles } from '../http/access/permissions.ts'
+import { httpOrigin } from '../lib/addresses.ts'
 import { systemClock } from '../lib/clock.ts'
-import { OperatorError } from '../lib/errors.ts'
+import { AppError, OperatorError } from '../lib/errors.ts'
 import { resolveJwtSecret } from '../secrets.ts'
 import { commandActor, createAdminSession, withAdmin } from './admin-session.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { formatTable } from './table.ts'
 
 export function adminCommands(terminal: Terminal): Command {
   return new Command('admin')
-    .description('the administrator')
+    .description('administrators')
+    .addCommand(addCommand(terminal))
+    .addCommand(listCommand(terminal))
+    .addCommand(recoverCommand(terminal))
     .addCommand(resetPasswordCommand(terminal))
     .addCommand(tokenCommand(terminal))
 }
 
+function addCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'add')
+    .description('invite an administrator, and print the link that sets the password')
+    .argument('<email>', 'address of the administrator')
+    .addOption(
+      new Option('--role <role>', 'rights of the administrator')
+        .choices(administratorRoles)
+        .makeOptionMandatory(),
+    )
+  return withConfigFlags(command).action(async (email: string, { role }: { role: AdministratorRole }) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const { invitation } = await withAdmin(terminal, config, ({ database }) =>
+      refuseInWords(addAdministrator(database, { email, role }, { actor: commandActor })),
+    )
+    printInvitation(terminal, config, invitation.code)
+  })
+}
+
+function listCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'list').description('list administrators')
+  return withConfigFlags(command).action(async () => {
+    const { config } = loadCommandConfig(terminal, command)
+    const found = await withAdmin(terminal, config, ({ database }) => listAdministrators(database))
+    const rows = found.map(({ email, role, isFirst, isDisabled, hasPassword }) => [
+      email ?? '(no address)',
+      role,
+      isDisabled ? 'disabled' : hasPassword ? (isFirst ? 'first' : '') : 'invited',
+    ])
+    print(terminal, `${formatTable(['administrator', 'role', 'state'], rows)}\n`)
+  })
+}
+
+function recoverCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'recover')
+    .description('make an administrator an enabled owner, and print a link that sets a new password')
+    .argument('[email]', 'address of the administrator; the first one by default')
+  return withConfigFlags(command).action(async (email: string | undefined) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const { code } = await withAdmin(terminal, config, ({ database }) =>
+      refuseInWords(recoverAdministrator(database, email, { actor: commandActor })),
+    )
+    printInvitation(terminal, config, code)
+  })
+}
+
+/** Prints the code alone where no dashboard is served. */
+function printInvitation(terminal: Terminal, { admin, server }: Config, code: string): void {
+  const origin = server.public_base_url || httpOrigin(server.host, server.port)
+  const dashboard = admin.enabled ? `${origin.replace(/\/$/, '')}${admin.path}` : undefined
+  print(terminal, `${passwordLink(dashboard, code) ?? code}\n`)
+}
+
+/** Turns an error of the API into one of the command. */
+async function refuseInWords<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof AppError ? new OperatorError(error.message, { cause: error }) : error
+  }
+}
+
 function resetPasswordCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'reset-password').description(
-    "replace the administrator's password with a new one and end every admin session",
+    "replace the first administrator's password with a new one and end their sessions",
   )
   return withConfigFlags(command).action(async () => {
     const { config, sources } = loadCommandConfig(terminal, command)

@@ -2,9 +2,10 @@ import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
 import type { Identity } from './access/identity.ts'
+import type { Permission } from './access/permissions.ts'
 import { originOf, type RequestOrigin } from './requests/request-origin.ts'
 import { isKnown, sendNotModified } from './responses/entity-tag.ts'
-import type { AdmitsAnonymous, Guard, Permission, ProgramAccess } from './route-config.ts'
+import type { AdmitsAnonymous, Guard, ProgramAccess } from './route-config.ts'
 import {
   type Answered,
   bearerSecurity,
@@ -81,6 +82,8 @@ type Admission<Deps> =
   | {
       readonly guard: Exclude<Guard, 'admin'>
       readonly programs?: ProgramAccess
+      /** Permission of administrators, where it does not follow from `programs`. */
+      readonly permission?: Permission
       /** Admits requests without a token; see {@link AdmitsAnonymous}. */
       admitsAnonymous?(request: FastifyRequest, deps: Deps): ReturnType<AdmitsAnonymous>
     }
@@ -186,7 +189,7 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
 function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
   const { guard, id: operation, upgrade } = description
   if (guard === 'admin') return { guard, operation, permission: description.permission }
-  const { programs } = description
+  const { programs, permission } = description
   const admitsAnonymous =
     description.admitsAnonymous &&
     ((request: FastifyRequest) => description.admitsAnonymous?.(request, deps) ?? false)
@@ -194,6 +197,7 @@ function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
     guard,
     operation,
     ...(programs === undefined ? {} : { programs }),
+    ...(permission === undefined ? {} : { permission }),
     ...(upgrade === undefined ? {} : { upgrade }),
     ...(admitsAnonymous === undefined ? {} : { admitsAnonymous }),
   }

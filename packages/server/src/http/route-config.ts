@@ -2,6 +2,7 @@ import 'fastify'
 import type { FastifyRequest } from 'fastify'
 import type { Action } from './access/actions.ts'
 import type { Identity, PendingIdentity } from './access/identity.ts'
+import type { Permission } from './access/permissions.ts'
 
 /**
  * Callers that a route admits.
@@ -35,9 +36,6 @@ export type Guard =
  */
 export type ProgramAccess = 'read' | 'write' | Action
 
-/** Right that an administrative operation requires of its caller. */
-export type Permission = 'owner'
-
 /**
  * Check whether a request without a token is admitted, because the operator has granted the anonymous role the
  * access that the route needs. It runs before the body is read.
@@ -52,7 +50,10 @@ declare module 'fastify' {
     /** Stable name for logs, metrics and the API document: `collections.list`. */
     operation?: string
     programs?: ProgramAccess
-    /** Right of the administrator, on routes with the guard `admin`. */
+    /**
+     * Permission that an administrator needs. Routes with the guard `admin` have one. Other routes require `rows.read`
+     * for reads, and otherwise `rows.write`, unless they have one.
+     */
     permission?: Permission
     admitsAnonymous?: AdmitsAnonymous
     /** True if the route responds with server-sent events. */
@@ -66,5 +67,10 @@ declare module 'fastify' {
     pending: PendingIdentity | undefined
     /** Token that the guard has checked. */
     token: string | undefined
+    /**
+     * Returns true if the guard would still admit the administrator, for responses without an end. Set on routes with
+     * the guard `admin`.
+     */
+    isStillAdmitted: (() => Promise<boolean>) | undefined
   }
 }

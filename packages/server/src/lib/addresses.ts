@@ -33,3 +33,32 @@ export function isAddressRange(text: string): boolean {
   if (text.includes(':')) return IPv6.isValid(text) || IPv6.isValidCIDR(text)
   return IPv4.isValidFourPartDecimal(text) || IPv4.isValidCIDRFourPartDecimal(text)
 }
+
+/** Creates a test whether an address is in one of the ranges. Without ranges, every address is. */
+export function createAllowlist(ranges: readonly string[]): (address: string | undefined) => boolean {
+  if (ranges.length === 0) return () => true
+  const networks = ranges.map((range) => {
+    const [text = '', given] = range.split('/')
+    // An IPv4-mapped range is converted to IPv4, as are the addresses that are compared with it (RFC 4291
+    // §2.5.5.2).
+    const address = ipaddr.process(text)
+    const isMapped = address.kind() === 'ipv4' && text.includes(':')
+    const bits = given === undefined ? undefined : Number(given)
+    // The range is wider than all of IPv4.
+    if (isMapped && bits !== undefined && bits < 96) return [ipaddr.parse('0.0.0.0'), 0] as const
+    const most = address.kind() === 'ipv4' ? 32 : 128
+    return [address, bits === undefined ? most : isMapped ? bits - 96 : bits] as const
+  })
+  return (text) => {
+    // The address of a disconnected client is no longer known.
+    const address = text === undefined ? undefined : parseAddress(text)
+    return (
+      address !== undefined &&
+      networks.some(
+        // The library compares addresses of the same family only.
+        ([network, bits]) =>
+          network.kind() === address.kind() && (address as ipaddr.IPv4).match(network as ipaddr.IPv4, bits),
+      )
+    )
+  }
+}

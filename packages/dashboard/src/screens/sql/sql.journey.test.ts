@@ -118,7 +118,7 @@ journeys('dashboard › SQL', () => {
     await button('New tab').click()
     await write('select 2 as second')
     const stored = async () => {
-      const [row] = await app.sql("select value from basalt.settings where key = 'sql_tabs'")
+      const [row] = await app.sql("select value from basalt.settings where key like 'sql_tabs %'")
       return Object.values(row?.value ?? {})
     }
     await expect.poll(stored).toEqual(['select 1 as first', 'select 2 as second'])

@@ -38,7 +38,11 @@ export type CallerScope =
    * The administrator, or any caller while auth is off. It works without policies, as the role that
    * administrators log in as.
    */
-  | { readonly kind: 'unrestricted' }
+  | {
+      readonly kind: 'unrestricted'
+      /** True for an administrator whose role may not write rows. */
+      readonly isReadOnly?: boolean
+    }
 
 /** Request that a write belongs to, for the log of changes and the audit of its tables. */
 export interface Origin {

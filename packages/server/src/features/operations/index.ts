@@ -31,6 +31,8 @@ export interface OperationsPorts {
   readonly errors: readonly ReferencedError[]
   /** Files of the dashboard. Without them, the built ones are used. */
   readonly dashboardFiles: DashboardFiles | undefined
+  /** Returns the URL at which people reach the dashboard; undefined unless it is served. */
+  readonly dashboardUrl: () => string | undefined
   /** Files of the documentation site. Without them, those of the package are used, if they are built. */
   readonly docsSite: SiteFiles | undefined
   /**
@@ -75,7 +77,12 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         : [dashboard(config.admin.path, dashboardFiles)]),
       ...(dashboardFiles === undefined || !config.graphql.enabled ? [] : [graphiql(dashboardFiles)]),
       health({ open: platform.database.aside.open, isStopping, machine }),
-      admin({ ...administrator, tokens: adminTokens, origins: platform.origins }),
+      admin({
+        ...administrator,
+        tokens: adminTokens,
+        origins: platform.origins,
+        dashboardUrl: ports.dashboardUrl,
+      }),
       overview({
         catalog,
         database,

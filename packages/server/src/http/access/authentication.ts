@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createAllowlist } from '../../lib/addresses.ts'
 import { AppError } from '../../lib/errors.ts'
 import { httpErrors } from '../errors/errors.ts'
 import { upgradeOfferOf } from '../requests/upgrade.ts'
 import type { AdmitsAnonymous, Guard, ProgramAccess } from '../route-config.ts'
 import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
-import { insufficientScope, refuseAction, refuseWrite } from './grants.ts'
+import { insufficientRole, insufficientScope, refuseAction, refuseWrite } from './grants.ts'
 import {
   type AdminIdentity,
   anonymousIdentity,
@@ -16,6 +17,7 @@ import {
   type Verdict,
 } from './identity.ts'
 import type { Origins } from './origins.ts'
+import { holds, type Permission } from './permissions.ts'
 
 export interface AuthenticationOptions {
   /** False while `auth.enabled` is false. */
@@ -52,14 +54,18 @@ export function addAuthentication(
   app.decorateRequest('identity', undefined)
   app.decorateRequest('pending', undefined)
   app.decorateRequest('token', undefined)
+  app.decorateRequest('isStillAdmitted', undefined)
   app.addHook('onRoute', (route) => {
-    const { guard, operation, programs, admitsAnonymous, upgrade } = route.config ?? {}
+    const { guard, operation, programs, permission, admitsAnonymous, upgrade } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
       throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
     }
+    if (guard === 'admin' && permission === undefined) {
+      throw new Error(`route ${String(route.method)} ${route.url} must declare its permission`)
+    }
     if (guard === 'public') return
     const hooks = route.onRequest ?? []
-    const guardHook = createGuard({ guard, programs, admitsAnonymous, upgrade }, options, origins)
+    const guardHook = createGuard({ guard, programs, permission, admitsAnonymous, upgrade }, options, origins)
     route.onRequest = [guardHook, ...(Array.isArray(hooks) ? hooks : [hooks])]
   })
 }
@@ -95,18 +101,24 @@ export function adminOf(request: FastifyRequest): AdminIdentity {
   return identity
 }
 
+/** Returns the key of `basalt.settings` for a setting of the administrator. The command line has one of its own. */
+export function settingOf(name: string, { administratorId }: AdminIdentity): string {
+  return administratorId === undefined ? name : `${name} ${administratorId}`
+}
+
 type Done = (error?: Error) => void
 type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: Done) => void
 
 interface Entrance {
   readonly guard: Exclude<Guard, 'public'>
   readonly programs: ProgramAccess | undefined
+  readonly permission: Permission | undefined
   readonly admitsAnonymous: AdmitsAnonymous | undefined
   readonly upgrade: boolean | undefined
 }
 
 function createGuard(
-  { guard, programs, admitsAnonymous, upgrade }: Entrance,
+  { guard, programs, permission = permissionOf(programs), admitsAnonymous, upgrade }: Entrance,
   { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
   origins: Origins,
 ): GuardHook {
@@ -129,7 +141,16 @@ function createGuard(
         done(refusal)
         return
       }
-      if ('identity' in verdict) request.identity = verdict.identity
+      if ('identity' in verdict) {
+        const { identity } = verdict
+        const refusal =
+          identity.kind === 'admin' ? refuseAdministrator(identity, permission, request) : undefined
+        if (refusal !== undefined) {
+          done(refusal)
+          return
+        }
+        request.identity = identity
+      }
       if ('pending' in verdict) request.pending = verdict.pending
       countRequest(request, limiter, done)
     }
@@ -147,6 +168,9 @@ function createGuard(
     const enterWith = (token: string, isInCookie: boolean) => {
       const verdict = verifyToken(verifiers, token)
       request.token = token
+      if (guard === 'admin') {
+        request.isStillAdmitted = () => isAdmitted(verifyToken(verifiers, token), permission)
+      }
       // Most tokens are verified synchronously; a promise would delay every request until the next microtask.
       if (verdict instanceof Promise) verdict.then((known) => settle(known, isInCookie), done)
       else settle(verdict, isInCookie)
@@ -172,6 +196,34 @@ function createGuard(
     }
     enterWith(token, false)
   }
+}
+
+/** Returns the error for an administrator who lacks the permission, or uses a token from another address. */
+function refuseAdministrator(
+  { role, allowedAddresses }: AdminIdentity,
+  permission: Permission | undefined,
+  request: FastifyRequest,
+): AppError | undefined {
+  if (allowedAddresses !== undefined && !createAllowlist(allowedAddresses)(request.ip)) {
+    return httpErrors.tokenAddressRefused()
+  }
+  return permission === undefined || holds(role, permission) ? undefined : insufficientRole(permission)
+}
+
+/** Returns true if the verdict is that of an administrator with the permission. */
+async function isAdmitted(
+  verdict: Verdict | Promise<Verdict>,
+  permission: Permission | undefined,
+): Promise<boolean> {
+  const known = await verdict
+  if (!('identity' in known) || known.identity.kind !== 'admin') return false
+  return permission === undefined || holds(known.identity.role, permission)
+}
+
+/** Returns the permission that an administrator needs on a route for data; undefined for a route without data. */
+function permissionOf(programs: ProgramAccess | undefined): Permission | undefined {
+  if (programs === undefined) return undefined
+  return programs === 'read' ? 'rows.read' : 'rows.write'
 }
 
 /** Counts a request of an app with a limit. */

@@ -2,6 +2,8 @@ import type { CallerScope } from '../../database/caller/caller-scope.ts'
 import type { AppError } from '../../lib/errors.ts'
 import { httpErrors } from '../errors/errors.ts'
 import type { Action } from './actions.ts'
+import type { AdminIdentity } from './identity.ts'
+import { holds, type Permission, rolesWith } from './permissions.ts'
 
 /**
  * Returns the error for a program that lacks a permission, with the challenge of RFC 6750 §3.1.
@@ -13,6 +15,17 @@ export function insufficientScope(scope: CallerScope, problem: string, needed?: 
   const parameter = needed === undefined ? '' : `, scope="${needed}"`
   const headers = { 'www-authenticate': `Bearer error="insufficient_scope"${parameter}` }
   return httpErrors.insufficientScope(`${credential} ${problem}`).with({ headers })
+}
+
+/** Returns the error for an administrator whose role lacks a permission. It names the roles that hold it. */
+export function insufficientRole(permission: Permission): AppError {
+  const roles = rolesWith(permission)
+  return httpErrors.insufficientRole(roles.join(', ')).with({ data: { permission, roles } })
+}
+
+/** Rejects an administrator whose role lacks a permission. @throws AppError insufficient_role */
+export function requirePermission({ role }: Pick<AdminIdentity, 'role'>, permission: Permission): void {
+  if (!holds(role, permission)) throw insufficientRole(permission)
 }
 
 /** Rejects a program without access to the collection. @throws AppError insufficient_scope */
@@ -44,6 +57,8 @@ export function requireWriteScope(scope: CallerScope): void {
 
 /** Returns the error for a program that may not write; undefined if it may. */
 export function refuseWrite(scope: CallerScope): AppError | undefined {
+  if (scope.kind === 'unrestricted')
+    return scope.isReadOnly === true ? insufficientRole('rows.write') : undefined
   const isReadOnly = scope.kind === 'caller' && scope.grant?.mayWrite === false
   return isReadOnly ? insufficientScope(scope, 'scope does not permit write operations') : undefined
 }

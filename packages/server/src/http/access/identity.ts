@@ -1,4 +1,5 @@
 import type { CallerScope } from '../../database/caller/caller-scope.ts'
+import type { AdministratorRole } from './permissions.ts'
 
 /** Caller of a request. It is derived once, by the kind of token, before anything else happens. */
 export type Identity = UserIdentity | AdminIdentity | OpenIdentity | AnonymousIdentity
@@ -58,6 +59,13 @@ export interface PendingIdentity {
 export interface AdminIdentity extends Attribution {
   readonly kind: 'admin'
   readonly sessionId: string
+  readonly role: AdministratorRole
+  /** Undefined for a session that was created at the command line of the server. */
+  readonly administratorId: string | undefined
+  /** Address; undefined if the administrator has none. */
+  readonly email: string | undefined
+  /** Network addresses from which the token may be used; undefined for all. */
+  readonly allowedAddresses: readonly string[] | undefined
   readonly scope: CallerScope
 }
 

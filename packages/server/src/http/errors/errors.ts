@@ -72,6 +72,16 @@ export const httpErrorTable = {
     message: (problem: string) => problem,
     help: 'API keys and OAuth tokens read the collections that they allow, and write them unless their scope is `readonly`. They send mail, text messages and push notifications with the actions that an administrator has granted. Accounts, keys and the administration are for people: sign in.',
   },
+  tokenAddressRefused: {
+    status: 403,
+    message: 'the token may not be used from this address',
+    help: 'The administrator has limited the token to some addresses. If you use a proxy, name it in `server.trusted_proxies`.',
+  },
+  insufficientRole: {
+    status: 403,
+    message: (roles: string) => `your role may not do this; it takes one of: ${roles}`,
+    help: 'The member `data.roles` lists the roles of administrators that may. An owner changes roles with `PATCH /api/admin/administrators/{id}`.',
+  },
   impersonationRefused: {
     status: 403,
     message: 'an administrator who acts as a user may not use this endpoint',

@@ -7,8 +7,12 @@ export interface RequestOrigin {
   readonly address: string
   /** Request id, as in `X-Request-Id`. */
   readonly requestId: string
+  /** Address of the administrator; undefined for other callers, and for administrators without one. */
+  readonly administrator?: string | undefined
 }
 
 export function originOf(request: FastifyRequest): RequestOrigin {
-  return { address: addressKey(request), requestId: request.id }
+  const { identity } = request
+  const administrator = identity?.kind === 'admin' ? identity.email : undefined
+  return { address: addressKey(request), requestId: request.id, administrator }
 }

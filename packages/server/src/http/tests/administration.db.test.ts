@@ -42,6 +42,8 @@ const sentElsewhere = new Set([
   // They end the session that the others need: audit.db.test.ts, session.db.test.ts.
   'POST /api/admin/auth/logout',
   'DELETE /api/admin/session',
+  // It ends other sessions of the administrator: administrators.db.test.ts.
+  'PUT /api/admin/account/password',
   // They need pgvector: vector-indexes.db.test.ts.
   'POST /api/admin/vector/indexes',
   'DELETE /api/admin/vector/indexes/{name}',

@@ -47,11 +47,11 @@ describe.each(['json', 'pretty'])('log in the format %s', (format) => {
     expect(JSON.stringify(codes)).toMatch(/\w{5}-\w{5}/)
 
     // An internal failure is logged with its cause.
-    await app.sql('alter table basalt.admin rename to gone')
+    await app.sql('alter table basalt.administrators rename to gone')
     expect(
       (await app.request('POST', '/api/admin/auth', { body: { password: `wrong-${goodPassword}` } })).status,
     ).toBe(500)
-    await app.sql('alter table basalt.gone rename to admin')
+    await app.sql('alter table basalt.gone rename to administrators')
 
     for (const value of secrets) {
       const query = encodeURIComponent(value)

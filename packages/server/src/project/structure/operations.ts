@@ -52,7 +52,7 @@ export interface StructureContext {
 }
 
 /** Common members of the operations. */
-const common = { guard: 'admin', permission: 'owner', tag: 'structure' } as const
+const common = { guard: 'admin', permission: 'structure.read', tag: 'structure' } as const
 const path = '/api/admin/structure'
 
 /** Number of tables and views on a page. */
@@ -161,6 +161,7 @@ const script = Type.String({ maxLength: 1_000_000 })
 const plan = operation({
   ...common,
   id: 'structure.plan',
+  permission: 'owner',
   method: 'POST',
   path: `${path}/plan`,
   summary: 'Plan a change of the structure',
@@ -208,6 +209,7 @@ const plan = operation({
 const apply = operation({
   ...common,
   id: 'structure.apply',
+  permission: 'owner',
   method: 'POST',
   path: `${path}/apply`,
   summary: 'Apply a change of the structure as a migration',

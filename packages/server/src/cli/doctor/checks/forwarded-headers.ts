@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../database/sql.ts'
-import { createAllowlist } from '../../../http/administration.ts'
+import { createAllowlist } from '../../../lib/addresses.ts'
 import { type Check, type CheckContext, failure, ok, warning } from '../check.ts'
 import { CheckSkipped } from '../check-skipped.ts'
 import { exchange } from '../exchange.ts'

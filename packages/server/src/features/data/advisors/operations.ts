@@ -22,7 +22,7 @@ export interface AdvisorContext {
 }
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'operations' } as const
+const common = { guard: 'admin', permission: 'operations.read', tag: 'operations' } as const
 const collection = '/api/admin/advisors'
 const path = `${collection}/:id/dismissal`
 const params = Type.Object({ id: Type.String() })
@@ -91,6 +91,7 @@ async function listOf(
 const dismiss = operation({
   ...common,
   id: 'advisors.dismiss',
+  permission: 'operations.write',
   method: 'PUT',
   path,
   summary: 'Dismiss advice',
@@ -134,6 +135,7 @@ const dismiss = operation({
 const restore = operation({
   ...common,
   id: 'advisors.restore',
+  permission: 'operations.write',
   method: 'DELETE',
   path,
   summary: 'Show dismissed advice again',

@@ -10,7 +10,7 @@ import {
   type ValueNode,
 } from 'graphql'
 import type { Catalog } from '../../../database/catalog/model.ts'
-import { requireWriteScope } from '../../../http/access/grants.ts'
+import { refuseWrite, requireWriteScope } from '../../../http/access/grants.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { sliceArray, sliceObject } from '../../../lib/json-slices.ts'
 import { Lru } from '../../../lib/lru.ts'
@@ -351,7 +351,7 @@ function keyOf({ request, prepared }: OperationCall): string {
 
 function schemaReaderOf({ scope }: Caller): Omit<SchemaReader, 'hasAggregates'> {
   const grant = scope.kind === 'caller' ? scope.grant : undefined
-  return { reader: scope.kind, mayWrite: grant?.mayWrite !== false, tables: grant?.tables }
+  return { reader: scope.kind, mayWrite: refuseWrite(scope) === undefined, tables: grant?.tables }
 }
 
 function operationLimits(config: GraphqlConfig): OperationLimits {

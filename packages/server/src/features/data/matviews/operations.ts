@@ -23,7 +23,7 @@ export interface MatviewDeps {
 }
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'materialized views' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'materialized views' } as const
 const collection = '/api/admin/matviews'
 const item = `${collection}/:id`
 const params = Type.Object({ id: refusedWith({ invalid: matviewErrors.invalidMatviewId }, uuid) })
@@ -42,6 +42,7 @@ const refreshMode = refusedWith(
 const list = operation({
   ...common,
   id: 'matviews.list',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List registered materialized views',
@@ -83,6 +84,7 @@ const register = operation({
 const get = operation({
   ...common,
   id: 'matviews.get',
+  permission: 'content.read',
   method: 'GET',
   path: item,
   summary: 'Get a registered materialized view',

@@ -29,7 +29,7 @@ import {
 } from './schemas.ts'
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'access', method: 'POST' } as const
+const common = { guard: 'admin', permission: 'access.explain', tag: 'access', method: 'POST' } as const
 const path = '/api/admin/access'
 
 const explainAccess = operation({
@@ -103,6 +103,7 @@ const compareAccess = operation({
 const saveAccessCase = operation({
   ...common,
   id: 'access.saveCase',
+  permission: 'structure.write',
   path: `${path}/cases`,
   summary: 'Create a case for `basalt policy test` from an explanation',
   body: SaveRequest,

@@ -36,6 +36,7 @@ const result = Type.Unknown({
 
 const common = {
   guard: 'data',
+  permission: 'rows.write',
   path: '/api/rpc/:procedure',
   tag: 'procedures',
   params,

@@ -14,6 +14,7 @@ export interface SchemaDeps {
 export const getSchema = operation({
   guard: 'data',
   programs: 'read',
+  permission: 'structure.read',
   id: 'schema.get',
   method: 'GET',
   path: '/api/schema',

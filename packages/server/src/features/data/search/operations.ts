@@ -35,7 +35,7 @@ export interface SearchContext {
 }
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'search' } as const
+const common = { guard: 'admin', permission: 'structure.read', tag: 'search' } as const
 const params = Type.Object({
   table: Type.String({ description: 'A table or view. Outside `public` it is written `schema.table`.' }),
 })
@@ -63,6 +63,7 @@ const getSettings = operation({
 const replaceSettings = operation({
   ...common,
   id: 'search.replaceSettings',
+  permission: 'structure.write',
   method: 'PUT',
   path: settingsPath,
   summary: 'Replace weights and ranking',
@@ -100,6 +101,7 @@ const getSynonyms = operation({
 const replaceSynonyms = operation({
   ...common,
   id: 'search.replaceSynonyms',
+  permission: 'structure.write',
   method: 'PUT',
   path: synonymsPath,
   summary: 'Replace the synonyms',
@@ -167,6 +169,7 @@ const describe = operation({
 const enable = operation({
   ...common,
   id: 'search.enable',
+  permission: 'structure.write',
   method: 'POST',
   path: `${indexPath}/:table/enable`,
   summary: 'Build the search indexes of a collection',
@@ -183,6 +186,7 @@ const enable = operation({
 const disable = operation({
   ...common,
   id: 'search.disable',
+  permission: 'structure.write',
   method: 'POST',
   path: `${indexPath}/:table/disable`,
   summary: 'Drop the search indexes of a collection',

@@ -1,6 +1,9 @@
 import { PassThrough } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Database } from '../../../database/open.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import { requirePermission } from '../../../http/access/grants.ts'
 import { type Content, ok, operation, type Success } from '../../../http/operation.ts'
 import { untilDisconnected } from '../../../http/responses/disconnection.ts'
 import { component, nullable } from '../../../http/schemas.ts'
@@ -9,7 +12,7 @@ import { answerOf } from './answer.ts'
 import { listSchemas, SchemaNames, type SchemaNamesCache } from './completion.ts'
 import type { RunEvent } from './events.ts'
 import { explainStatement } from './explain.ts'
-import { ExplainBody, RunBody, readRunRequest } from './request.ts'
+import { ExplainBody, RunBody, type RunRequest, readRunRequest } from './request.ts'
 import type { SqlRunner } from './runner.ts'
 import { runOperations } from './runs.ts'
 import { savedQueryOperations } from './saved-queries.ts'
@@ -23,7 +26,7 @@ export interface SqlContext {
 }
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
+const common = { guard: 'admin', permission: 'sql.read', tag: 'SQL' } as const
 const path = '/api/admin/sql'
 const ndjson = 'application/x-ndjson'
 
@@ -64,6 +67,11 @@ const resultOrLines: Success<TUnsafe<Content>> = {
   }),
 }
 
+/** Rejects a run that writes or has another caller, except by an owner. @throws AppError insufficient_role */
+function requireMode({ mode, scope }: RunRequest, http: FastifyRequest): void {
+  if (mode === 'write' || scope.kind !== 'unrestricted') requirePermission(adminOf(http), 'owner')
+}
+
 const run = operation({
   ...common,
   id: 'sql.run',
@@ -76,6 +84,7 @@ const run = operation({
   success: resultOrLines,
   async handle({ runner }: SqlContext, { body, origin, http }, reply) {
     const request = readRunRequest(body)
+    requireMode(request, http)
     const signal = untilDisconnected(reply)
     if (http.headers.accept?.includes(ndjson) === true) {
       const lines = new PassThrough()
@@ -108,10 +117,12 @@ const explain = operation({
       durationMs: Type.Integer(),
     }),
   ),
-  async handle({ database }: SqlContext, { body, origin }, reply) {
+  async handle({ database }: SqlContext, { body, origin, http }, reply) {
     const { analyze = false, ...statement } = body
+    const request = readRunRequest(statement)
+    requireMode(request, http)
     const signal = untilDisconnected(reply)
-    return await explainStatement(database, readRunRequest(statement), analyze, origin, signal)
+    return await explainStatement(database, request, analyze, origin, signal)
   },
 })
 

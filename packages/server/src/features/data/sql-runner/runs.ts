@@ -15,7 +15,7 @@ export interface RunDeps {
 }
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
+const common = { guard: 'admin', permission: 'sql.read', tag: 'SQL' } as const
 const collection = '/api/admin/sql/runs'
 const item = `${collection}/:id`
 const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
@@ -65,6 +65,7 @@ const get = operation({
 const cancel = operation({
   ...common,
   id: 'sql.cancel',
+  permission: 'operations.write',
   method: 'POST',
   path: `${item}/cancel`,
   summary: 'Cancel a run of SQL',

@@ -17,7 +17,7 @@ export interface SavedQueryDeps {
 }
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
+const common = { guard: 'admin', permission: 'sql.read', tag: 'SQL' } as const
 const collection = '/api/admin/sql/saved'
 const item = `${collection}/:id`
 const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })

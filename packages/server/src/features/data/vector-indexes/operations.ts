@@ -17,12 +17,13 @@ export interface VectorIndexContext {
 }
 
 /** Options that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'vector indexes' } as const
+const common = { guard: 'admin', permission: 'structure.write', tag: 'vector indexes' } as const
 const path = '/api/admin/vector/indexes'
 
 const list = operation({
   ...common,
   id: 'vectorIndexes.list',
+  permission: 'structure.read',
   method: 'GET',
   path,
   summary: 'List vector indexes',

@@ -16,6 +16,7 @@ export interface View {
   readonly userId: string
   /** Collection names. */
   readonly tables: readonly string[]
+  readonly reason?: string | undefined
   readonly viewer: Viewer
 }
 
@@ -66,7 +67,7 @@ export function createViewAs(
       }
     },
 
-    async record({ userId, tables, viewer: { sessionId, origin } }) {
+    async record({ userId, tables, reason, viewer: { sessionId, origin } }) {
       const key = JSON.stringify([sessionId, userId, ...tables])
       if (known.get(key) === true) return
       await database.transaction(async (transaction) => {
@@ -81,7 +82,7 @@ export function createViewAs(
           on conflict do nothing
           returning table_name`)
         for (const { table_name: target } of begun) {
-          const detail = { as: `user ${userId}` }
+          const detail = { as: `user ${userId}`, ...(reason === undefined ? {} : { reason }) }
           await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
         }
       })

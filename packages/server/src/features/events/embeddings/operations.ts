@@ -10,7 +10,7 @@ import { findTarget } from './target.ts'
 import type { EmbeddingDeps } from './update.ts'
 
 /** Members that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'embeddings' } as const
+const common = { guard: 'admin', permission: 'operations.read', tag: 'embeddings' } as const
 const collection = '/api/admin/embeddings'
 const item = `${collection}/:name`
 const params = Type.Object({
@@ -108,6 +108,7 @@ const get = operation({
 const backfill = operation({
   ...common,
   id: 'embeddings.backfill',
+  permission: 'operations.write',
   method: 'POST',
   path: `${item}/backfill`,
   summary: 'Backfill the vectors of existing rows',

@@ -1,4 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import { requirePermission } from '../../../http/access/grants.ts'
+import type { AdminIdentity } from '../../../http/access/identity.ts'
 import { created, ok, operation } from '../../../http/operation.ts'
 import { instantParameter, offsetParameter, readTimeRange } from '../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
@@ -28,7 +31,7 @@ export interface JobDeps {
 }
 
 /** Members that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'jobs' } as const
+const common = { guard: 'admin', permission: 'bodies.read', tag: 'jobs' } as const
 const collection = '/api/admin/jobs'
 const item = `${collection}/:id`
 const params = Type.Object({ id: refusedWith({ invalid: jobErrors.invalidJobId }, uuid) })
@@ -70,6 +73,7 @@ const list = operation({
 const count = operation({
   ...common,
   id: 'jobs.count',
+  permission: 'operations.read',
   method: 'GET',
   path: `${collection}/stats`,
   summary: 'Count jobs by state',
@@ -127,6 +131,7 @@ const listRuns = operation({
 const enqueue = operation({
   ...common,
   id: 'jobs.enqueue',
+  permission: 'operations.write',
   method: 'POST',
   path: collection,
   summary: 'Add a job',
@@ -142,9 +147,9 @@ const enqueue = operation({
     ),
   }),
   success: created(Job),
-  async handle({ database, queue }: JobDeps, { body, origin }) {
+  async handle({ database, queue }: JobDeps, { body, http, origin }) {
     const { type, payload = {}, maxAttempts, runAt } = body
-    await requireJobType(queue, type, payload)
+    await requireJobType(queue, type, payload, adminOf(http))
     const options = { maxAttempts, runAt: runAt === undefined ? undefined : readRunAt(runAt) }
     const job = await database.transaction(async (transaction) => {
       const id = await queue.enqueue(type, payload, transaction, options)
@@ -161,6 +166,7 @@ const enqueue = operation({
 const retry = operation({
   ...common,
   id: 'jobs.retry',
+  permission: 'operations.write',
   method: 'POST',
   path: `${item}/retry`,
   summary: 'Retry a failed job',
@@ -181,6 +187,7 @@ const retry = operation({
 const cancel = operation({
   ...common,
   id: 'jobs.cancel',
+  permission: 'operations.write',
   method: 'POST',
   path: `${item}/cancel`,
   summary: 'Cancel a queued job',
@@ -226,9 +233,11 @@ export async function requireJobType(
   queue: JobQueue,
   name: string,
   payload: Readonly<Record<string, unknown>>,
+  administrator: AdminIdentity,
 ): Promise<void> {
   const type = queue.findType(name)
   if (type === undefined) throw jobErrors.unknownJobType(name)
+  if (type.isForOwners === true) requirePermission(administrator, 'owner')
   const problem = isStorableJson(payload)
     ? await type.findProblem?.(payload)
     : 'texts must be well-formed Unicode without NUL'

@@ -41,6 +41,7 @@ interface Payload {
 export function httpRequestJob({ outbound, secrets }: HttpRequestDeps): JobType<Payload> {
   return {
     name: 'http_request',
+    isForOwners: true,
     retry: { attempts: 5, delay: 10, delayMax: 600, backoff: 3 },
     timeout: maxTimeoutSeconds + 30,
     findProblem(payload) {

@@ -24,6 +24,7 @@ export type SqlStatementDeps = Pick<Database, 'aside' | 'operatorRoles'>
 export function sqlStatementJob({ aside, operatorRoles }: SqlStatementDeps): JobType<Payload> {
   return {
     name: 'sql_statement',
+    isForOwners: true,
     retry: { attempts: 3, delay: 60, delayMax: 600, backoff: 2 },
     timeout: maxTimeoutSeconds + 60,
     concurrency: width,

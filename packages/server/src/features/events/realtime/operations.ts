@@ -23,7 +23,7 @@ export interface RealtimeAdminDeps extends PreviewDeps {
 }
 
 /** Members that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'realtime' } as const
+const common = { guard: 'admin', permission: 'operations.read', tag: 'realtime' } as const
 const path = '/api/admin/realtime'
 
 const counts = Type.Record(Type.String(), Type.Integer(), { description: 'Number of streams by name.' })
@@ -118,6 +118,7 @@ const limit = limitParameter(100, 500)
 const preview = operation({
   ...common,
   id: 'realtime.preview',
+  permission: 'access.explain',
   method: 'GET',
   path: `${path}/preview`,
   summary: 'Preview the events of a subscriber',
@@ -161,6 +162,7 @@ const preview = operation({
 const disconnect = operation({
   ...common,
   id: 'realtime.disconnect',
+  permission: 'operations.write',
   method: 'POST',
   path: `${path}/connections/:id/disconnect`,
   summary: 'End a stream',

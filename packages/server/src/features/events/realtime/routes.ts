@@ -130,7 +130,12 @@ export function realtimeRoutes(app: HttpServer, deps: RealtimeRoutesDeps): void 
   app.get(
     '/api/admin/realtime/stream',
     {
-      config: { guard: 'admin', permission: 'owner', operation: 'realtime.adminStream', eventStream: true },
+      config: {
+        guard: 'admin',
+        permission: 'bodies.read',
+        operation: 'realtime.adminStream',
+        eventStream: true,
+      },
       schema: adminStreamSchema,
       exposeHeadRoute: false,
     },

@@ -1,4 +1,6 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import type { AdminIdentity } from '../../../http/access/identity.ts'
 import { created, noContent, ok, operation } from '../../../http/operation.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { checkedByHandler, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
@@ -29,7 +31,7 @@ export interface ScheduleDeps {
 }
 
 /** Members that all operations below share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'jobs' } as const
+const common = { guard: 'admin', permission: 'operations.write', tag: 'jobs' } as const
 const collection = '/api/admin/schedules'
 const item = `${collection}/:id`
 const params = Type.Object({ id: refusedWith({ invalid: scheduleErrors.invalidScheduleId }, uuid) })
@@ -52,6 +54,7 @@ const Change = Type.Object({
 const list = operation({
   ...common,
   id: 'schedules.list',
+  permission: 'operations.read',
   method: 'GET',
   path: collection,
   summary: 'List schedules',
@@ -81,12 +84,12 @@ const create = operation({
     maxAttempts: Type.Optional(maxAttemptsSchema),
   }),
   success: created(Schedule),
-  async handle({ database, queue }: ScheduleDeps, { body, origin }) {
+  async handle({ database, queue }: ScheduleDeps, { body, http, origin }) {
     const { name, jobType, cronExpr, timezone = 'UTC', payload = {}, enabled = true, maxAttempts = 3 } = body
     if (name.trim() === '') throw scheduleErrors.missingScheduleField('name')
     if ([...name].length > longestName) throw scheduleErrors.scheduleNameTooLong()
     if (!isStorableText(name)) throw scheduleErrors.invalidScheduleName()
-    await requireJobType(queue, jobType, payload)
+    await requireJobType(queue, jobType, payload, adminOf(http))
     if (cronExpr.trim() === '') throw scheduleErrors.missingScheduleField('cronExpr')
     return await database.transaction(async (transaction) => {
       const time = { cronExpr, timezone, enabled }
@@ -114,8 +117,8 @@ const update = operation({
   params,
   body: Change,
   success: ok(Schedule),
-  handle: (deps: ScheduleDeps, { params: { id }, body, origin }) =>
-    change(deps, id, 'schedules.update', body, origin),
+  handle: (deps: ScheduleDeps, { params: { id }, body, http, origin }) =>
+    change(deps, id, 'schedules.update', body, adminOf(http), origin),
 })
 
 const remove = operation({
@@ -144,8 +147,8 @@ const enable = operation({
   summary: 'Enable a schedule',
   params,
   success: ok(Schedule),
-  handle: (deps: ScheduleDeps, { params: { id }, origin }) =>
-    change(deps, id, 'schedules.enable', { enabled: true }, origin),
+  handle: (deps: ScheduleDeps, { params: { id }, http, origin }) =>
+    change(deps, id, 'schedules.enable', { enabled: true }, adminOf(http), origin),
 })
 
 const disable = operation({
@@ -156,8 +159,8 @@ const disable = operation({
   summary: 'Disable a schedule',
   params,
   success: ok(Schedule),
-  handle: (deps: ScheduleDeps, { params: { id }, origin }) =>
-    change(deps, id, 'schedules.disable', { enabled: false }, origin),
+  handle: (deps: ScheduleDeps, { params: { id }, http, origin }) =>
+    change(deps, id, 'schedules.disable', { enabled: false }, adminOf(http), origin),
 })
 
 /** Operations of schedule administration. */
@@ -169,11 +172,12 @@ async function change(
   id: string,
   action: string,
   { name, jobType, maxAttempts, payload, cronExpr, timezone, enabled }: Static<typeof Change>,
+  administrator: AdminIdentity,
   origin: RequestOrigin,
 ): Promise<Schedule> {
   if (payload !== undefined) {
     const type = await findJobType(database, id)
-    if (type !== undefined) await requireJobType(queue, type, payload)
+    if (type !== undefined) await requireJobType(queue, type, payload, administrator)
   }
   return await database.transaction(async (transaction) => {
     const stored = await lockSchedule(transaction, id)

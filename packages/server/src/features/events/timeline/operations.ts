@@ -31,7 +31,7 @@ export interface TimelineDeps {
   readonly sentHours: number
 }
 
-const common = { guard: 'admin', permission: 'owner', tag: 'events' } as const
+const common = { guard: 'admin', permission: 'bodies.read', tag: 'events' } as const
 const collection = '/api/admin/events'
 const eventId = Type.String({ pattern: '^\\d{1,18}$' })
 const listLimit = limitParameter(50, 500)

@@ -35,7 +35,7 @@ const purgeBody = Type.Object(
 
 const purge = operation({
   guard: 'admin',
-  permission: 'owner',
+  permission: 'content.write',
   tag: 'storage',
   id: 'cdn.purge',
   method: 'POST',

@@ -16,6 +16,7 @@ const input = Type.Object({}, { additionalProperties: true, description: 'Input 
 
 const common = {
   guard: 'data',
+  permission: 'rows.write',
   path,
   tag: 'functions',
   params,

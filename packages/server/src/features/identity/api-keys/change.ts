@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import { userOf } from '../../../http/access/authentication.ts'
+import { adminOf, userOf } from '../../../http/access/authentication.ts'
+import { requirePermission } from '../../../http/access/grants.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
+import type { AdministratorRole } from '../../../http/access/permissions.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
@@ -31,7 +33,13 @@ export interface ApiKeyDeps extends KeyDeps {
 /** Caller that changes keys. */
 export type Administrator =
   /** Administrator of the keys of all users. Changes are written to the audit log. */
-  | { readonly actor: string; readonly origin?: RequestOrigin; readonly userId?: undefined }
+  | {
+      readonly actor: string
+      readonly origin?: RequestOrigin
+      /** Undefined at the command line, where everything is permitted. */
+      readonly role?: AdministratorRole
+      readonly userId?: undefined
+    }
   /** User who changes own keys. */
   | {
       readonly userId: string
@@ -39,6 +47,16 @@ export type Administrator =
       readonly lock: (transaction: Queryable) => Promise<unknown>
       readonly actor?: undefined
     }
+
+/** Returns the caller as an administrator of all keys. */
+export function administratorOf(http: FastifyRequest, origin: RequestOrigin): Administrator {
+  return { actor: 'admin', origin, role: adminOf(http).role }
+}
+
+/** Rejects an administrator who may not grant actions. @throws AppError insufficient_role */
+export function requireActions(by: Administrator): void {
+  if (by.userId === undefined && by.role !== undefined) requirePermission({ role: by.role }, 'owner')
+}
 
 /** Returns the caller as a user who changes own keys. */
 export function ownerOf(http: FastifyRequest, lock: LockCaller) {

@@ -14,7 +14,15 @@ import { type Static, Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { Scope } from '../opaque-tokens/index.ts'
 import { CreatedApiKey, insertApiKey, type NewKey, scopes } from './api-key.ts'
-import { type Administrator, type ApiKeyDeps, changeKeys, type KeyDeps, ownerOf } from './change.ts'
+import {
+  type Administrator,
+  type ApiKeyDeps,
+  administratorOf,
+  changeKeys,
+  type KeyDeps,
+  ownerOf,
+  requireActions,
+} from './change.ts'
 import { apiKeyErrors } from './errors.ts'
 import { createSecret } from './token.ts'
 
@@ -69,7 +77,7 @@ const newOwnApiKey = Type.Object({
 
 export const create = operation({
   guard: 'admin',
-  permission: 'owner',
+  permission: 'apps.write',
   tag: 'admin',
   id: 'apiKeys.create',
   method: 'POST',
@@ -77,7 +85,11 @@ export const create = operation({
   summary: 'Create an API key for a user',
   body: newApiKey,
   success: created(CreatedApiKey),
-  handle: (deps: ApiKeyDeps, { body, origin }) => createApiKey(deps, body, { actor: 'admin', origin }),
+  handle(deps: ApiKeyDeps, { body, origin, http }) {
+    const by = administratorOf(http, origin)
+    if (body.actions != null && body.actions.length > 0) requireActions(by)
+    return createApiKey(deps, body, by)
+  },
 })
 
 export const createOwn = operation({

@@ -21,13 +21,21 @@ import {
   revokeKey,
   updateApiKey,
 } from './api-key.ts'
-import { type Administrator, type ApiKeyDeps, changeKeys, type KeyDeps, ownerOf } from './change.ts'
+import {
+  type Administrator,
+  type ApiKeyDeps,
+  administratorOf,
+  changeKeys,
+  type KeyDeps,
+  ownerOf,
+  requireActions,
+} from './change.ts'
 import { create, createOwn, grantedActions, readActions, readName } from './create.ts'
 import { apiKeyErrors } from './errors.ts'
 import { createSecret } from './token.ts'
 
 /** Members that every description of an operation for administrators shares. */
-const administration = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+const administration = { guard: 'admin', permission: 'apps.write', tag: 'admin' } as const
 /** Members that every description of an operation for users shares. */
 const own = { guard: 'bearer', tag: 'accounts' } as const
 const collection = '/api/admin/api-keys'
@@ -59,6 +67,7 @@ function idFilter(name: string, description: string) {
 const list = operation({
   ...administration,
   id: 'apiKeys.list',
+  permission: 'apps.read',
   method: 'GET',
   path: collection,
   summary: 'List API keys, including revoked ones, the newest first',
@@ -84,11 +93,11 @@ const update = operation({
     actions: grantedActions,
   }),
   success: ok(ApiKey),
-  async handle(deps: ApiKeyDeps, { params, body, origin }) {
+  async handle(deps: ApiKeyDeps, { params, body, http, origin }) {
     if (body.name === undefined && body.actions == null) {
       throw apiKeyErrors.invalidApiKey('name or actions is required')
     }
-    return await changeApiKey(deps, params.id, body, { actor: 'admin', origin })
+    return await changeApiKey(deps, params.id, body, administratorOf(http, origin))
   },
 })
 
@@ -102,8 +111,8 @@ const rotate = operation({
   params,
   body: rotateBody,
   success: ok(CreatedApiKey),
-  handle: (deps: ApiKeyDeps, { params, body, origin }) =>
-    rotateApiKey(deps, params.id, body?.graceSeconds, { actor: 'admin', origin }),
+  handle: (deps: ApiKeyDeps, { params, body, http, origin }) =>
+    rotateApiKey(deps, params.id, body?.graceSeconds, administratorOf(http, origin)),
 })
 
 const revoke = operation({
@@ -199,6 +208,7 @@ async function changeApiKey(
 ): Promise<ApiKey> {
   const name = values.name === undefined && values.actions != null ? undefined : readName(values.name)
   const actions = values.actions == null ? undefined : readActions(values.actions)
+  if (actions !== undefined) requireActions(by)
   return await changeKeys(deps, by, async (transaction, record) => {
     const key = await updateApiKey(transaction, id, { name, actions }, by.userId)
     if (key === undefined) throw apiKeyErrors.apiKeyNotFound()
@@ -211,7 +221,7 @@ async function changeApiKey(
  * Creates a new secret. The previous one stays valid for the grace period. Only an administrator can rotate a
  * key with actions, because its user would get the actions with the secret.
  *
- * @throws AppError api_key_not_found, api_key_has_actions
+ * @throws AppError api_key_not_found, api_key_has_actions, insufficient_role
  */
 export async function rotateApiKey(
   deps: KeyDeps,
@@ -227,7 +237,10 @@ export async function rotateApiKey(
   return await changeKeys(deps, by, async (transaction, record) => {
     const apiKey = await replaceSecret(transaction, { id, userId: by.userId, graceSeconds }, secret)
     if (apiKey === undefined) throw apiKeyErrors.apiKeyNotFound()
-    if (by.userId !== undefined && apiKey.actions.length > 0) throw apiKeyErrors.apiKeyHasActions()
+    if (apiKey.actions.length > 0) {
+      if (by.userId !== undefined) throw apiKeyErrors.apiKeyHasActions()
+      requireActions(by)
+    }
     await record('api_keys.rotate', id)
     return { key: secret.key, apiKey }
   })

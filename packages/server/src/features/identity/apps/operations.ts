@@ -42,7 +42,7 @@ export interface Actor {
 }
 
 /** Members that every description below shares. */
-const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+const common = { guard: 'admin', permission: 'apps.read', tag: 'admin' } as const
 const collection = '/api/admin/apps'
 const item = `${collection}/:id`
 const invalidId = () => appErrors.invalidApp('invalid app id format')
@@ -80,6 +80,7 @@ const list = operation({
 const create = operation({
   ...common,
   id: 'apps.create',
+  permission: 'apps.write',
   method: 'POST',
   path: collection,
   summary: 'Create an app',
@@ -126,6 +127,7 @@ const getRateLimit = operation({
 const update = operation({
   ...common,
   id: 'apps.update',
+  permission: 'apps.write',
   method: 'PUT',
   path: item,
   summary: 'Replace an app',
@@ -149,6 +151,7 @@ const update = operation({
 const remove = operation({
   ...common,
   id: 'apps.delete',
+  permission: 'apps.write',
   method: 'DELETE',
   path: item,
   summary: 'Delete an app and revoke its API keys',

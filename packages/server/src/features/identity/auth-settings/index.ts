@@ -23,6 +23,7 @@ const common = {
 const get = operation({
   ...common,
   id: 'authSettings.get',
+  permission: 'settings.read',
   method: 'GET',
   summary: 'Get the enabled sign-in methods',
   handle: (settings: Settings) => requireSettings(settings).current,

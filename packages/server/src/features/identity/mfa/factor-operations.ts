@@ -78,13 +78,14 @@ const remove = operation({
 })
 
 /** Members that the descriptions for administrators share. */
-const administrative = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+const administrative = { guard: 'admin', permission: 'users.manage', tag: 'admin' } as const
 const ofUser = '/api/admin/users/:id/factors'
 const userParams = Type.Object({ id: uuidByHandler() })
 
 const listOfUser = operation({
   ...administrative,
   id: 'users.listFactors',
+  permission: 'users.read',
   method: 'GET',
   path: ofUser,
   summary: 'List the factors of a user',

@@ -37,7 +37,7 @@ const OAuthGrantOfUser = component(
 
 /** Members that the descriptions below share. */
 const own = { guard: 'bearer', tag: 'oauth' } as const
-const administrative = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+const administrative = { guard: 'admin', permission: 'apps.read', tag: 'admin' } as const
 
 const list = operation({
   ...own,
@@ -86,6 +86,7 @@ const listOfClient = operation({
 const listOfUser = operation({
   ...administrative,
   id: 'users.listGrants',
+  permission: 'users.read',
   method: 'GET',
   path: '/api/admin/users/:id/grants',
   summary: 'List the OAuth clients that a user has granted access',
@@ -101,6 +102,7 @@ const listOfUser = operation({
 const revokeOfUser = operation({
   ...administrative,
   id: 'users.revokeGrant',
+  permission: 'users.manage',
   method: 'DELETE',
   path: '/api/admin/users/:id/grants/:grantId',
   summary: "Revoke a user's grant to an OAuth client",

@@ -10,7 +10,7 @@ import { PasskeyList } from './manage.ts'
 import { deletePasskey, describePasskey, listPasskeys } from './passkey.ts'
 
 /** Members that every description below shares. */
-const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+const common = { guard: 'admin', permission: 'users.read', tag: 'admin' } as const
 
 const list = operation({
   ...common,
@@ -30,6 +30,7 @@ const list = operation({
 const remove = operation({
   ...common,
   id: 'users.removePasskey',
+  permission: 'users.manage',
   method: 'DELETE',
   path: '/api/admin/users/:id/passkeys/:credential_id',
   summary: 'Remove a passkey of a user',

@@ -9,7 +9,7 @@ import { forgetTokens, readTokens, StoredTokens } from './provider-tokens.ts'
 import { deleteIdentities, listIdentities, ProviderIdentity } from './queries.ts'
 
 /** Members that every description below shares. */
-const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+const common = { guard: 'admin', permission: 'users.manage', tag: 'admin' } as const
 const identities = '/api/admin/users/:id/identities'
 const tokens = '/api/admin/users/:id/provider-tokens'
 const userParams = Type.Object({ id: uuidByHandler() })
@@ -18,6 +18,7 @@ const itemParams = Type.Object({ id: uuidByHandler(), provider: Type.String() })
 const list = operation({
   ...common,
   id: 'users.listIdentities',
+  permission: 'users.read',
   method: 'GET',
   path: identities,
   summary: "List a user's identities at providers",

@@ -37,7 +37,7 @@ export interface MailDeps {
 /** Maximum size of a body, enough for the largest template with every character escaped. */
 export const bodyLimit = 2 * 1024 * 1024
 
-const common = { guard: 'admin', permission: 'owner', tag: 'mail' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'mail' } as const
 const collection = '/api/admin/email/templates'
 const item = `${collection}/:key`
 const params = Type.Object({ key: templateKey })
@@ -71,6 +71,7 @@ export const variables = Type.Optional(
 const list = operation({
   ...common,
   id: 'mail.listTemplates',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List email templates',
@@ -85,6 +86,7 @@ const list = operation({
 const get = operation({
   ...common,
   id: 'mail.getTemplate',
+  permission: 'content.read',
   method: 'GET',
   path: item,
   summary: 'Get the current template',
@@ -172,6 +174,7 @@ const remove = operation({
 const preview = operation({
   ...common,
   id: 'mail.previewTemplate',
+  permission: 'content.read',
   method: 'POST',
   path: `${item}/preview`,
   summary: 'Preview a template without saving it',

@@ -51,7 +51,7 @@ const getOwn = operation({
   },
 })
 
-const administrative = { guard: 'admin', permission: 'owner', tag: 'sms' } as const
+const administrative = { guard: 'admin', permission: 'bodies.read', tag: 'sms' } as const
 
 const list = operation({
   ...administrative,
@@ -92,6 +92,7 @@ const lowConversion = 10
 const health = operation({
   ...administrative,
   id: 'sms.health',
+  permission: 'operations.read',
   method: 'GET',
   path: '/api/admin/sms/health',
   summary: 'Count sent and delivered text messages',

@@ -68,7 +68,7 @@ const sendOwn = operation({
 const sendAsAdmin = operation({
   id: 'sms.send',
   guard: 'admin',
-  permission: 'owner',
+  permission: 'content.write',
   method: 'POST',
   path: '/api/admin/sms/send',
   tag: 'sms',

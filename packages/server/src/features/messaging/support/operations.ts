@@ -112,7 +112,7 @@ const write = operation({
 /** Operations on tickets of the caller. */
 export const ownTicketOperations = [listOwn, open, getOwn, write]
 
-const administrative = { guard: 'admin', permission: 'owner', tag: 'support' } as const
+const administrative = { guard: 'admin', permission: 'users.read', tag: 'support' } as const
 const tickets = '/api/admin/support/tickets'
 
 const list = operation({
@@ -158,6 +158,7 @@ const get = operation({
 const change = operation({
   ...administrative,
   id: 'support.change',
+  permission: 'tickets.write',
   method: 'PUT',
   path: `${tickets}/:id`,
   summary: 'Close or reopen a ticket',
@@ -183,6 +184,7 @@ const change = operation({
 const answer = operation({
   ...administrative,
   id: 'support.answer',
+  permission: 'tickets.write',
   method: 'POST',
   path: `${tickets}/:id/messages`,
   summary: 'Answer a ticket',

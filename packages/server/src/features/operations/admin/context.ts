@@ -1,10 +1,13 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Origins } from '../../../http/access/origins.ts'
 import type { Throttle } from '../throttle/index.ts'
+import type { AdminTokenVerifier } from './token-verifier.ts'
 
 /** Password hasher, the same as for users. */
 export interface PasswordHashing {
   hash(password: string): Promise<string>
-  verify(password: string, hash: string): Promise<boolean>
+  /** Checks a password. Without a hash it takes as long, and returns false. */
+  verify(password: string, hash: string | undefined): Promise<boolean>
 }
 
 export interface AdminDeps {
@@ -16,4 +19,12 @@ export interface AdminDeps {
    * called again.
    */
   readonly forgetFirstSignIn: () => void
+}
+
+/** Dependencies of the operations. */
+export interface AdminContext extends AdminDeps {
+  readonly tokens: AdminTokenVerifier
+  readonly origins: Origins
+  /** Returns the URL at which people reach the dashboard; undefined unless it is served. */
+  readonly dashboardUrl: () => string | undefined
 }

@@ -1,8 +1,13 @@
 import type { Feature } from '../../../feature.ts'
 import { addOperations } from '../../../http/operation.ts'
-import { type AdminContext, adminOperations } from './operations.ts'
+import { accountOperations } from './administrators/account.ts'
+import { administratorOperations } from './administrators/operations.ts'
+import type { AdminContext } from './context.ts'
+import { adminOperations } from './operations.ts'
 import { preferenceOperations } from './preferences.ts'
 
+export { listAdministrators } from './administrators/administrator.ts'
+export { addAdministrator, passwordLink, recoverAdministrator } from './administrators/invitation.ts'
 export type { AdminDeps } from './context.ts'
 export { adminErrorTable } from './errors.ts'
 export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'
@@ -11,16 +16,15 @@ export { createSession } from './session.ts'
 export { signInLink } from './sign-in-link.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'
 
-/**
- * Makes the feature of the administrator, one account whose tokens grant every admin endpoint and the data
- * without policies.
- */
+/** Makes the feature of administrators, whose tokens grant admin endpoints and the data without policies. */
 export function admin(context: AdminContext): Feature {
   return {
     name: 'admin',
     routes(app) {
       addOperations(app, context, adminOperations)
       addOperations(app, context, preferenceOperations)
+      addOperations(app, context, administratorOperations)
+      addOperations(app, context, accountOperations)
     },
   }
 }

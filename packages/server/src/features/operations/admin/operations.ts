@@ -5,24 +5,24 @@ import {
   setAdminCookie,
 } from '../../../http/access/admin-cookie.ts'
 import { adminOf } from '../../../http/access/authentication.ts'
-import type { Origins } from '../../../http/access/origins.ts'
+import { administratorRoles, holds, permissions } from '../../../http/access/permissions.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { noContent, ok, operation } from '../../../http/operation.ts'
-import { atLeastOne, bodyOf, component, timestamp } from '../../../http/schemas.ts'
+import { atLeastOne, bodyOf, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { Type } from '../../../lib/type.ts'
-import type { AdminDeps } from './context.ts'
-import { deleteSessionOf, findPasswordHash, findSessionEnd } from './queries.ts'
+import type { AdminContext } from './context.ts'
+import { deleteSessionOf, findSessionEnd, hasPassword } from './queries.ts'
 import { endSession } from './session.ts'
 import { signIn } from './sign-in.ts'
-import type { AdminTokenVerifier } from './token-verifier.ts'
-
-export interface AdminContext extends AdminDeps {
-  readonly tokens: AdminTokenVerifier
-  readonly origins: Origins
-}
 
 const members = {
+  email: Type.Optional(
+    Type.String({
+      maxLength: 320,
+      description: 'Address. Without it, the first administrator signs in while they are an owner.',
+    }),
+  ),
   password: Type.Optional(Type.String({ maxLength: 1024 })),
   code: Type.Optional(Type.String({ maxLength: 200, description: 'Code of a one-time sign-in link.' })),
 }
@@ -34,6 +34,20 @@ const credentials = {
 
 const AdminSession = component('AdminSession', Type.Object({ expiresAt: timestamp }))
 
+/** Session of this request, and the administrator who began it. */
+const CurrentAdminSession = component(
+  'CurrentAdminSession',
+  Type.Object({
+    expiresAt: timestamp,
+    administratorId: nullable(Type.String({ format: 'uuid' }), {
+      description: 'null for a token of the command line.',
+    }),
+    email: nullable(Type.String()),
+    role: choice(administratorRoles),
+    permissions: Type.Array(choice(permissions), { description: 'Permissions of the role.' }),
+  }),
+)
+
 const status = operation({
   id: 'admin.status',
   guard: 'public',
@@ -42,7 +56,7 @@ const status = operation({
   tag: 'admin',
   summary: 'Report whether an administrator password is set',
   success: ok(Type.Object({ auth: Type.Boolean() })),
-  handle: async ({ database }: AdminContext) => ({ auth: (await findPasswordHash(database)) !== undefined }),
+  handle: async ({ database }: AdminContext) => ({ auth: await hasPassword(database) }),
 })
 
 const authenticate = operation({
@@ -52,11 +66,12 @@ const authenticate = operation({
   path: '/api/admin/auth',
   tag: 'admin',
   summary: 'Sign in as administrator',
-  description: 'Requires the password, or the code of a one-time sign-in link.',
+  description:
+    'Requires the address and the password, the password of the first administrator, or the code of a one-time sign-in link.',
   ...credentials,
   success: ok(Type.Object({ token: Type.String(), expiresAt: timestamp })),
-  async handle(context: AdminContext, { body, origin }, reply) {
-    const session = await signIn(context, body, 'program', origin)
+  async handle(context: AdminContext, { body, http, origin }, reply) {
+    const session = await signIn(context, body, 'program', origin, http.headers['user-agent'])
     void reply.header('cache-control', 'no-store')
     return session
   },
@@ -65,7 +80,7 @@ const authenticate = operation({
 const signOut = operation({
   id: 'admin.signOut',
   guard: 'admin',
-  permission: 'owner',
+  permission: 'account',
   method: 'POST',
   path: '/api/admin/auth/logout',
   tag: 'admin',
@@ -93,7 +108,7 @@ const startSession = operation({
   success: ok(AdminSession),
   async handle(context: AdminContext, { body, http, origin }, reply) {
     requireOwnPage(http, context.origins)
-    const { token, expiresAt } = await signIn(context, body, 'browser', origin)
+    const { token, expiresAt } = await signIn(context, body, 'browser', origin, http.headers['user-agent'])
     const replaced = adminCookieOf(http)
     if (replaced !== undefined) await deleteSessionOf(context.database, hashToken(replaced))
     setAdminCookie(http, reply, token)
@@ -105,25 +120,27 @@ const startSession = operation({
 const getSession = operation({
   id: 'admin.session',
   guard: 'admin',
-  permission: 'owner',
+  permission: 'account',
   method: 'GET',
   path: '/api/admin/session',
   tag: 'admin',
-  summary: 'Get the end of the session of this cookie or admin token',
+  summary: 'Get the session of this cookie or admin token',
   description: 'Further requests may extend the session.',
-  success: ok(AdminSession),
+  success: ok(CurrentAdminSession),
   async handle({ database }: AdminContext, { http }) {
-    const expiresAt = await findSessionEnd(database, adminOf(http).sessionId)
+    const { sessionId, administratorId = null, email = null, role } = adminOf(http)
+    const expiresAt = await findSessionEnd(database, sessionId)
     // The session has ended since the guard's check.
     if (expiresAt === undefined) throw httpErrors.adminRequired()
-    return { expiresAt }
+    const own = permissions.filter((permission) => holds(role, permission))
+    return { expiresAt, administratorId, email, role, permissions: own }
   },
 })
 
 const endOwnSession = operation({
   id: 'admin.endSession',
   guard: 'admin',
-  permission: 'owner',
+  permission: 'account',
   method: 'DELETE',
   path: '/api/admin/session',
   tag: 'admin',

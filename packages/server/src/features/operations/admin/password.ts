@@ -21,7 +21,7 @@ export interface FirstSignIn {
  */
 export async function ensurePassword(deps: AdminDeps, configured: string): Promise<FirstSignIn | undefined> {
   const { database, passwords, forgetFirstSignIn } = deps
-  const stored = await queries.findPasswordHash(database)
+  const stored = await queries.findFirstHash(database)
   if (configured !== '') {
     const isCurrent = stored !== undefined && (await passwords.verify(configured, stored))
     if (!isCurrent) await replacePassword(deps, configured, 'configuration')
@@ -39,14 +39,14 @@ async function createFirstSignIn({ database, passwords }: AdminDeps): Promise<Fi
   const code = createToken(signInCodePrefix)
   const hash = await passwords.hash(password)
   return await database.transaction(async (transaction) => {
-    if (!(await queries.insertPassword(transaction, hash))) return undefined
+    if (!(await queries.insertFirst(transaction, hash))) return undefined
     await queries.insertSignInCode(transaction, hashToken(code), signInCodeSeconds)
     await recordAudit(transaction, { actor: 'first start', action: 'admin.create_password' })
     return { password, code }
   })
 }
 
-/** Replaces the password by a new one. Every session and link of the old one ends. */
+/** Replaces the password of the first administrator by a new one. Every session and link of the old one ends. */
 export async function resetPassword(deps: AdminDeps, actor: string): Promise<string> {
   const password = createPassword()
   await replacePassword(deps, password, actor)
@@ -56,9 +56,9 @@ export async function resetPassword(deps: AdminDeps, actor: string): Promise<str
 async function replacePassword(deps: AdminDeps, password: string, actor: string): Promise<void> {
   const hash = await deps.passwords.hash(password)
   await deps.database.transaction(async (transaction) => {
-    await queries.upsertPassword(transaction, hash)
-    const endedSessions = await queries.deleteAllSessions(transaction)
-    await queries.deleteAllSignInCodes(transaction)
+    await queries.upsertFirst(transaction, hash)
+    const endedSessions = await queries.deleteSessionsOfFirst(transaction)
+    await queries.deleteCodesOfFirst(transaction)
     await recordAudit(transaction, { actor, action: 'admin.reset_password', detail: { endedSessions } })
   })
   deps.forgetFirstSignIn()

@@ -1,5 +1,7 @@
+import type { FastifyRequest } from 'fastify'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf, settingOf } from '../../../http/access/authentication.ts'
 import { ok, operation } from '../../../http/operation.ts'
 import { type Answered, choice, component, nullable } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
@@ -20,11 +22,16 @@ const Preferences = component(
 )
 type Preferences = Answered<typeof Preferences>
 
-/** Key of `basalt.settings` with the preferences of the only administrator. */
-const key = 'dashboard_preferences'
+/** Returns the key of `basalt.settings` with the preferences of the administrator. */
+const keyOf = (http: FastifyRequest) => settingOf('dashboard_preferences', adminOf(http))
 const defaults: Preferences = { theme: 'system', foldedGroups: [], lastTable: null }
 
-const common = { guard: 'admin', permission: 'owner', path: '/api/admin/preferences', tag: 'admin' } as const
+const common = {
+  guard: 'admin',
+  permission: 'account',
+  path: '/api/admin/preferences',
+  tag: 'admin',
+} as const
 
 const getPreferences = operation({
   ...common,
@@ -32,8 +39,10 @@ const getPreferences = operation({
   method: 'GET',
   summary: 'Get the preferences of the administrator in the dashboard',
   success: ok(Preferences),
-  async handle({ database }: Deps) {
-    const row = await database.maybeOne<Stored>(sql`select value from basalt.settings where key = ${key}`)
+  async handle({ database }: Deps, { http }) {
+    const row = await database.maybeOne<Stored>(
+      sql`select value from basalt.settings where key = ${keyOf(http)}`,
+    )
     return { ...defaults, ...row?.value }
   },
 })
@@ -50,10 +59,10 @@ const setPreferences = operation({
     lastTable: Type.Optional(Type.String({ maxLength: 200 })),
   }),
   success: ok(Preferences),
-  async handle({ database }: Deps, { body: { theme, foldedGroups, lastTable } }) {
+  async handle({ database }: Deps, { body: { theme, foldedGroups, lastTable }, http }) {
     const change = JSON.stringify({ theme, foldedGroups, lastTable })
     const { value } = await database.one<Stored>(sql`
-      insert into basalt.settings as stored (key, value) values (${key}, ${change}::jsonb)
+      insert into basalt.settings as stored (key, value) values (${keyOf(http)}, ${change}::jsonb)
       on conflict (key) do update set value = stored.value || excluded.value, updated_at = now()
       returning value`)
     return { ...defaults, ...value }

@@ -1,32 +1,72 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { AdministratorRole } from '../../../http/access/permissions.ts'
 
-export async function findPasswordHash(database: Queryable): Promise<string | undefined> {
-  const row = await database.maybeOne<{ password_hash: string }>(sql`select password_hash from basalt.admin`)
-  return row?.password_hash
+/** Administrator with the hash of the password. */
+export interface PasswordHolder {
+  readonly id: string
+  readonly password_hash: string
+  readonly email: string | null
+}
+
+/** Returns whether the first administrator has a password. */
+export async function hasPassword(database: Queryable): Promise<boolean> {
+  const { found } = await database.one<{ found: boolean }>(
+    sql`select exists (select from basalt.administrators where password_hash is not null) as found`,
+  )
+  return found
+}
+
+/** Finds the first administrator, who signs in by a password alone while they are an owner. */
+export async function findFirst(database: Queryable): Promise<PasswordHolder | undefined> {
+  return await database.maybeOne<PasswordHolder>(sql`
+    select id, password_hash, email from basalt.administrators
+    where is_first and role = 'owner' and disabled_at is null and password_hash is not null`)
+}
+
+export async function findByEmail(database: Queryable, email: string): Promise<PasswordHolder | undefined> {
+  return await database.maybeOne<PasswordHolder>(sql`
+    select id, password_hash, email from basalt.administrators
+    where lower(email) = lower(${email}) and disabled_at is null and password_hash is not null`)
 }
 
 /**
- * Returns whether this is still the password's hash, and locks it until the transaction ends. A session that
+ * Records a sign-in if this is still the password's hash, and locks the row until the transaction ends. A session that
  * begins during a password reset is therefore either ended by the reset or never begins.
  */
-export async function holdPasswordHash(transaction: Queryable, hash: string): Promise<boolean> {
-  return (await transaction.count(sql`select from basalt.admin where password_hash = ${hash} for share`)) > 0
-}
-
-/** Sets the first password. Returns whether there was none yet. One of several nodes succeeds. */
-export async function insertPassword(database: Queryable, hash: string): Promise<boolean> {
+export async function recordSignIn(
+  transaction: Queryable,
+  { id, password_hash }: PasswordHolder,
+): Promise<boolean> {
   return (
-    (await database.count(
-      sql`insert into basalt.admin (password_hash) values (${hash}) on conflict do nothing`,
-    )) > 0
+    (await transaction.count(sql`
+      update basalt.administrators set last_sign_in_at = now()
+      where id = ${id} and password_hash = ${password_hash} and disabled_at is null`)) > 0
   )
 }
 
-export async function upsertPassword(database: Queryable, hash: string): Promise<void> {
+/** Returns the hash of the first administrator's password, whatever their role. */
+export async function findFirstHash(database: Queryable): Promise<string | undefined> {
+  const row = await database.maybeOne<{ password_hash: string | null }>(
+    sql`select password_hash from basalt.administrators where is_first`,
+  )
+  return row?.password_hash ?? undefined
+}
+
+/** Creates the first administrator. Returns whether there was none yet. One of several nodes succeeds. */
+export async function insertFirst(database: Queryable, hash: string): Promise<boolean> {
+  return (
+    (await database.count(sql`
+      insert into basalt.administrators (role, is_first, password_hash) values ('owner', true, ${hash})
+      on conflict do nothing`)) > 0
+  )
+}
+
+/** Sets the password of the first administrator, who is created if there is none. */
+export async function upsertFirst(database: Queryable, hash: string): Promise<void> {
   await database.count(sql`
-    insert into basalt.admin (password_hash) values (${hash})
-    on conflict (is_only) do update set password_hash = excluded.password_hash, updated_at = now()`)
+    insert into basalt.administrators (role, is_first, password_hash) values ('owner', true, ${hash})
+    on conflict (is_first) do update set password_hash = excluded.password_hash, updated_at = now()`)
 }
 
 /** Returns whether there was a sign-in with the current first password, or it was replaced. */
@@ -45,46 +85,75 @@ export interface SessionLife {
   readonly idleSeconds: number | undefined
 }
 
+export interface NewSession extends SessionLife {
+  readonly tokenHash: Buffer
+  readonly administratorId: string | null
+  readonly address: string | undefined
+  readonly userAgent: string | undefined
+}
+
 /** Inserts a session, and deletes expired sessions and codes. */
 export async function insertSession(
   database: Queryable,
-  tokenHash: Buffer,
-  { seconds, idleSeconds }: SessionLife,
+  { tokenHash, administratorId, address, userAgent, seconds, idleSeconds }: NewSession,
 ): Promise<{ readonly expiresAt: Date }> {
   return await database.one<{ expiresAt: Date }>(sql`
     with dead_sessions as (
         delete from basalt.admin_sessions where least(expires_at, idle_expires_at) <= now()),
       dead_codes as (delete from basalt.admin_sign_in_codes where expires_at <= now())
-    insert into basalt.admin_sessions (token_hash, expires_at, idle_expires_at)
-    values (${tokenHash}, now() + make_interval(secs => ${seconds}::int),
+    insert into basalt.admin_sessions (token_hash, administrator_id, address, user_agent, expires_at, idle_expires_at)
+    values (${tokenHash}, ${administratorId}, ${address ?? null}, ${userAgent ?? null}, now() + make_interval(secs => ${seconds}::int),
       now() + make_interval(secs => ${idleSeconds ?? null}::int))
     returning least(expires_at, idle_expires_at) as "expiresAt"`)
 }
 
-/** Finds the active session of a token, and whether its idle time started more than this many seconds ago. */
+/** Active session of a token, and its administrator. */
+export interface ActiveSession {
+  readonly id: string
+  readonly is_due: boolean
+  readonly role: AdministratorRole
+  /** Role of the session itself; null for that of the administrator. */
+  readonly session_role: AdministratorRole | null
+  /** Null for a session from the command line. */
+  readonly administrator_id: string | null
+  readonly email: string | null
+  readonly allowed_addresses: readonly string[] | null
+}
+
+/** Idle time of a session in a cookie, and the interval at which uses are recorded. */
+interface IdleLife {
+  readonly idleSeconds: number
+  readonly moveSeconds: number
+}
+
+/** Finds the active session of a token, and whether its use must be recorded. */
 export async function findSession(
   database: Queryable,
   tokenHash: Buffer,
-  { idleSeconds, moveSeconds }: { readonly idleSeconds: number; readonly moveSeconds: number },
-): Promise<{ id: string; is_due: boolean } | undefined> {
-  return await database.maybeOne<{ id: string; is_due: boolean }>(sql`
-    select id, coalesce(
-      idle_expires_at < now() + make_interval(secs => ${idleSeconds - moveSeconds}::int), false) as is_due
-    from basalt.admin_sessions
-    where token_hash = ${tokenHash} and least(expires_at, idle_expires_at) > now()`)
+  life: IdleLife,
+): Promise<ActiveSession | undefined> {
+  return await database.maybeOne<ActiveSession>(sql`
+    select s.id, s.administrator_id, a.email, s.allowed_addresses, coalesce(a.role, 'owner') as role,
+      s.role as session_role, coalesce(${isDue(life)}, false) as is_due
+    from basalt.admin_sessions s left join basalt.administrators a on a.id = s.administrator_id
+    where s.token_hash = ${tokenHash} and least(s.expires_at, s.idle_expires_at) > now() and a.disabled_at is null`)
 }
 
-/** Restarts the idle time. One of several concurrent requests does so. */
-export async function moveIdleEnd(
-  database: Queryable,
-  id: string,
-  { idleSeconds, moveSeconds }: { readonly idleSeconds: number; readonly moveSeconds: number },
-): Promise<void> {
+/** Restarts the idle time, and records the use of a token. One of several concurrent requests does so. */
+export async function recordUse(database: Queryable, id: string, life: IdleLife): Promise<void> {
   await database.count(sql`
-    update basalt.admin_sessions set idle_expires_at = now() + make_interval(secs => ${idleSeconds}::int)
-    where id = ${id} and idle_expires_at > now()
-      and idle_expires_at < now() + make_interval(secs => ${idleSeconds - moveSeconds}::int)`)
+    update basalt.admin_sessions s set
+      last_used_at = case when name is null then last_used_at else now() end,
+      idle_expires_at = case when idle_expires_at is null then null
+        else now() + make_interval(secs => ${life.idleSeconds}::int) end
+    where id = ${id} and least(expires_at, idle_expires_at) > now() and ${isDue(life)}`)
 }
+
+/** Returns the condition that the last recorded use of a session is older than the interval. */
+const isDue = ({ idleSeconds, moveSeconds }: IdleLife) => sql`(
+  s.idle_expires_at < now() + make_interval(secs => ${idleSeconds - moveSeconds}::int)
+  or s.name is not null and coalesce(s.last_used_at, s.created_at - interval '1 day')
+    < now() - make_interval(secs => ${moveSeconds}::int))`
 
 /** Returns when the session ends without further requests. Returns undefined when it has ended. */
 export async function findSessionEnd(database: Queryable, id: string): Promise<Date | undefined> {
@@ -101,8 +170,11 @@ export async function deleteSession(database: Queryable, id: string): Promise<bo
   return (await database.count(sql`delete from basalt.admin_sessions where id = ${id}`)) > 0
 }
 
-export async function deleteAllSessions(database: Queryable): Promise<number> {
-  return await database.count(sql`delete from basalt.admin_sessions`)
+/** Ends the sessions of the first administrator, and those of the command line. */
+export async function deleteSessionsOfFirst(database: Queryable): Promise<number> {
+  return await database.count(sql`
+    delete from basalt.admin_sessions
+    where administrator_id is null or administrator_id = basalt.first_administrator()`)
 }
 
 export async function insertSignInCode(
@@ -115,15 +187,27 @@ export async function insertSignInCode(
     values (${codeHash}, now() + make_interval(secs => ${lifetimeSeconds}::int))`)
 }
 
-/** Consumes the code. One of several concurrent attempts succeeds. */
-export async function consumeSignInCode(database: Queryable, codeHash: Buffer): Promise<boolean> {
-  const used = await database.count(
-    sql`delete from basalt.admin_sign_in_codes where code_hash = ${codeHash} and expires_at > now()`,
-  )
-  return used > 0
+/**
+ * Consumes a code that signs in. One of several concurrent attempts succeeds.
+ *
+ * @returns the administrator
+ */
+export async function consumeSignInCode(
+  database: Queryable,
+  codeHash: Buffer,
+): Promise<{ readonly id: string; readonly email: string | null } | undefined> {
+  return await database.maybeOne<{ id: string; email: string | null }>(sql`
+    with used as (
+      delete from basalt.admin_sign_in_codes
+      where code_hash = ${codeHash} and expires_at > now() and purpose = 'sign_in'
+      returning administrator_id)
+    update basalt.administrators a set last_sign_in_at = now()
+    from used where a.id = used.administrator_id and a.disabled_at is null
+    returning a.id, a.email`)
 }
 
-/** Deletes all sign-in codes. Links end together with the password that they replace. */
-export async function deleteAllSignInCodes(database: Queryable): Promise<void> {
-  await database.count(sql`delete from basalt.admin_sign_in_codes`)
+/** Deletes the codes of the first administrator. Links end together with the password that they replace. */
+export async function deleteCodesOfFirst(database: Queryable): Promise<void> {
+  await database.count(sql`
+    delete from basalt.admin_sign_in_codes where administrator_id = basalt.first_administrator()`)
 }

@@ -21,21 +21,32 @@ export interface AdminSession {
 
 export async function startSession(
   transaction: Queryable,
+  administratorId: string | null,
   keeper: SessionKeeper,
   entry: NewAuditEntry,
+  userAgent?: string,
 ): Promise<AdminSession> {
   const token = createToken(adminTokenPrefix)
   const idleSeconds = keeper === 'browser' ? idleLife.idleSeconds : undefined
   const life = { seconds: sessionSeconds, idleSeconds }
-  const { expiresAt } = await insertSession(transaction, hashToken(token), life)
+  const { expiresAt } = await insertSession(transaction, {
+    tokenHash: hashToken(token),
+    administratorId,
+    address: entry.origin?.address,
+    userAgent,
+    ...life,
+  })
   await recordAudit(transaction, entry)
   return { token, expiresAt }
 }
 
-/** Starts a session without a password, for operators who already have access to the database. */
+/**
+ * Starts a session of no administrator, with the role owner. It is for operators who already have access to the
+ * database.
+ */
 export async function createSession(database: SystemDatabase, actor: string): Promise<AdminSession> {
   const entry = { actor, action: 'admin.create_token' }
-  return await database.transaction((transaction) => startSession(transaction, 'program', entry))
+  return await database.transaction((transaction) => startSession(transaction, null, 'program', entry))
 }
 
 export async function endSession(database: SystemDatabase, id: string, origin: RequestOrigin): Promise<void> {

@@ -5,87 +5,108 @@ import { hashToken } from '../../../lib/tokens.ts'
 import { type AttemptLimit, requireAllowed } from '../throttle/index.ts'
 import type { AdminDeps } from './context.ts'
 import { adminErrors } from './errors.ts'
-import { consumeSignInCode, findPasswordHash, holdPasswordHash } from './queries.ts'
+import { consumeSignInCode, findByEmail, findFirst, recordSignIn } from './queries.ts'
 import { type AdminSession, type SessionKeeper, startSession } from './session.ts'
 
-/** Credentials: the password, or the code of a one-time link. */
+/** Credentials: the address and password, the password of the first administrator, or the code of a one-time link. */
 export interface Credentials {
+  readonly email?: string | undefined
   readonly password?: string | undefined
   readonly code?: string | undefined
 }
 
-/** Limit of failures per address. */
+/** Limit of failures per administrator and network address. */
 const failedSignIns: AttemptLimit = { name: 'admin.sign_in', attempts: 10, windowSeconds: 15 * 60 }
 
 /**
  * Signs in. A success clears the failures of the address.
  *
- * @throws AppError missing_credentials, invalid_password, invalid_sign_in_code, too_many_requests
+ * @throws AppError missing_credentials, invalid_password, invalid_credentials, invalid_sign_in_code, too_many_requests
  */
 export async function signIn(
   deps: AdminDeps,
-  { password, code }: Credentials,
+  { email, password, code }: Credentials,
   keeper: SessionKeeper,
   origin: RequestOrigin,
+  userAgent?: string,
 ): Promise<AdminSession> {
   if ((password ?? code) === undefined) throw adminErrors.missingCredentials()
-  await requireAttempts(deps, origin)
+  const attempt = { deps, keeper, origin, userAgent, key: attemptKey(origin, email) }
+  await requireAttempts(attempt)
   const session =
     password === undefined
-      ? await signInByCode(deps, code ?? '', keeper, origin)
-      : await signInByPassword(deps, password, keeper, origin)
+      ? await signInByCode(attempt, code ?? '')
+      : await signInByPassword(attempt, email, password)
   deps.forgetFirstSignIn()
-  await deps.throttle.reset(failedSignIns, origin.address)
+  await deps.throttle.reset(failedSignIns, attempt.key)
   return session
 }
 
+interface Attempt {
+  readonly deps: AdminDeps
+  readonly keeper: SessionKeeper
+  readonly origin: RequestOrigin
+  readonly userAgent: string | undefined
+  /** Key by which failures are counted. */
+  readonly key: string
+}
+
+/** Returns the key of failures: ten lock one administrator for one network address. */
+export function attemptKey({ address }: RequestOrigin, email?: string): string {
+  return email === undefined ? address : `${address} ${email.trim().toLowerCase()}`
+}
+
 async function signInByPassword(
-  deps: AdminDeps,
+  attempt: Attempt,
+  email: string | undefined,
   password: string,
-  keeper: SessionKeeper,
-  origin: RequestOrigin,
 ): Promise<AdminSession> {
-  const { database, passwords } = deps
-  const hash = await findPasswordHash(database)
-  if (hash === undefined || !(await passwords.verify(password, hash))) {
-    return await failSignIn(deps, origin, adminErrors.invalidPassword())
-  }
+  const { database, passwords } = attempt.deps
+  const found = await (email === undefined ? findFirst(database) : findByEmail(database, email.trim()))
+  // An unknown address takes as long as a known one.
+  const isRight = await passwords.verify(password, found?.password_hash)
+  const refuse = email === undefined ? adminErrors.invalidPassword : adminErrors.invalidCredentials
+  if (found === undefined || !isRight) return await failSignIn(attempt, refuse())
   return await database.transaction(async (transaction) => {
-    if (!(await holdPasswordHash(transaction, hash))) throw adminErrors.invalidPassword()
-    await requireAttempts(deps, origin, transaction)
-    return await startSession(transaction, keeper, { actor: 'admin', action: 'admin.sign_in', origin })
+    if (!(await recordSignIn(transaction, found))) throw refuse()
+    await requireAttempts(attempt, transaction)
+    return await start(transaction, attempt, found, 'admin.sign_in')
   })
 }
 
-async function signInByCode(
-  deps: AdminDeps,
-  code: string,
-  keeper: SessionKeeper,
-  origin: RequestOrigin,
+async function signInByCode(attempt: Attempt, code: string): Promise<AdminSession> {
+  const session = await attempt.deps.database.transaction(async (transaction) => {
+    const found = await consumeSignInCode(transaction, hashToken(code))
+    if (found === undefined) return undefined
+    await requireAttempts(attempt, transaction)
+    return await start(transaction, attempt, found, 'admin.sign_in_by_link')
+  })
+  return session ?? (await failSignIn(attempt, adminErrors.invalidSignInCode()))
+}
+
+/** Starts the session. The request itself has no administrator yet. */
+async function start(
+  transaction: Queryable,
+  { keeper, origin, userAgent }: Attempt,
+  { id, email }: { readonly id: string; readonly email: string | null },
+  action: string,
 ): Promise<AdminSession> {
-  const session = await deps.database.transaction(async (transaction) => {
-    if (!(await consumeSignInCode(transaction, hashToken(code)))) return undefined
-    await requireAttempts(deps, origin, transaction)
-    const entry = { actor: 'admin', action: 'admin.sign_in_by_link', origin }
-    return await startSession(transaction, keeper, entry)
-  })
-  return session ?? (await failSignIn(deps, origin, adminErrors.invalidSignInCode()))
+  const entry = { actor: 'admin', action, origin: { ...origin, administrator: email ?? undefined } }
+  return await startSession(transaction, id, keeper, entry, userAgent)
 }
 
-async function requireAttempts(
-  { throttle }: AdminDeps,
-  { address }: RequestOrigin,
+export async function requireAttempts(
+  { deps: { throttle }, key }: Pick<Attempt, 'deps' | 'key'>,
   transaction?: Queryable,
 ): Promise<void> {
-  requireAllowed(await throttle.check(failedSignIns, address, transaction))
+  requireAllowed(await throttle.check(failedSignIns, key, transaction))
 }
 
 /** Counts the failure. Beyond the limit, the response is the same for a right and a wrong password. */
-async function failSignIn(
-  { throttle }: AdminDeps,
-  { address }: RequestOrigin,
+export async function failSignIn(
+  { deps: { throttle }, key }: Pick<Attempt, 'deps' | 'key'>,
   error: AppError,
 ): Promise<never> {
-  requireAllowed(await throttle.attempt(failedSignIns, address))
+  requireAllowed(await throttle.attempt(failedSignIns, key))
   throw error
 }

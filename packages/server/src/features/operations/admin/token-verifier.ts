@@ -1,8 +1,15 @@
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { type TokenVerifier, unattributed, type Verdict } from '../../../http/access/identity.ts'
+import {
+  type AdminIdentity,
+  type TokenVerifier,
+  unattributed,
+  type Verdict,
+} from '../../../http/access/identity.ts'
+import { holds, lesserRole } from '../../../http/access/permissions.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
-import { findSession, moveIdleEnd } from './queries.ts'
+import { type ActiveSession, findSession, recordUse } from './queries.ts'
 import { adminTokenPrefix, idleLife } from './session.ts'
 
 /** Time after the end of a session during which another node may still accept its token. */
@@ -11,6 +18,8 @@ const trustMs = 1000
 export interface AdminTokenVerifier extends TokenVerifier {
   /** Removes the session's token from the cache of this node. */
   invalidate(sessionId: string): void
+  /** Removes all tokens from the cache of this node, after a change of administrators. */
+  invalidateAll(): void
 }
 
 /** Creates a verifier that looks up each admin token in the database, at most once a second. */
@@ -29,9 +38,9 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
       return { refusal: 'invalid' }
     }
     // A database that accepts no writes must not lock the administrator out. The session then ends at its old time.
-    if (session.is_due) await moveIdleEnd(database, session.id, idleLife).catch(() => undefined)
+    if (session.is_due) await recordUse(database, session.id, idleLife).catch(() => undefined)
     const verdict: Verdict = {
-      identity: { kind: 'admin', sessionId: session.id, scope: { kind: 'unrestricted' }, ...unattributed },
+      identity: identityOf(session),
     }
     cache.set(token, { verdict, sessionId: session.id, at })
     return verdict
@@ -48,5 +57,30 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
     invalidate(sessionId) {
       cache.deleteWhere((entry) => entry.sessionId === sessionId)
     },
+    invalidateAll: () => cache.deleteWhere(() => true),
   }
 }
+
+/** Returns the identity of an administrator. Rows are written only in roles that may. */
+function identityOf({
+  id,
+  email,
+  administrator_id,
+  allowed_addresses,
+  ...session
+}: ActiveSession): AdminIdentity {
+  const role = lesserRole(session.role, session.session_role ?? session.role)
+  return {
+    kind: 'admin',
+    sessionId: id,
+    role,
+    administratorId: administrator_id ?? undefined,
+    email: email ?? undefined,
+    allowedAddresses: allowed_addresses ?? undefined,
+    scope: holds(role, 'rows.write') ? unrestricted : readOnly,
+    ...unattributed,
+  }
+}
+
+const unrestricted: CallerScope = { kind: 'unrestricted' }
+const readOnly: CallerScope = { kind: 'unrestricted', isReadOnly: true }

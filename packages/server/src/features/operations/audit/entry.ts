@@ -28,6 +28,9 @@ export const AuditEntry = component(
     new_values: values,
     ip_address: text,
     request_id: text,
+    administrator: nullable(Type.String(), {
+      description: 'Address of the administrator, for actions of administrators.',
+    }),
   }),
 )
 export type AuditEntry = Answered<typeof AuditEntry>
@@ -78,7 +81,7 @@ export async function listAudit(
   ]
   return await database.many<AuditEntry>(sql`
     select id::text, happened_at as timestamp, actor, action, target, detail, user_id, api_key_id, app_id, table_name,
-      record_id, operation, old_values, new_values, address as ip_address, request_id
+      record_id, operation, old_values, new_values, address as ip_address, request_id, administrator
     from basalt.audit
     where ${allOf(conditions)}
     -- The column: an id alone would be the text that is selected.

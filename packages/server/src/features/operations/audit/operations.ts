@@ -17,7 +17,7 @@ const auditLimit = limitParameter(100, 500)
 
 const list = operation({
   guard: 'admin',
-  permission: 'owner',
+  permission: 'bodies.read',
   tag: 'operations',
   id: 'audit.list',
   method: 'GET',

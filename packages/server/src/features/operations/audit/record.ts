@@ -22,9 +22,9 @@ export async function recordAudit(
   { actor, action, target, detail = {}, origin }: NewAuditEntry,
 ): Promise<void> {
   await database.count(sql`
-    insert into basalt.audit (actor, action, target, detail, address, request_id)
+    insert into basalt.audit (actor, action, target, detail, address, request_id, administrator)
     values (${actor}, ${action}, ${target ?? null}, ${JSON.stringify(detail)}::jsonb,
-      ${origin?.address ?? null}, ${origin?.requestId ?? null})`)
+      ${origin?.address ?? null}, ${origin?.requestId ?? null}, ${origin?.administrator ?? null})`)
 }
 
 /** Records an administrator's action by a request. It must run in the transaction of the action. */

@@ -25,7 +25,7 @@ export interface BillingOperationDeps {
 }
 
 /** Members that the descriptions for administrators share. */
-const common = { guard: 'admin', permission: 'owner', tag: 'billing' } as const
+const common = { guard: 'admin', permission: 'apps.read', tag: 'billing' } as const
 const text = Type.Optional(Type.String())
 const eventLimit = limitParameter(100, 500)
 

@@ -37,7 +37,7 @@ export interface LogDeps {
   readonly config: { readonly schemas: readonly string[] }
 }
 
-const common = { guard: 'admin', permission: 'owner', tag: 'operations' } as const
+const common = { guard: 'admin', permission: 'operations.read', tag: 'operations' } as const
 
 /** Parameters that filter entries of the log. */
 export const logFilter = {

@@ -11,7 +11,7 @@ export function tailRoute(app: HttpServer, database: SystemDatabase, tails: LogT
   app.get(
     '/api/admin/logs/tail',
     {
-      config: { guard: 'admin', permission: 'owner', operation: 'logs.tail', eventStream: true },
+      config: { guard: 'admin', permission: 'operations.read', operation: 'logs.tail', eventStream: true },
       schema: {
         tags: ['operations'],
         security: bearerSecurity,
@@ -32,7 +32,8 @@ export function tailRoute(app: HttpServer, database: SystemDatabase, tails: LogT
       tails.requireOpen()
       const last = request.headers['last-event-id']
       const isSnapshot = typeof last === 'string' && /^\d{1,20}:\d{1,20}:(\d{1,20}(,\d{1,20})*)?$/.test(last)
-      tails.open(reply, request.query, isSnapshot ? last : await takeSnapshot(database))
+      const position = isSnapshot ? last : await takeSnapshot(database)
+      tails.open(reply, request.query, position, request.isStillAdmitted ?? (async () => false))
       return reply
     },
   )

@@ -31,8 +31,17 @@ export class LogTails {
     if (this.#isDraining) throw httpErrors.shuttingDown().retryAfter(1)
   }
 
-  /** Opens a tail. @param snapshot where it starts; the id of every event continues there */
-  open(reply: FastifyReply, filter: LogFilter, snapshot: string): void {
+  /**
+   * Opens a tail. It ends when the administrator is no longer admitted.
+   *
+   * @param snapshot position where it starts; the id of every event continues there
+   */
+  open(
+    reply: FastifyReply,
+    filter: LogFilter,
+    snapshot: string,
+    isStillAdmitted: () => Promise<boolean>,
+  ): void {
     const { database, log } = this.#options
     const stream = new EventStream(reply)
     let position = snapshot
@@ -44,16 +53,16 @@ export class LogTails {
       clearTimeout(timer)
       this.#open.delete(end)
     }
-    const end = () => {
+    const endWith = (closing: Parameters<typeof formatClose>[0]) => {
       close()
-      stream.end(
-        formatClose({
-          reason: 'server_shutdown',
-          message: 'the server is shutting down; reconnect',
-          retryMs: reconnectAfter(1),
-        }),
-      )
+      stream.end(formatClose(closing))
     }
+    const end = () =>
+      endWith({
+        reason: 'server_shutdown',
+        message: 'the server is shutting down; reconnect',
+        retryMs: reconnectAfter(1),
+      })
     const send = (text: string) => {
       stream.write(text)
       quietSince = performance.now()
@@ -61,7 +70,16 @@ export class LogTails {
     const poll = async () => {
       try {
         const { rows, snapshot: next } = await listLogsSince(database, filter, position)
+        const isAdmitted = await isStillAdmitted()
         if (!isOpen) return
+        if (!isAdmitted) {
+          endWith({
+            reason: 'session_ended',
+            message: 'the session has ended; sign in again',
+            retryMs: undefined,
+          })
+          return
+        }
         const events = rows.map((row, index) =>
           // Reconnecting in the middle repeats entries rather than losing some.
           formatEvent({

@@ -20,7 +20,7 @@ export interface OverviewOperationDeps {
 
 type Deps = OverviewOperationDeps
 
-const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+const common = { guard: 'admin', permission: 'operations.read', tag: 'admin' } as const
 
 const DatabaseState = component(
   'DatabaseState',
@@ -60,6 +60,7 @@ const getServer = operation({
 const getConfiguration = operation({
   ...common,
   id: 'overview.configuration',
+  permission: 'settings.read',
   method: 'GET',
   path: '/api/admin/configuration',
   summary: 'List the current configuration of the responding node, without secrets',
@@ -103,6 +104,7 @@ const tables = (isAuthRequired: boolean) =>
   operation({
     ...(isAuthRequired ? common : { ...common, guard: 'data' }),
     id: 'overview.tables',
+    permission: 'structure.read',
     method: 'GET',
     path: '/api/admin/tables',
     summary: 'List the served tables and views, with their estimated size and who can read them',

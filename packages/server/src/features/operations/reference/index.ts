@@ -73,7 +73,7 @@ function documentRoutes(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDe
     return documents.withTables(catalog.current, audience)
   }
   const options = (operation: string) => ({
-    config: { guard: 'optional', programs: 'read', operation } as const,
+    config: { guard: 'optional', programs: 'read', permission: 'structure.read', operation } as const,
     schema: { hide: true },
   })
   app.get('/api/openapi.json', options('reference.openapi'), async (request, reply) =>

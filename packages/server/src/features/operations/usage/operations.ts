@@ -14,7 +14,7 @@ import { periods, readSpan } from './span.ts'
 type Deps = UsageReportDeps
 
 /** Members that every description below shares. */
-const admin = { guard: 'admin', permission: 'owner', tag: 'usage' } as const
+const admin = { guard: 'admin', permission: 'operations.read', tag: 'usage' } as const
 const own = { guard: 'data', programs: 'read', tag: 'usage' } as const
 const collection = '/api/admin/usage'
 const item = `${collection}/:tenantId`
@@ -217,6 +217,7 @@ const getLimits = operation({
 const setPlan = operation({
   ...admin,
   id: 'usage.setPlan',
+  permission: 'apps.write',
   method: 'PUT',
   path: `${item}/plan`,
   summary: 'Put an app on a plan',

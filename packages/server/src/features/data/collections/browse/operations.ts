@@ -18,7 +18,7 @@ import { compileFrom } from '../compile/rows.ts'
 import { writeSlots } from '../compile/write.ts'
 import { collectionErrors } from '../errors.ts'
 import { parseBatch, tableOf } from '../parse/batch.ts'
-import { parseBrowseQuery, parseCellQuery, parseCountQuery } from '../parse/browse.ts'
+import { type BrowseQuery, parseBrowseQuery, parseCellQuery, parseCountQuery } from '../parse/browse.ts'
 import { readParameters } from '../parse/parameters.ts'
 import { parseBodyId } from '../parse/record-id.ts'
 import { type PagePlan, planPage } from '../plan/browse.ts'
@@ -39,7 +39,7 @@ import { formatPage, GridPage } from './page.ts'
 const tablePath = '/api/admin/tables/:table'
 const common = {
   guard: 'admin',
-  permission: 'owner',
+  permission: 'rows.read',
   tag: 'tables',
   params: Type.Object({ table: Type.String({ description: 'As in `/api/collections`.' }) }),
 } as const
@@ -50,11 +50,17 @@ const rowsQuery = {
   as: Type.Optional(
     Type.String({ description: 'Id of a user. The rows are read through the policies, as this user.' }),
   ),
+  reason: Type.Optional(
+    Type.String({
+      description: 'Reason for `as`, which the audit log stores. The role `support` needs one.',
+    }),
+  ),
 }
 
 const get = operation({
   ...common,
   id: 'tables.get',
+  permission: 'structure.read',
   method: 'GET',
   path: tablePath,
   summary: 'Describe a table for a grid',
@@ -105,11 +111,11 @@ const rows = operation({
   async handle(collections: Collections, { http }, reply) {
     const { caller: administrator, table, query: queryString } = requestOf(http, reply)
     const query = parseBrowseQuery(queryString)
-    const caller = await readAs(collections, administrator, query.as)
+    const caller = await readAs(collections, administrator, query, http)
     return await withCatalog(collections.catalog, async (catalog) => {
       const relation = requireRelation(catalog, table, readerOf(caller))
       const plan = planPage(contextOf(collections, catalog, caller), relation, query)
-      await recordView(collections, caller, relation, http)
+      await recordView(collections, caller, relation, query.reason, http)
       const page = compilePage(plan)
       if (query.maxCost !== undefined) await requireCheap(collections, caller, plan, page, query.maxCost)
       const [answer] = await readRows(collections, caller, plan, [page])
@@ -142,11 +148,11 @@ const count = operation({
   async handle(collections: Collections, { http }, reply) {
     const { caller: administrator, table, query: queryString } = requestOf(http, reply)
     const query = parseCountQuery(queryString)
-    const caller = await readAs(collections, administrator, query.as)
+    const caller = await readAs(collections, administrator, query, http)
     return await withCatalog(collections.catalog, async (catalog) => {
       const relation = requireRelation(catalog, table, readerOf(caller))
       const rows = planRows(contextOf(collections, catalog, caller), relation, query)
-      await recordView(collections, caller, relation, http)
+      await recordView(collections, caller, relation, query.reason, http)
       const { most } = query
       const limit = most === undefined ? sql.empty : sql`limit ${sql.integer(most + 1)}`
       const [counted, explained] = await readRows(collections, caller, { rows }, [
@@ -196,6 +202,7 @@ const cell = operation({
 const applyChanges = operation({
   ...common,
   id: 'tables.applyChanges',
+  permission: 'rows.write',
   method: 'POST',
   path: `${tablePath}/changes`,
   summary: 'Write changes of rows, all or none',
@@ -239,8 +246,16 @@ const applyChanges = operation({
 export const browseOperations = [get, rows, count, cell, applyChanges]
 
 /** Returns the reading caller: the administrator, or the user that the grid is viewed as. */
-async function readAs({ viewAs }: Collections, caller: Caller, userId: string | undefined): Promise<Caller> {
+async function readAs(
+  { viewAs }: Collections,
+  caller: Caller,
+  { as: userId, reason }: Pick<BrowseQuery, 'as' | 'reason'>,
+  http: FastifyRequest,
+): Promise<Caller> {
   if (userId === undefined) return caller
+  if (reason === undefined && adminOf(http).role === 'support') {
+    throw collectionErrors.invalidParameter('reason: required to view rows as a user with the role support')
+  }
   const scope = await viewAs.findScope(userId)
   if (scope === undefined) throw collectionErrors.invalidParameter('as: user not found')
   return { ...caller, scope }
@@ -250,11 +265,12 @@ async function recordView(
   { viewAs }: Collections,
   { scope }: Caller,
   { collection }: Relation,
+  reason: string | undefined,
   http: FastifyRequest,
 ): Promise<void> {
   if (scope.kind !== 'caller') return
   const viewer = { sessionId: adminOf(http).sessionId, origin: originOf(http) }
-  await viewAs.record({ userId: scope.userId, tables: [collection], viewer })
+  await viewAs.record({ userId: scope.userId, tables: [collection], reason, viewer })
 }
 
 const contextOf = ({ searches }: Collections, catalog: Catalog, caller: Caller) => ({

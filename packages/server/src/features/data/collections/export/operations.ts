@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify'
 import { requireTable } from '../../../../http/access/grants.ts'
+import { mostExportedRows } from '../../../../http/access/permissions.ts'
 import { content, operation } from '../../../../http/operation.ts'
 import { contentDisposition } from '../../../../http/responses/disposition.ts'
 import { Type } from '../../../../lib/type.ts'
@@ -69,7 +71,8 @@ function exportOperation({ format, ...description }: ExportDescription) {
         const relation = requireRelation(catalog, table, reader)
         const { searches, exportLimits } = collections
         const request = parseExportQuery(query, format)
-        const plan = planExport({ catalog, reader, searches }, relation, request, exportLimits.maxRows)
+        const maxRows = Math.min(exportLimits.maxRows, mostRowsOf(http) ?? exportLimits.maxRows)
+        const plan = planExport({ catalog, reader, searches }, relation, request, maxRows)
         const work = { action: 'read', relations: relationsOfExport(plan), rows: plan.rows } as const
         requireTables(caller, work.relations)
         noteSearch(collections, plan.rows)
@@ -88,4 +91,9 @@ function exportOperation({ format, ...description }: ExportDescription) {
       return rows
     },
   })
+}
+
+/** Returns the maximum number of rows for the role of the administrator; undefined without one. */
+function mostRowsOf({ identity }: FastifyRequest): number | undefined {
+  return identity?.kind === 'admin' ? mostExportedRows[identity.role] : undefined
 }

@@ -24,12 +24,15 @@ export interface BrowseQuery extends RowsQuery {
   readonly maxCost: number | undefined
   /** User as whom the rows are read. Undefined: all rows are read. */
   readonly as: string | undefined
+  /** Reason of the view, for the audit log. */
+  readonly reason: string | undefined
 }
 
 export interface CountQuery extends RowsQuery {
   /** Number of rows after which counting stops; undefined for no limit. */
   readonly most: number | undefined
   readonly as: string | undefined
+  readonly reason: string | undefined
 }
 
 const defaultLimit = 100
@@ -43,6 +46,7 @@ const browseParameters = [
   'limit',
   'maxCost',
   'as',
+  'reason',
 ]
 
 /** @throws AppError naming the parameter and what was expected */
@@ -59,17 +63,27 @@ export function parseBrowseQuery(queryString: string): BrowseQuery {
     position: parsePosition(parameters),
     maxCost: readNumber('maxCost', parameters),
     as: readUser(parameters),
+    reason: readReason(parameters),
   }
 }
 
 /** @throws AppError naming the parameter and what was expected */
 export function parseCountQuery(queryString: string): CountQuery {
-  const parameters = readParameters(queryString, [...rowsParameters, 'most', 'as'])
+  const parameters = readParameters(queryString, [...rowsParameters, 'most', 'as', 'reason'])
   return {
     ...readRowsQuery(parameters),
     most: readNumber('most', parameters),
     as: readUser(parameters),
+    reason: readReason(parameters),
   }
+}
+
+/** @throws AppError for a reason that the audit log cannot store */
+function readReason({ reason }: Parameters): string | undefined {
+  const text = reason?.trim()
+  if (text !== undefined && text.length > 500)
+    throw collectionErrors.invalidParameter('reason: expected at most 500 characters')
+  return text === '' ? undefined : text
 }
 
 /** Parses the id and column of a cell that is read in full. */

@@ -15,7 +15,7 @@ import {
 } from './document.ts'
 
 /** Part of every description below. */
-const common = { guard: 'admin', permission: 'owner', tag: 'graphql' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'graphql' } as const
 const collection = '/api/admin/graphql/documents'
 const hashForm = /^[0-9a-f]{64}$/
 const hash = Type.String({
@@ -33,6 +33,7 @@ const limit = limitParameter(100, 500)
 const list = operation({
   ...common,
   id: 'graphql.listDocuments',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List persisted documents',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, bob } from '../../../../../test/fixtures.ts'
+import { oneAdministrator } from '../../../../../test/one-administrator.ts'
 import { basaltHere } from '../../../../../test/terminal.ts'
 import {
   createTestApp,
@@ -178,6 +179,7 @@ describe('PUT /collections/:table/search-settings › ignoreAccents', () => {
     await database.sql(`
       ${setup}
       delete from basalt.migrations where version >= 31;
+      ${oneAdministrator};
       drop table basalt.secrets;
       drop function basalt.enqueue(text, jsonb, text, timestamptz);
       drop table basalt.sql_job_types;

@@ -42,6 +42,7 @@ const refusal = (problem: string) => ({ invalid: () => webhookErrors.invalidWebh
 const list = operation({
   ...common,
   id: 'webhooks.listDeliveries',
+  permission: 'bodies.read',
   method: 'GET',
   path: deliveriesPath,
   summary: 'List the deliveries of a webhook',
@@ -88,6 +89,7 @@ const list = operation({
 const get = operation({
   ...common,
   id: 'webhooks.getDelivery',
+  permission: 'bodies.read',
   method: 'GET',
   path: deliveryPath,
   summary: 'Get a delivery',
@@ -99,6 +101,7 @@ const get = operation({
 const replay = operation({
   ...common,
   id: 'webhooks.replay',
+  permission: 'operations.write',
   method: 'POST',
   path: `${deliveryPath}/replay`,
   summary: 'Send a delivery again',
@@ -154,6 +157,7 @@ const replayLimit = limitParameter(1000, 10_000)
 const replayRange = operation({
   ...common,
   id: 'webhooks.replayRange',
+  permission: 'operations.write',
   method: 'POST',
   path: `${item}/replays`,
   summary: 'Deliver a range of events again',

@@ -29,7 +29,7 @@ export interface DomainDeps {
   readonly hosts: Pick<SiteHosts, 'isOwn' | 'hasSite'>
 }
 
-const common = { guard: 'admin', permission: 'owner', tag: 'sites' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'sites' } as const
 const collection = '/api/admin/domains'
 const item = `${collection}/:id`
 const params = Type.Object({ id: domains.domainId })
@@ -37,6 +37,7 @@ const params = Type.Object({ id: domains.domainId })
 const list = operation({
   ...common,
   id: 'domains.list',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List custom domains of sites',
@@ -107,6 +108,7 @@ const create = operation({
 const get = operation({
   ...common,
   id: 'domains.get',
+  permission: 'content.read',
   method: 'GET',
   path: item,
   summary: 'Get a custom domain',

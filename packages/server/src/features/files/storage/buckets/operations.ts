@@ -16,13 +16,14 @@ export interface BucketDeps {
   readonly reaper: Pick<Reaper, 'wake'>
 }
 
-const common = { guard: 'admin', permission: 'owner', tag: 'storage' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'storage' } as const
 const collection = '/api/storage/buckets'
 const item = `${collection}/:bucket`
 
 const list = operation({
   ...common,
   id: 'storage.listBuckets',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List buckets',

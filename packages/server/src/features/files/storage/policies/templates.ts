@@ -43,7 +43,7 @@ const templates: Readonly<Record<string, Template>> = {
 export const templateOperations = [
   operation({
     guard: 'admin',
-    permission: 'owner',
+    permission: 'structure.write',
     tag: 'storage',
     id: 'storage.applyTemplate',
     method: 'POST',

@@ -23,7 +23,7 @@ const StorageQuota = component(
   }),
 )
 
-const common = { guard: 'admin', permission: 'owner', tag: 'storage' } as const
+const common = { guard: 'admin', permission: 'users.read', tag: 'storage' } as const
 const path = '/api/admin/users/:id/storage-quota'
 const params = Type.Object({
   id: checkedByHandler({ format: 'uuid' }, Type.String({ description: 'Id of the user.' })),
@@ -44,6 +44,7 @@ const get = operation({
 const set = operation({
   ...common,
   id: 'storage.setQuota',
+  permission: 'users.manage',
   method: 'PUT',
   path,
   summary: 'Set what a user may store',

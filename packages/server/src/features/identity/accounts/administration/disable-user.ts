@@ -18,6 +18,7 @@ const common = {
 export const disableUser = operation({
   ...common,
   id: 'users.disable',
+  permission: 'users.act',
   path: '/api/admin/users/:id/disable',
   summary: "Disable a user, which ends the user's sessions and rejects sign-ins",
   async handle(context: AccountContext, { params: { id }, origin }) {
@@ -33,6 +34,7 @@ export const disableUser = operation({
 export const enableUser = operation({
   ...common,
   id: 'users.enable',
+  permission: 'users.act',
   path: '/api/admin/users/:id/enable',
   summary: 'Enable a disabled user',
   async handle({ database }: AccountContext, { params: { id }, origin }) {

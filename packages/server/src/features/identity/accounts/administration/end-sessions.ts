@@ -14,6 +14,7 @@ import { administration, userParams } from './user-id.ts'
 export const listUserSessions = operation({
   ...administration,
   id: 'users.listSessions',
+  permission: 'users.read',
   method: 'GET',
   path: '/api/admin/users/:id/sessions',
   summary: 'List sessions of a user',
@@ -28,6 +29,7 @@ export const listUserSessions = operation({
 export const endUserSession = operation({
   ...administration,
   id: 'users.endSession',
+  permission: 'users.act',
   method: 'DELETE',
   path: '/api/admin/users/:id/sessions/:sessionId',
   summary: 'End a session of a user',
@@ -49,6 +51,7 @@ export const endUserSession = operation({
 export const endUserSessions = operation({
   ...administration,
   id: 'users.endSessions',
+  permission: 'users.act',
   method: 'DELETE',
   path: '/api/admin/users/:id/sessions',
   summary: 'End all sessions of a user',

@@ -47,6 +47,7 @@ type Impersonation = Answered<typeof Impersonation>
 export const impersonate = operation({
   ...administration,
   id: 'users.impersonate',
+  permission: 'owner',
   method: 'POST',
   path: '/api/admin/users/:id/impersonate',
   summary: 'Act as a user for fifteen minutes',
@@ -120,6 +121,7 @@ export const impersonate = operation({
 export const listImpersonations = operation({
   ...administration,
   id: 'impersonations.list',
+  permission: 'users.read',
   method: 'GET',
   path: '/api/admin/impersonations',
   summary: 'List active impersonations, the newest first',
@@ -138,6 +140,7 @@ export const listImpersonations = operation({
 export const endImpersonation = operation({
   ...administration,
   id: 'impersonations.end',
+  permission: 'users.act',
   method: 'DELETE',
   path: '/api/admin/impersonations/:id',
   summary: 'End an impersonation',

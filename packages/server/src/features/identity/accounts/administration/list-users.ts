@@ -74,6 +74,7 @@ const listQuery = Type.Object({
 export const listUsers = operation({
   ...administration,
   id: 'users.list',
+  permission: 'users.read',
   method: 'GET',
   path: '/api/admin/users',
   summary: 'List users, the newest first',

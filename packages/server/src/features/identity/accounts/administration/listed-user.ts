@@ -86,6 +86,7 @@ export async function selectUsers(database: Queryable, page: Sql): Promise<Liste
 export const getUser = operation({
   ...administration,
   id: 'users.get',
+  permission: 'users.read',
   method: 'GET',
   path: '/api/admin/users/:id',
   summary: 'Get a user',

@@ -24,6 +24,7 @@ const UserName = component(
 export const nameUsers = operation({
   ...administration,
   id: 'users.names',
+  permission: 'users.read',
   method: 'GET',
   path: '/api/admin/users/names',
   summary: 'Get the names of users by their ids',

@@ -6,7 +6,7 @@ import { isUuid } from '../../../../lib/uuid.ts'
 import { accountErrors } from '../errors.ts'
 
 /** Members that every description of an operation on users shares. */
-export const administration = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+export const administration = { guard: 'admin', permission: 'users.manage', tag: 'admin' } as const
 
 /** Parameter of the paths below `/api/admin/users/:id`. */
 export const userParams = Type.Object({ id: refusedWith({ invalid: accountErrors.invalidUserId }, uuid) })

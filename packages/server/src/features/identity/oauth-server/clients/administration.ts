@@ -60,6 +60,7 @@ const settings = {
 const list = operation({
   ...common,
   id: 'oauthClients.list',
+  permission: 'apps.read',
   method: 'GET',
   path: collection,
   summary: 'List OAuth clients, including revoked ones, the newest first',
@@ -132,6 +133,7 @@ const create = operation({
 const get = operation({
   ...common,
   id: 'oauthClients.get',
+  permission: 'apps.read',
   method: 'GET',
   path: item,
   summary: 'Get an OAuth client',

@@ -137,7 +137,7 @@ const limit = limitParameter(50, 500)
 const listSent = operation({
   id: 'mail.listSent',
   guard: 'admin',
-  permission: 'owner',
+  permission: 'bodies.read',
   method: 'GET',
   path: '/api/admin/email/sent',
   tag: 'mail',

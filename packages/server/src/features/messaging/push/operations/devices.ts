@@ -72,12 +72,13 @@ const revokeOwn = operation({
   },
 })
 
-const administrative = { guard: 'admin', permission: 'owner', tag: 'push' } as const
+const administrative = { guard: 'admin', permission: 'content.write', tag: 'push' } as const
 const path = '/api/admin/push/devices'
 
 const list = operation({
   ...administrative,
   id: 'push.listDevices',
+  permission: 'content.read',
   method: 'GET',
   path,
   summary: 'List devices, the newest first',

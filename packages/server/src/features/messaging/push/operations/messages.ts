@@ -57,12 +57,13 @@ const sendAsProgram = operation({
   },
 })
 
-const administrative = { guard: 'admin', permission: 'owner', tag: 'push' } as const
+const administrative = { guard: 'admin', permission: 'bodies.read', tag: 'push' } as const
 const path = '/api/admin/push'
 
 const send = operation({
   ...administrative,
   id: 'push.send',
+  permission: 'content.write',
   method: 'POST',
   path: `${path}/send`,
   summary: 'Send a message to the devices of a user, or of a topic',
@@ -82,6 +83,7 @@ const send = operation({
 const sendToDevice = operation({
   ...administrative,
   id: 'push.sendToDevice',
+  permission: 'content.write',
   method: 'POST',
   path: `${path}/send-to-token`,
   summary: 'Send a message to one device',

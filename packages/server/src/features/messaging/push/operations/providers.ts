@@ -42,7 +42,7 @@ const getKey = operation({
   handle: ({ providers }: ProviderDeps) => ({ public_key: providers().webPushKey }),
 })
 
-const common = { guard: 'admin', permission: 'owner', tag: 'push' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'push' } as const
 const collection = '/api/admin/push/providers'
 const item = `${collection}/:provider`
 const params = Type.Object({ provider })
@@ -50,6 +50,7 @@ const params = Type.Object({ provider })
 const list = operation({
   ...common,
   id: 'push.listProviders',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List push providers',

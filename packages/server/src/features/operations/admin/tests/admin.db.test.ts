@@ -101,7 +101,9 @@ describe('POST /api/admin/auth', () => {
     const rows = await database.sql('select s::text as row from basalt.admin_sessions s')
     expect(rows.length).toBeGreaterThan(0)
     expect(JSON.stringify(rows)).not.toContain(token.slice('basalt_admin_'.length, -6))
-    const [{ password_hash: hash } = {}] = await database.sql('select password_hash from basalt.admin')
+    const [{ password_hash: hash } = {}] = await database.sql(
+      'select password_hash from basalt.administrators',
+    )
     expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
 
@@ -212,10 +214,10 @@ describe('POST /api/admin/auth › wrong passwords', () => {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     // The right one has passed the password check and waits for its session while the others fail.
-    await client.query('begin; update basalt.admin set password_hash = password_hash')
+    await client.query('begin; update basalt.administrators set password_hash = password_hash')
     const attempt = signIn(first, { password: testAdminPassword }, address)
     const isWaiting = `select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%for share%'`
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%last_sign_in_at%'`
     await expect.poll(() => database.sql(isWaiting)).toHaveLength(1)
     for (let failure = 0; failure < 10; failure += 1) await signIn(second, { password: 'wrong' }, address)
     await client.query('commit')
@@ -313,10 +315,10 @@ describe('new administrator password', () => {
     await using node = await startNode({}, own)
     const client = new pg.Client({ connectionString: own.url })
     await client.connect()
-    await client.query(`begin; update basalt.admin set password_hash = password_hash || 'x'`)
+    await client.query(`begin; update basalt.administrators set password_hash = password_hash || 'x'`)
     const attempt = signIn(node, { password: testAdminPassword })
     const isWaiting = `select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%for share%'`
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%last_sign_in_at%'`
     await expect.poll(() => own.sql(isWaiting)).toHaveLength(1)
     await client.query('delete from basalt.admin_sessions; commit')
     await client.end()

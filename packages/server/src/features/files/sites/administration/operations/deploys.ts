@@ -14,7 +14,7 @@ import { pageOf, pageQuery, readPage } from '../page.ts'
 import { findSite, lockSite } from '../site.ts'
 import { getSite, type SiteDeps, siteId } from './sites.ts'
 
-const common = { guard: 'admin', permission: 'owner', tag: 'sites' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'sites' } as const
 const collection = '/api/admin/sites/:siteId/deploys'
 export const deployPath = `${collection}/:deployId`
 const siteParams = Type.Object({ siteId })
@@ -26,6 +26,7 @@ export const deployParams = Type.Object({
 const list = operation({
   ...common,
   id: 'sites.listDeploys',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List deploys of a site',
@@ -62,6 +63,7 @@ const create = operation({
 const get = operation({
   ...common,
   id: 'sites.getDeploy',
+  permission: 'content.read',
   method: 'GET',
   path: deployPath,
   summary: 'Get a deploy',

@@ -22,7 +22,7 @@ export interface FileDeps {
   readonly maxFileSize: number
 }
 
-const common = { guard: 'admin', permission: 'owner', tag: 'sites', method: 'POST', params } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'sites', method: 'POST', params } as const
 
 const ManifestFile = Type.Object({
   path: Type.String(),

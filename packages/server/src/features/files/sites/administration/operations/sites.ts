@@ -22,7 +22,7 @@ export interface SiteDeps {
   readonly purgeSite: PurgeSite | undefined
 }
 
-const common = { guard: 'admin', permission: 'owner', tag: 'sites' } as const
+const common = { guard: 'admin', permission: 'content.write', tag: 'sites' } as const
 const collection = '/api/admin/sites'
 const item = `${collection}/:siteId`
 export const siteId = refusedWith({ invalid: siteErrors.invalidSiteId }, uuid)
@@ -49,6 +49,7 @@ const slug = refusedWith(
 const list = operation({
   ...common,
   id: 'sites.list',
+  permission: 'content.read',
   method: 'GET',
   path: collection,
   summary: 'List sites',
@@ -92,6 +93,7 @@ const create = operation({
 const get = operation({
   ...common,
   id: 'sites.get',
+  permission: 'content.read',
   method: 'GET',
   path: item,
   summary: 'Get a site',

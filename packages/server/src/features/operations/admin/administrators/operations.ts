@@ -1,0 +1,163 @@
+import type { Queryable } from '../../../../database/system-database.ts'
+import { administratorRoles } from '../../../../http/access/permissions.ts'
+import { created, noContent, ok, operation } from '../../../../http/operation.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
+import { choice, component, refusedWith, timestamp, uuid } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import { recordAudit } from '../../audit/index.ts'
+import type { AdminContext } from '../context.ts'
+import { adminErrors } from '../errors.ts'
+import {
+  Administrator,
+  deleteAdministrator,
+  findAdministrator,
+  listAdministrators,
+  lockOwners,
+  updateAdministrator,
+} from './administrator.ts'
+import {
+  addAdministrator,
+  createInvitation,
+  type Invitation,
+  passwordLink,
+  requireAddress,
+} from './invitation.ts'
+
+const common = { guard: 'admin', permission: 'owner', tag: 'administrators' } as const
+const collection = '/api/admin/administrators'
+const item = `${collection}/:id`
+const params = Type.Object({ id: refusedWith({ invalid: adminErrors.administratorNotFound }, uuid) })
+
+const email = Type.String({ minLength: 1, maxLength: 320, description: 'Address, with which they sign in.' })
+const role = choice(administratorRoles, { description: 'Rights: see the guide "A team".' })
+
+const AdministratorInvitation = component(
+  'AdministratorInvitation',
+  Type.Object({
+    code: Type.String({ description: 'Code for `POST /api/admin/auth/password`. It is shown only once.' }),
+    url: Type.Union([Type.String(), Type.Null()], {
+      description: 'Page of the dashboard that sets the password; null if the dashboard is not served.',
+    }),
+    expiresAt: timestamp,
+  }),
+)
+
+const list = operation({
+  ...common,
+  id: 'administrators.list',
+  method: 'GET',
+  path: collection,
+  summary: 'List administrators',
+  success: ok(Type.Object({ items: Type.Array(Administrator) })),
+  handle: async ({ database }: AdminContext) => ({ items: await listAdministrators(database) }),
+})
+
+const invite = operation({
+  ...common,
+  id: 'administrators.invite',
+  method: 'POST',
+  path: collection,
+  summary: 'Invite an administrator',
+  description: 'The invitation is valid for seven days and works once.',
+  body: Type.Object({ email, role }),
+  success: created(Type.Object({ administrator: Administrator, invitation: AdministratorInvitation })),
+  async handle(context: AdminContext, { body, origin }) {
+    const { administrator, invitation } = await addAdministrator(context.database, body, by(origin))
+    return { administrator, invitation: withLink(context, invitation) }
+  },
+})
+
+const reinvite = operation({
+  ...common,
+  id: 'administrators.reinvite',
+  method: 'POST',
+  path: `${item}/invitation`,
+  summary: 'Create a new link with which an administrator sets a password',
+  description: 'Earlier links end. The present password stays valid until a new one is set.',
+  params,
+  success: created(AdministratorInvitation),
+  async handle(context: AdminContext, { params: { id }, origin }) {
+    return await context.database.transaction(async (transaction) => {
+      const found = await findAdministrator(transaction, id)
+      if (found === undefined) throw adminErrors.administratorNotFound()
+      if (found.isDisabled) throw adminErrors.administratorDisabled()
+      const invitation = await createInvitation(transaction, id)
+      await audit(transaction, 'administrators.reinvite', id, origin, { email: found.email })
+      return withLink(context, invitation)
+    })
+  },
+})
+
+const change = operation({
+  ...common,
+  id: 'administrators.update',
+  method: 'PATCH',
+  path: item,
+  summary: 'Change the address or the role of an administrator, disable or enable them',
+  description: 'Disabling ends their sessions. The last owner keeps role and access.',
+  params,
+  body: Type.Object({
+    email: Type.Optional(email),
+    role: Type.Optional(role),
+    isDisabled: Type.Optional(Type.Boolean()),
+  }),
+  success: ok(Administrator),
+  async handle({ database, tokens }: AdminContext, { params: { id }, body, origin }) {
+    const address = body.email === undefined ? undefined : requireAddress(body.email)
+    const changed = await database.transaction(async (transaction) => {
+      const isOwner = body.role === undefined || body.role === 'owner'
+      if (!isOwner || body.isDisabled === true) await requireOtherOwner(transaction, id)
+      const updated = await updateAdministrator(transaction, id, { ...body, email: address })
+      if (updated === undefined) throw adminErrors.administratorNotFound()
+      if (updated === 'taken') throw adminErrors.administratorExists(address ?? '')
+      await audit(transaction, 'administrators.update', id, origin, { ...body, email: updated.email })
+      return updated
+    })
+    tokens.invalidateAll()
+    return changed
+  },
+})
+
+const remove = operation({
+  ...common,
+  id: 'administrators.remove',
+  method: 'DELETE',
+  path: item,
+  summary: 'Remove an administrator, which ends their sessions and tokens',
+  params,
+  success: noContent,
+  async handle({ database, tokens }: AdminContext, { params: { id }, origin }) {
+    await database.transaction(async (transaction) => {
+      await requireOtherOwner(transaction, id)
+      const removed = await deleteAdministrator(transaction, id)
+      if (removed === undefined) throw adminErrors.administratorNotFound()
+      await audit(transaction, 'administrators.remove', id, origin, { email: removed.email })
+    })
+    tokens.invalidateAll()
+  },
+})
+
+/** Operations of owners on administrators. */
+export const administratorOperations = [list, invite, reinvite, change, remove]
+
+/** Rejects a change after which no owner could sign in. @throws AppError last_owner */
+async function requireOtherOwner(transaction: Queryable, id: string): Promise<void> {
+  const owners = await lockOwners(transaction)
+  if (owners.includes(id) && owners.length === 1) throw adminErrors.lastOwner()
+}
+
+function withLink({ dashboardUrl }: AdminContext, invitation: Invitation) {
+  return { ...invitation, url: passwordLink(dashboardUrl(), invitation.code) }
+}
+
+const by = (origin: RequestOrigin) => ({ actor: 'admin', origin })
+
+async function audit(
+  transaction: Queryable,
+  action: string,
+  target: string,
+  origin: RequestOrigin,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordAudit(transaction, { ...by(origin), action, target, detail })
+}

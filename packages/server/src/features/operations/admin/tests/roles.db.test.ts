@@ -1,0 +1,416 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inviteAdministrator } from '../../../../../test/administrators.ts'
+import { alice, notes } from '../../../../../test/fixtures.ts'
+import { createOAuthApp } from '../../../../../test/oauth.ts'
+import { examplePath, listRoutes, type ServedRoute } from '../../../../../test/routes.ts'
+import { envelope, type RequestOptions, type TestApp } from '../../../../../test/test-app.ts'
+
+/**
+ * Routes for administrators, by the least role that may call them. A new route is missing here, and adding its row
+ * decides who may call it.
+ */
+const rows = {
+  owners: {
+    '/api/admin/secrets': 'GET',
+    '/api/admin/secrets/:name': 'PUT DELETE',
+    '/api/admin/administrators': 'GET POST',
+    '/api/admin/administrators/:id': 'PATCH DELETE',
+    '/api/admin/administrators/:id/invitation': 'POST',
+    '/api/admin/auth-settings': 'PUT PATCH',
+    '/api/admin/auth/providers': 'GET',
+    '/api/admin/auth/providers/:provider': 'PUT DELETE',
+    '/api/admin/auth/providers/:provider/test': 'POST',
+    '/api/admin/oauth/clients': 'POST',
+    '/api/admin/oauth/clients/:clientId': 'PUT DELETE',
+    '/api/admin/oauth/clients/:clientId/rotate-secret': 'POST',
+    '/api/admin/structure/apply': 'POST',
+    '/api/admin/structure/plan': 'POST',
+    '/api/admin/users/:id/impersonate': 'POST',
+    '/api/webhooks': 'GET POST',
+    '/api/webhooks/:id': 'GET PATCH DELETE',
+    '/api/webhooks/:id/deliveries/:deliveryId/try': 'POST',
+    '/api/webhooks/:id/test': 'POST',
+  },
+  developers: {
+    '/api/functions/*': 'GET POST PUT PATCH DELETE',
+    '/api/admin/access/cases': 'POST',
+    '/api/admin/advisors/:id/dismissal': 'PUT DELETE',
+    '/api/admin/api-keys': 'POST',
+    '/api/admin/api-keys/:id': 'PATCH DELETE',
+    '/api/admin/api-keys/:id/rotate': 'POST',
+    '/api/admin/apps': 'POST',
+    '/api/admin/apps/:id': 'PUT DELETE',
+    '/api/admin/auth-settings': 'GET',
+    '/api/admin/configuration': 'GET',
+    '/api/admin/domains': 'POST',
+    '/api/admin/domains/:id': 'DELETE',
+    '/api/admin/domains/:id/verify': 'POST',
+    '/api/admin/email/send': 'POST',
+    '/api/admin/email/templates/:key': 'PUT PATCH DELETE',
+    '/api/admin/embeddings/:name/backfill': 'POST',
+    '/api/admin/graphql/documents': 'POST',
+    '/api/admin/graphql/documents/:hash': 'DELETE',
+    '/api/admin/jobs': 'POST',
+    '/api/admin/jobs/:id/cancel': 'POST',
+    '/api/admin/jobs/:id/retry': 'POST',
+    '/api/admin/matviews': 'POST',
+    '/api/admin/matviews/:id': 'PUT DELETE',
+    '/api/admin/matviews/:id/refresh': 'POST',
+    '/api/admin/push/devices': 'POST',
+    '/api/admin/push/devices/:id': 'DELETE',
+    '/api/admin/push/providers/:provider': 'PUT DELETE',
+    '/api/admin/push/send': 'POST',
+    '/api/admin/push/send-to-token': 'POST',
+    '/api/admin/realtime/connections/:id/disconnect': 'POST',
+    '/api/admin/rls/templates/storage-objects/:template': 'POST',
+    '/api/admin/schedules': 'POST',
+    '/api/admin/schedules/:id': 'PUT DELETE',
+    '/api/admin/schedules/:id/disable': 'POST',
+    '/api/admin/schedules/:id/enable': 'POST',
+    '/api/admin/search/:table/disable': 'POST',
+    '/api/admin/search/:table/enable': 'POST',
+    '/api/admin/sites': 'POST',
+    '/api/admin/sites/:siteId': 'PUT DELETE',
+    '/api/admin/sites/:siteId/deploys': 'POST',
+    '/api/admin/sites/:siteId/deploys/:deployId/fail': 'POST',
+    '/api/admin/sites/:siteId/deploys/:deployId/files': 'POST',
+    '/api/admin/sites/:siteId/deploys/:deployId/manifest': 'POST',
+    '/api/admin/sites/:siteId/deploys/:deployId/promote': 'POST',
+    '/api/admin/sites/:siteId/deploys/rollback': 'POST',
+    '/api/admin/sms/send': 'POST',
+    '/api/admin/sql/runs/:id/cancel': 'POST',
+    '/api/admin/storage/cdn/purge': 'POST',
+    '/api/admin/tables/:table/changes': 'POST',
+    '/api/admin/usage/:tenantId/plan': 'PUT',
+    '/api/admin/users': 'POST',
+    '/api/admin/users/:id': 'PATCH DELETE',
+    '/api/admin/users/:id/deletion': 'GET',
+    '/api/admin/users/:id/factors': 'DELETE',
+    '/api/admin/users/:id/factors/:factorId': 'DELETE',
+    '/api/admin/users/:id/grants/:grantId': 'DELETE',
+    '/api/admin/users/:id/identities/:provider': 'DELETE',
+    '/api/admin/users/:id/mail': 'POST',
+    '/api/admin/users/:id/passkeys/:credential_id': 'DELETE',
+    '/api/admin/users/:id/provider-tokens': 'GET',
+    '/api/admin/users/:id/provider-tokens/:provider': 'DELETE',
+    '/api/admin/users/:id/storage-quota': 'PUT',
+    '/api/admin/vector/indexes': 'POST',
+    '/api/admin/vector/indexes/:name': 'DELETE',
+    '/api/batch': 'POST',
+    '/api/collections/:table': 'POST PATCH DELETE',
+    '/api/collections/:table/:id': 'PATCH DELETE',
+    '/api/collections/:table/batch': 'POST',
+    '/api/collections/:table/import': 'POST',
+    '/api/collections/:table/imports/:id': 'DELETE',
+    '/api/collections/:table/search-settings': 'PUT',
+    '/api/collections/:table/synonyms': 'PUT',
+    '/api/rpc/:procedure': 'POST GET',
+    '/api/storage/:bucket': 'POST',
+    '/api/storage/:bucket/*': 'DELETE POST PUT',
+    '/api/storage/buckets': 'POST',
+    '/api/storage/buckets/:bucket': 'PUT DELETE',
+    '/api/storage/upload/resumable': 'POST',
+    '/api/storage/upload/resumable/:id': 'PATCH DELETE POST',
+    '/api/webhooks/:id/deliveries/:deliveryId/replay': 'POST',
+    '/api/webhooks/:id/replays': 'POST',
+  },
+  support: {
+    '/api/admin/sql/tabs': 'GET',
+    '/api/admin/sql/tabs/:id': 'PUT DELETE',
+    '/api/admin/access/compare': 'POST',
+    '/api/admin/access/explain': 'POST',
+    '/api/admin/access/parts': 'POST',
+    '/api/admin/audit': 'GET',
+    '/api/admin/email/sent': 'GET',
+    '/api/admin/events': 'GET',
+    '/api/admin/events/:id': 'GET',
+    '/api/admin/impersonations': 'GET',
+    '/api/admin/impersonations/:id': 'DELETE',
+    '/api/admin/jobs': 'GET',
+    '/api/admin/jobs/:id': 'GET',
+    '/api/admin/jobs/:id/runs': 'GET',
+    '/api/admin/push/deliveries': 'GET',
+    '/api/admin/push/deliveries/:id': 'GET',
+    '/api/admin/push/sends/:id': 'GET',
+    '/api/admin/realtime/preview': 'GET',
+    '/api/admin/realtime/stream': 'GET',
+    '/api/admin/sms/messages': 'GET',
+    '/api/admin/sql': 'POST',
+    '/api/admin/sql/explain': 'POST',
+    '/api/admin/sql/runs': 'GET',
+    '/api/admin/sql/runs/:id': 'GET',
+    '/api/admin/sql/saved': 'GET POST',
+    '/api/admin/sql/saved/:id': 'GET PUT DELETE',
+    '/api/admin/sql/schemas': 'GET',
+    '/api/admin/sql/schemas/:schema': 'GET',
+    '/api/admin/support/tickets': 'GET',
+    '/api/admin/support/tickets/:id': 'GET PUT',
+    '/api/admin/support/tickets/:id/messages': 'POST',
+    '/api/admin/support/tickets/:id/messages/:messageId/attachments/:place': 'GET',
+    '/api/admin/tables/:table/cell': 'GET',
+    '/api/admin/tables/:table/count': 'GET',
+    '/api/admin/tables/:table/rows': 'GET',
+    '/api/admin/users': 'GET',
+    '/api/admin/users/:id': 'GET',
+    '/api/admin/users/:id/disable': 'POST',
+    '/api/admin/users/:id/enable': 'POST',
+    '/api/admin/users/:id/factors': 'GET',
+    '/api/admin/users/:id/grants': 'GET',
+    '/api/admin/users/:id/identities': 'GET',
+    '/api/admin/users/:id/passkeys': 'GET',
+    '/api/admin/users/:id/sessions': 'GET DELETE',
+    '/api/admin/users/:id/sessions/:sessionId': 'DELETE',
+    '/api/admin/users/:id/storage-quota': 'GET',
+    '/api/admin/users/names': 'GET',
+    '/api/collections/:table': 'GET',
+    '/api/collections/:table/:id': 'GET',
+    '/api/collections/:table/aggregate': 'POST',
+    '/api/collections/:table/export.csv': 'GET',
+    '/api/collections/:table/export.json': 'GET',
+    '/api/collections/:table/export.ndjson': 'GET',
+    '/api/collections/:table/facets/:column/search': 'GET',
+    '/api/collections/:table/imports/:id': 'GET',
+    '/api/collections/:table/query': 'POST',
+    '/api/graphql': 'POST GET',
+    '/api/storage/:bucket': 'GET',
+    '/api/storage/:bucket/*': 'GET',
+    '/api/usage': 'GET',
+    '/api/usage/limits': 'GET',
+    '/api/webhooks/:id/deliveries': 'GET',
+    '/api/webhooks/:id/deliveries/:deliveryId': 'GET',
+  },
+  everyone: {
+    '/api/admin/analytics/requests/histogram': 'GET',
+    '/api/admin/logs/histogram': 'GET',
+    '/api/collections/:table/search-settings': 'GET',
+    '/api/collections/:table/synonyms': 'GET',
+    '/api/storage/buckets': 'GET',
+    '/api/admin/account/password': 'PUT',
+    '/api/admin/account/tokens': 'POST',
+    '/api/admin/administrators/:id/sessions': 'GET',
+    '/api/admin/administrators/:id/sessions/:sessionId': 'DELETE',
+    '/api/admin/advisors': 'GET',
+    '/api/admin/advisors/performance': 'GET',
+    '/api/admin/advisors/security': 'GET',
+    '/api/admin/analytics/latency': 'GET',
+    '/api/admin/analytics/queries': 'GET',
+    '/api/admin/analytics/requests': 'GET',
+    '/api/admin/api-keys': 'GET',
+    '/api/admin/apps': 'GET',
+    '/api/admin/apps/:id': 'GET',
+    '/api/admin/apps/:id/billing': 'GET',
+    '/api/admin/apps/:id/rate-limit': 'GET',
+    '/api/admin/auth/logout': 'POST',
+    '/api/admin/billing/events': 'GET',
+    '/api/admin/domains': 'GET',
+    '/api/admin/domains/:id': 'GET',
+    '/api/admin/email/templates': 'GET',
+    '/api/admin/email/templates/:key': 'GET',
+    '/api/admin/email/templates/:key/preview': 'POST',
+    '/api/admin/embeddings': 'GET',
+    '/api/admin/embeddings/:name': 'GET',
+    '/api/admin/graphql/documents': 'GET',
+    '/api/admin/jobs/stats': 'GET',
+    '/api/admin/logs': 'GET',
+    '/api/admin/logs/tail': 'GET',
+    '/api/admin/matviews': 'GET',
+    '/api/admin/matviews/:id': 'GET',
+    '/api/admin/oauth/clients': 'GET',
+    '/api/admin/oauth/clients/:clientId': 'GET',
+    '/api/admin/oauth/clients/:clientId/grants': 'GET',
+    '/api/admin/preferences': 'GET PATCH',
+    '/api/admin/push/devices': 'GET',
+    '/api/admin/push/providers': 'GET',
+    '/api/admin/realtime/connections': 'GET',
+    '/api/admin/realtime/stats': 'GET',
+    '/api/admin/realtime/subscriptions': 'GET',
+    '/api/admin/report': 'GET',
+    '/api/admin/schedules': 'GET',
+    '/api/admin/search': 'GET',
+    '/api/admin/search/:table': 'GET',
+    '/api/admin/server': 'GET',
+    '/api/admin/session': 'GET DELETE',
+    '/api/admin/sites': 'GET',
+    '/api/admin/sites/:siteId': 'GET',
+    '/api/admin/sites/:siteId/deploys': 'GET',
+    '/api/admin/sites/:siteId/deploys/:deployId': 'GET',
+    '/api/admin/sms/health': 'GET',
+    '/api/admin/stats': 'GET',
+    '/api/admin/structure/diagram': 'GET',
+    '/api/admin/structure/migrations': 'GET',
+    '/api/admin/structure/migrations/:name': 'GET',
+    '/api/admin/structure/objects': 'GET',
+    '/api/admin/structure/relations': 'GET',
+    '/api/admin/structure/relations/:schema/:name': 'GET',
+    '/api/admin/tables': 'GET',
+    '/api/admin/tables/:table': 'GET',
+    '/api/admin/usage': 'GET',
+    '/api/admin/usage/:tenantId': 'GET',
+    '/api/admin/usage/:tenantId/limits': 'GET',
+    '/api/admin/usage/breakdown': 'GET',
+    '/api/admin/usage/trends': 'GET',
+    '/api/admin/vector/indexes': 'GET',
+    '/api/openapi.json': 'GET',
+    '/api/openapi.yaml': 'GET',
+    '/api/schema': 'GET',
+  },
+} as const
+
+type Least = keyof typeof rows
+
+/** Roles that may call a route. */
+const admitted: Readonly<Record<Least, readonly string[]>> = {
+  owners: ['owner'],
+  developers: ['owner', 'developer'],
+  support: ['owner', 'developer', 'support'],
+  everyone: ['owner', 'developer', 'support', 'viewer'],
+}
+const roles = admitted.everyone
+
+let app: TestApp
+const tokens = new Map<string, string>()
+
+beforeAll(async () => {
+  app = await createOAuthApp({ setup: notes, config: { 'storage.enabled': 'true' } })
+  for (const role of roles) tokens.set(role, await inviteAdministrator(app, role))
+})
+afterAll(async () => await app[Symbol.asyncDispose]())
+
+function call(role: string, method: string, path: string, options: RequestOptions = {}) {
+  return app.request(method, path, { token: tokens.get(role) ?? '', ...options })
+}
+
+/** Returns the routes of the server that admit administrators. HEAD has the guard of GET. */
+function routesOf(least: Least): ServedRoute[] {
+  return Object.entries(rows[least]).flatMap(([url, methods]) =>
+    methods.split(' ').map((method) => ({ method, url })),
+  )
+}
+
+/** Routes whose guard admits no administrator, or everybody. */
+const others: readonly RegExp[] = [
+  /^\/(?!api\/)/,
+  /^\/api\/auth\//,
+  /^\/api\/docs/,
+  /^\/api\/(messaging\/sms|email|push|support|sites)\//,
+  /^\/api\/admin\/(status|auth|auth\/password|auth\/forgot)$/,
+  /^\/api\/realtime/,
+  /^\/api\/webhooks\/(billing|sms\/status|support\/email)$/,
+]
+
+test('lists every route for administrators and for data', () => {
+  const listed = Object.keys(rows).flatMap((least) => routesOf(least as Least))
+  const nameOf = ({ method, url }: ServedRoute) => `${method} ${url}`
+  // A session of the dashboard begins without a token.
+  const served = listRoutes(app)
+    .filter(({ method, url }) => method !== 'HEAD' && !others.some((pattern) => pattern.test(url)))
+    .map(nameOf)
+    .filter((name) => name !== 'POST /api/admin/session')
+  expect(listed.map(nameOf).sort()).toEqual(served.sort())
+})
+
+describe.each(Object.keys(rows) as Least[])('routes for %s', (least) => {
+  test.each(roles)('admit or refuse the role %s', async (role) => {
+    const isAdmitted = admitted[least].includes(role)
+    const wrong: string[] = []
+    for (const { method, url } of routesOf(least)) {
+      // These end the session or never end.
+      if (isAdmitted && /\/(auth\/logout|session|tail|stream)$/.test(url)) continue
+      const response = await call(
+        role,
+        method,
+        examplePath(url).replace('administrators/1/sessions', 'administrators/me/sessions'),
+      )
+      const isRefused = response.status === 403 && response.text.includes('insufficient_role')
+      if (isRefused === isAdmitted) wrong.push(`${method} ${url}: ${response.status}`)
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('insufficient_role', () => {
+  test('names the roles that may', async () => {
+    const response = await call('viewer', 'PUT', '/api/admin/users/1/storage-quota')
+    expect([response.status, envelope(response)]).toEqual([
+      403,
+      expect.objectContaining({
+        code: 403,
+        message: 'your role may not do this; it takes one of: owner, developer',
+        data: expect.objectContaining({ permission: 'users.manage', roles: ['owner', 'developer'] }),
+      }),
+    ])
+  })
+})
+
+describe('handlers', () => {
+  const insert = "insert into note (owner_id, body) values (gen_random_uuid(), 'x')"
+
+  test.each(['developer', 'support'])('run reading SQL of %s, and refuse writing SQL', async (role) => {
+    const read = await call(role, 'POST', '/api/admin/sql', { body: { query: 'select 1 as one' } })
+    expect([read.status, read.json.rows]).toEqual([200, [[1]]])
+    const written = await call(role, 'POST', '/api/admin/sql', { body: { query: insert, mode: 'write' } })
+    expect(written).toMatchObject({ status: 403 })
+    const smuggled = await call(role, 'POST', '/api/admin/sql', { body: { query: insert } })
+    expect(smuggled.status).toBe(400)
+    const planned = await call(role, 'POST', '/api/admin/sql/explain', {
+      body: { query: insert, mode: 'write', analyze: true },
+    })
+    expect(planned).toMatchObject({ status: 403 })
+    const own = await call(role, 'POST', '/api/admin/sql', {
+      body: { query: 'select password_hash from basalt.administrators' },
+    })
+    expect(own.status).toBe(400)
+    expect(await app.sql('select from note')).toHaveLength(0)
+  })
+
+  test('refuse writes by GraphQL to support', async () => {
+    const mutation = { query: 'mutation { insert_note(objects: [{ body: "x" }]) { affected_rows } }' }
+    const response = await call('support', 'POST', '/api/graphql', { body: mutation })
+    expect(response.text).toContain('errors')
+    expect(await app.sql('select from note')).toHaveLength(0)
+  })
+
+  test('refuse actions of API keys to a developer', async () => {
+    const [user] = await app.sql('select id from basalt.users limit 1')
+    const key = { name: 'mail', userId: user?.id ?? alice, actions: ['email:send'] }
+    expect(await call('developer', 'POST', '/api/admin/api-keys', { body: key })).toMatchObject({
+      status: 403,
+    })
+    const made = await call('owner', 'POST', '/api/admin/api-keys', { body: key })
+    expect(made.status).toBe(201)
+    const path = `/api/admin/api-keys/${made.json.apiKey.id}`
+    const before = await app.sql('select md5(k::text) as row from basalt.api_keys k')
+    expect(await call('developer', 'POST', `${path}/rotate`, { body: {} })).toMatchObject({ status: 403 })
+    expect(await call('developer', 'PATCH', path, { body: { actions: ['sms:send'] } })).toMatchObject({
+      status: 403,
+    })
+    expect(await app.sql('select md5(k::text) as row from basalt.api_keys k')).toEqual(before)
+    expect(await call('developer', 'PATCH', path, { body: { name: 'post' } })).toMatchObject({ status: 200 })
+  })
+
+  test('require a reason of support to view rows as a user, and audit it', async () => {
+    const [user] = await app.sql('select id from basalt.users limit 1')
+    const path = `/api/admin/tables/note/rows?as=${user?.id}`
+    const refused = await call('support', 'GET', path)
+    expect([refused.status, refused.json.message]).toEqual([
+      400,
+      'reason: required to view rows as a user with the role support',
+    ])
+    expect((await call('support', 'GET', `${path}&reason=ticket%2012`)).status).toBe(200)
+    const audit = await app.sql(
+      "select administrator, detail from basalt.audit where action = 'tables.view_as'",
+    )
+    expect(audit).toEqual([
+      { administrator: 'support@example.com', detail: { as: `user ${user?.id}`, reason: 'ticket 12' } },
+    ])
+  })
+
+  test('export at most 1,000 rows to support', async () => {
+    await app.sql(
+      "insert into note (owner_id, body) select gen_random_uuid(), 'x' from generate_series(1, 1001)",
+    )
+    const lines = async (role: string) =>
+      (await call(role, 'GET', '/api/collections/note/export.ndjson')).text.trim().split('\n').length
+    expect([await lines('support'), await lines('developer')]).toEqual([1000, 1001])
+  })
+})
