@@ -5,7 +5,7 @@ import { findAccess } from './access-rules.ts'
 import { type Advice, adviceId, type Dismissal, type Finding, type Rule, severities } from './advice.ts'
 import { findCollations, type PrefixFilters } from './collation-rules.ts'
 import { listDismissals } from './dismissals.ts'
-import { findLocalReads } from './distribution-rules.ts'
+import { findLocalReads, findRegainedPrivileges } from './distribution-rules.ts'
 import { type Captured, findUncaptured } from './event-rules.ts'
 import { findHealth } from './health-rules.ts'
 import { findIndexes } from './index-rules.ts'
@@ -43,6 +43,7 @@ export async function listAdvice(deps: AdvisorDeps): Promise<Advice[]> {
     ...(await listSearches()).flatMap(adviseSearch),
     ...findUncaptured(await listCaptured()),
     ...(await findLocalReads(catalog, database)),
+    ...(await findRegainedPrivileges(catalog, database)),
   ]
   const dismissals = new Map(
     (await listDismissals(database)).map(({ adviceId, ...dismissal }) => [adviceId, dismissal]),

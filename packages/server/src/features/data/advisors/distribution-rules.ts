@@ -65,6 +65,54 @@ export async function findLocalReads({ relations }: Catalog, database: Queryable
   })
 }
 
+const recreatedRule: Rule = {
+  name: 'recreated_table_privileges',
+  group: 'access',
+  title: 'A table has privileges that were revoked',
+  explanation:
+    'Citus creates a table anew when it gets a foreign key to a reference table. The new table has the default privileges of its schema, and its shard has those from before. Callers may have more rights than intended, and requests fail with database_definition_error.',
+}
+
+interface RegainedPrivileges extends Record<string, unknown> {
+  readonly schema: string
+  readonly name: string
+  readonly grantee: string
+  readonly privileges: string
+}
+
+/**
+ * Finds local tables with privileges that their only shard lacks. Citus carries every grant and revoke to the shard, so
+ * they differ only after it created the table anew.
+ */
+export async function findRegainedPrivileges(
+  { relations }: Catalog,
+  database: Queryable,
+): Promise<Finding[]> {
+  // Such a table refers to a reference table.
+  if (![...relations.values()].some(({ isOnWorkers }) => isOnWorkers)) return []
+  const found = await database.many<RegainedPrivileges>(sql`
+    select n.nspname as schema, c.relname as name, pg_get_userbyid(a.grantee) as grantee,
+      string_agg(lower(a.privilege_type), ', ' order by a.privilege_type) as privileges
+    from pg_dist_partition p
+    join pg_dist_shard s on s.logicalrelid = p.logicalrelid
+    join pg_class c on c.oid = p.logicalrelid
+    join pg_namespace n on n.oid = c.relnamespace,
+    aclexplode(c.relacl) a
+    where p.partmethod = 'n' and p.repmodel <> 't' and a.grantee not in (0, c.relowner)
+      and not has_table_privilege(a.grantee, to_regclass(shard_name(s.logicalrelid, s.shardid)), a.privilege_type)
+    group by 1, 2, 3
+    order by 1, 2, 3`)
+  return found.map(
+    ({ grantee, privileges, ...table }): Finding => ({
+      rule: recreatedRule,
+      severity: 'error',
+      object: nameOf(table),
+      detail: `${grantee} has ${privileges}.`,
+      statement: `revoke ${privileges} on ${quotedName(table.schema, table.name)} from ${quotedName(grantee)};`,
+    }),
+  )
+}
+
 /** Returns a name as the text of a `regclass`. */
 function quotedName(...parts: readonly string[]): string {
   return parts.map((part) => `"${part.replaceAll('"', '""')}"`).join('.')

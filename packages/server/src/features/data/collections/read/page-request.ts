@@ -90,6 +90,23 @@ function readTotal(
   if (kind === 'none') return -1
   if (kind === 'exact') return Number(count)
   // EXPLAIN (FORMAT JSON) returns [{"Plan": {"Plan Rows": n, …}}].
-  const [explained] = JSON.parse(estimate ?? '[]') as { Plan: { 'Plan Rows': number } }[]
-  return Math.round(explained?.Plan['Plan Rows'] ?? 0)
+  const [explained] = JSON.parse(estimate ?? '[]') as Explained[]
+  return Math.round(explained === undefined ? 0 : rowsOf(explained))
+}
+
+interface Explained {
+  readonly Plan: {
+    readonly 'Plan Rows': number
+    /** Plans of the shards, which Citus adds. The plan itself then has 0 rows. */
+    readonly 'Distributed Query'?: {
+      readonly Job: { readonly Tasks: readonly { readonly 'Remote Plan': readonly Explained[][] }[] }
+    }
+  }
+}
+
+/** Returns the estimated rows. A local table that refers to a reference table has one shard. */
+function rowsOf({ Plan: plan }: Explained): number {
+  const [task] = plan['Distributed Query']?.Job.Tasks ?? []
+  const [shard] = task?.['Remote Plan'].flat() ?? []
+  return shard === undefined ? plan['Plan Rows'] : rowsOf(shard)
 }

@@ -547,6 +547,41 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     await waitFor('the policy', async () => (await send('GET', 'secret')).status === 200)
   })
 
+  test('reports the privileges that a table regains when Citus creates it anew, and estimates its rows', async () => {
+    await database.sql(`
+      create table place (id int primary key);
+      create table visit (id int primary key, place_id int, secret text);
+      insert into visit select n, null, 'x' from generate_series(1, 50) n;
+      analyze visit;
+      alter table visit enable row level security;
+      create policy everyone on visit using (true);
+      revoke all on visit from basalt_authenticated;
+      grant select, update on visit to basalt_authenticated;
+      select create_reference_table('place')`)
+    const admin = await app.adminToken()
+    const advice = async () => {
+      const { json } = await app.request('GET', '/api/admin/advisors', { token: admin })
+      return json.items.filter(({ rule }: { rule: string }) => rule === 'recreated_table_privileges')
+    }
+    expect(await advice()).toEqual([])
+    await database.sql('alter table visit add foreign key (place_id) references place')
+    const [found, ...others] = await advice()
+    expect([found, others]).toMatchObject([
+      {
+        severity: 'error',
+        object: 'public.visit',
+        detail: 'basalt_authenticated has delete, insert.',
+        statement: 'revoke delete, insert on "public"."visit" from "basalt_authenticated";',
+      },
+      [],
+    ])
+    await database.sql(found.statement)
+    expect(await advice()).toEqual([])
+    await waitFor('the new table', async () => (await send('GET', 'visit')).status !== 404)
+    const { status, json } = await send('GET', 'visit?total=estimated&perPage=1')
+    expect([status, json.totalItems]).toEqual([200, 50])
+  })
+
   test('serves tables that are distributed on a coordinator without workers', async () => {
     await using alone = await createCitusDatabase({ isAlone: true })
     const first = await createTestApp({ database: alone })
