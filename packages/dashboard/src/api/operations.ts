@@ -1521,6 +1521,10 @@ export type GridTable = {
   readonly people: ReadonlyArray<string>
   /** Columns that an index can sort by. */
   readonly sorted: ReadonlyArray<string>
+  /** Foreign keys to this table that delete rows with it, as in `constraint` of the relations. */
+  readonly cascades: ReadonlyArray<string>
+  /** True if changes of its rows are in the audit log (`audit.tables`). */
+  readonly isAudited: boolean
   /** True if streams also receive changes made by plain SQL (`events.capture`). */
   readonly isCaptured: boolean
 }

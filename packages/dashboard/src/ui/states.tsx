@@ -81,7 +81,7 @@ export function Failure({ error, onRetry }: FailureProps) {
     )
   }
   return (
-    <div className={styles.failure} role="alert">
+    <div ref={reveal} className={styles.failure} role="alert">
       <p>
         <strong>Failed: </strong>
         {message}
@@ -106,6 +106,13 @@ export function Failure({ error, onRetry }: FailureProps) {
     </div>
   )
 }
+
+/** Renders the result of an action, and scrolls it into view. */
+export function Revealed({ children }: { readonly children: ReactNode }) {
+  return <div ref={reveal}>{children}</div>
+}
+
+const reveal = (element: Element | null) => element?.scrollIntoView({ block: 'nearest' })
 
 interface LoadedProps<T> {
   readonly query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>

@@ -82,7 +82,7 @@ export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogPr
                 This cannot be undone. Undo is limited to {countOf(undoable, 'change')}.
               </Notice>
             )}
-            {kind === 'delete' && counted.count <= undoable && <p>{lostByUndo}</p>}
+            {kind === 'delete' && counted.count <= undoable && <p>{lostByUndo(info)}</p>}
           </>
         )}
       </Loaded>

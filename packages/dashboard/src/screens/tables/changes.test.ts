@@ -5,6 +5,7 @@ import {
   changeNew,
   countChanges,
   deleteRow,
+  faultAt,
   noChanges,
   planOperations,
   putRow,
@@ -56,4 +57,14 @@ describe('dashboard › tables › staged changes', () => {
     const keyless = { key: null, etag: '1', cells: [] }
     expect(countChanges(deleteRow(changeCell(noChanges, keyless, 'a', 'x', 'y'), keyless, true))).toBe(0)
   })
+})
+
+test('reports a refusal at the refused columns, or at all cells if it names none', () => {
+  const fault = { message: 'refused', columns: ['price'] }
+  expect([faultAt(fault, 'price'), faultAt(fault, 'title'), faultAt(undefined, 'price')]).toEqual([
+    'refused',
+    undefined,
+    undefined,
+  ])
+  expect(faultAt({ ...fault, columns: [] }, 'title')).toBe('refused')
 })

@@ -6,6 +6,19 @@ import { idOf } from './names.ts'
 /** Value as a text that PostgreSQL parses. Null is NULL, and undefined is the default of the column. */
 export type Value = string | null | undefined
 
+/** Error of the server for a change. */
+export interface Fault {
+  readonly message: string
+  /** Refused columns. Empty if the error names none, such as that of a check. */
+  readonly columns: readonly string[]
+}
+
+/** Returns the message for a cell: that of its column, or of its row if the error names no column. */
+export const faultAt = (fault: Fault | undefined, column: string) =>
+  fault === undefined || (fault.columns.length > 0 && !fault.columns.includes(column))
+    ? undefined
+    : fault.message
+
 export interface RowChange {
   /** Row as it was read. */
   readonly row: TableRow
@@ -13,14 +26,13 @@ export interface RowChange {
   readonly isDeleted: boolean
   /** Current row, if another request has changed it; null if it was deleted. */
   readonly present?: TableRow | null
-  /** Error of the server for this change. */
-  readonly fault?: string
+  readonly fault?: Fault
 }
 
 export interface NewRow {
   readonly id: number
   readonly values: Readonly<Record<string, Value>>
-  readonly fault?: string
+  readonly fault?: Fault
 }
 
 export interface Changes {

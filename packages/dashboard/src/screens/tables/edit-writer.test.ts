@@ -10,6 +10,7 @@ const info = {
   table: 'task',
   primaryKey: ['id'],
   columns: columns.map((name) => ({ name, type: 'text' })),
+  relations: [{ kind: 'many-to-one', constraint: 'task_note_fkey', pairs: [{ from: 'note', to: 'id' }] }],
 } as unknown as TableInfo
 
 const row = (id: string, title: string, etag: string | null = '1'): TableRow => ({
@@ -55,8 +56,12 @@ const writer = createEditWriter(
   },
 )
 
-const refusal = (error: string, status: number, operation?: { index: number; method: 'update' }) =>
-  new BasaltError(error, { error, status, operation })
+const refusal = (
+  error: string,
+  status: number,
+  operation?: { index: number; method: 'update' },
+  data?: Readonly<Record<string, unknown>>,
+) => new BasaltError(error, { error, status, operation, data })
 const fail = (error: unknown) => (): never => {
   throw error
 }
@@ -136,8 +141,19 @@ describe('dashboard › tables › edit writer', () => {
     staged.set(changeCell(noChanges, row('1', 'a'), 'title', '', 'a'))
     responses = [fail(refusal('check_violation', 400, { index: 0, method: 'update' }))]
     await writer.apply()
-    expect(staged.get().rows.get('1')?.fault).toBe('check_violation')
+    expect(staged.get().rows.get('1')?.fault).toEqual({ message: 'check_violation', columns: [] })
     expect(failures).toHaveLength(1)
+  })
+
+  test.each([
+    ['a column', 'invalid_value', 'title', ['title']],
+    ['a foreign key', 'foreign_key_violation', 'task_note_fkey', ['note']],
+    ['a check', 'check_violation', 'task_check', []],
+  ])('marks the columns of a refused change that names %s', async (_, error, name, refused) => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', '', 'a'))
+    responses = [fail(refusal(error, 400, { index: 0, method: 'update' }, { [name]: {} }))]
+    await writer.apply()
+    expect(staged.get().rows.get('1')?.fault).toEqual({ message: error, columns: refused })
   })
 
   test('retries automatically when the other change affected other cells', async () => {

@@ -1,9 +1,10 @@
-import { isBasaltError } from '@basaltdb/client'
+import { type BasaltError, isBasaltError } from '@basaltdb/client'
 import type { Store } from '../../api/store.ts'
 import type { ChangeResult, Operation, readRows, TableInfo, TableRow } from './api.ts'
 import {
   type Changes,
   dropRow,
+  type Fault,
   noChanges,
   type PlannedOperation,
   planOperations,
@@ -150,7 +151,7 @@ export function createEditWriter(
     const of = planned[error.operation.index]?.of
     if (of === undefined) throw error
     if (changedOperation(error) === undefined || !('id' in of)) {
-      staged.set(withFault(staged.get(), of, error.message))
+      staged.set(withFault(staged.get(), of, faultOf(info, error)))
       throw error
     }
     const change = current.rows.get(of.id)
@@ -234,7 +235,18 @@ function isAffected(
 const isMoved = ({ row, values }: RowChange, present: TableRow, columns: readonly string[]): boolean =>
   columns.some((name, index) => !(name in values) && present.cells[index] !== row.cells[index])
 
-function withFault(changes: Changes, of: PlannedOperation['of'], fault: string): Changes {
+/** Returns the fault with the columns that the error names, by themselves or by a foreign key. */
+function faultOf({ columns, relations }: TableInfo, { data = {}, message }: BasaltError): Fault {
+  const refused = Object.keys(data).flatMap(
+    (key) =>
+      relations
+        .find(({ constraint, kind }) => constraint === key && kind === 'many-to-one')
+        ?.pairs.map(({ from }) => from) ?? columns.flatMap(({ name }) => (name === key ? [name] : [])),
+  )
+  return { message, columns: refused }
+}
+
+function withFault(changes: Changes, of: PlannedOperation['of'], fault: Fault): Changes {
   if ('created' in of) {
     const created = changes.created.map((row) => (row.id === of.created ? { ...row, fault } : row))
     return { ...changes, created }

@@ -4,7 +4,7 @@ import type { GridCell, GridColumn, RowState } from '../../grid/model.ts'
 import { formatBytes } from '../../ui/format.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
 import { rendererOf } from './cell-renderers.tsx'
-import type { Changes, NewRow, RowChange } from './changes.ts'
+import { type Changes, faultAt, type NewRow, type RowChange } from './changes.ts'
 import type { Labels } from './labels.ts'
 import { idOf } from './names.ts'
 import { sourceOf } from './reference-picker.tsx'
@@ -112,14 +112,15 @@ export function createModel(
       if (shown === undefined) return { text: '' }
       if (shown.kind === 'new') {
         const text = shown.row.values[name]
+        const fault = faultAt(shown.row.fault, name)
         return text === undefined
-          ? { text: '', note: 'default' }
-          : { text: flatten(text), fault: shown.row.fault, ...labelOf(name, text) }
+          ? { text: '', note: 'default', fault: shown.row.fault?.columns.includes(name) ? fault : undefined }
+          : { text: flatten(text), fault, ...labelOf(name, text) }
       }
       const staged = shown.change?.values[name]
       if (staged !== undefined) {
         const label = labelOf(name, staged)
-        return { text: flatten(staged), isChanged: true, fault: shown.change?.fault, ...label }
+        return { text: flatten(staged), isChanged: true, fault: faultAt(shown.change?.fault, name), ...label }
       }
       const position = positions.get(name) ?? -1
       const size = shown.row.sizes?.[position]

@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { formatBytes, formatNumber } from '../../ui/format.ts'
 import { KeyValue, Notice } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { Failure, Revealed } from '../../ui/states.tsx'
 import type { TableInfo } from './api.ts'
 import { csvField, guessColumn, headerLength, readCsv } from './csv.ts'
 
@@ -190,16 +190,18 @@ function RefusedRows({ errors }: { readonly errors: NonNullable<ImportResult['er
 function Result({ title, result }: { readonly title: string; readonly result: ImportResult }) {
   const { processed, inserted, updated, skipped, failed, errors = [] } = result
   return (
-    <Notice tone={failed > 0 ? 'warning' : 'ok'}>
-      <strong>{title}</strong>
-      <KeyValue
-        items={Object.entries({ processed, inserted, updated, skipped, failed }).map(([name, count]) => [
-          name,
-          formatNumber(count),
-        ])}
-      />
-      <RefusedRows errors={errors} />
-    </Notice>
+    <Revealed>
+      <Notice tone={failed > 0 ? 'warning' : 'ok'}>
+        <strong>{title}</strong>
+        <KeyValue
+          items={Object.entries({ processed, inserted, updated, skipped, failed }).map(([name, count]) => [
+            name,
+            formatNumber(count),
+          ])}
+        />
+        <RefusedRows errors={errors} />
+      </Notice>
+    </Revealed>
   )
 }
 

@@ -65,6 +65,12 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
                   </Button>
                 )}
               </p>
+              {!info.isAudited && info.isWritable && (
+                <p>
+                  The history has no changes of rows: the table is not audited. Add it to{' '}
+                  <code>audit.tables</code> in the configuration, and restart the server.
+                </p>
+              )}
               <Section title="Values">
                 <Values info={info} row={loaded} as={as} onEdit={onEdit} />
               </Section>

@@ -6,8 +6,13 @@ import type { PlannedOperation } from './changes.ts'
 import { changedOperation } from './edit-writer.ts'
 import { idOfRecord } from './names.ts'
 
-/** Warning about deletions. */
-export const lostByUndo = 'Undo does not restore rows of other tables that a foreign key deletes with these.'
+/** Returns the warning before a deletion that Undo cannot restore; undefined if it can. */
+export const lostByUndo = ({ columns, cascades }: TableInfo): string | undefined =>
+  columns.some(({ identity }) => identity === 'always')
+    ? 'Undo cannot restore the rows, because PostgreSQL always generates their key.'
+    : cascades.length > 0
+      ? 'Undo does not restore rows of other tables that a foreign key deletes with these.'
+      : undefined
 
 /**
  * Returns the action that undoes the changes. It is available while its message is shown. Returns undefined if undo is not

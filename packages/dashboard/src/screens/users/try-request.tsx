@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { Failure, Revealed } from '../../ui/states.tsx'
 
 /** Maximum number of characters of a response to show. */
 const shownLength = 20_000
@@ -31,7 +31,11 @@ export function TryRequest({ token }: { readonly token: string }) {
         </Button>
       </div>
       {send.error !== null && <Failure error={send.error} />}
-      {send.result !== undefined && <Code label="Response">{send.result}</Code>}
+      {send.result !== undefined && (
+        <Revealed>
+          <Code label="Response">{send.result}</Code>
+        </Revealed>
+      )}
     </Form>
   )
 }

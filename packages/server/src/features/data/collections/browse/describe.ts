@@ -71,6 +71,13 @@ export const GridTable = component(
         'Columns with ids of users: foreign keys to `basalt.users`, and defaults of `basalt.user_id()`.',
     }),
     sorted: Type.Array(Type.String(), { description: 'Columns that an index can sort by.' }),
+    cascades: Type.Array(Type.String(), {
+      description:
+        'Foreign keys to this table that delete rows with it, as in `constraint` of the relations.',
+    }),
+    isAudited: Type.Boolean({
+      description: 'True if changes of its rows are in the audit log (`audit.tables`).',
+    }),
     isCaptured: Type.Boolean({
       description: 'True if streams also receive changes made by plain SQL (`events.capture`).',
     }),
@@ -78,7 +85,7 @@ export const GridTable = component(
 )
 
 /** Describes a table for a grid, before it shows rows. */
-export function describeTable(relation: Relation, { isCaptured, people }: GridFacts) {
+export function describeTable(relation: Relation, { people, ...facts }: GridFacts) {
   const { collection, schema, name, kind, comment, rlsEnabled, primaryKey } = relation
   return {
     ...{ table: collection, schema, name, kind },
@@ -98,7 +105,7 @@ export function describeTable(relation: Relation, { isCaptured, people }: GridFa
     label: labelOf(relation),
     people: peopleOf(relation, people),
     sorted: sortedColumns(relation),
-    isCaptured,
+    ...facts,
   }
 }
 
@@ -134,6 +141,10 @@ function sortedColumns({ indexes }: Relation): readonly string[] {
 export interface GridFacts {
   /** True if triggers log changes made by plain SQL while a listener is interested. */
   readonly isCaptured: boolean
+  /** True if triggers record changes of rows in the audit log. */
+  readonly isAudited: boolean
+  /** Foreign keys of other tables that delete rows with those of this table. */
+  readonly cascades: readonly string[]
   /** Columns with foreign keys to `basalt.users`. */
   readonly people: readonly string[]
 }
@@ -148,6 +159,15 @@ export function compileFacts({ schema, name }: Relation, mayHaveTriggers: boolea
           ? sql`not c.relispartition and pg_has_role(n.nspowner, c.relowner, 'usage')`
           : sql`false`
       },
+      'isAudited', exists (
+        select from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+        where t.tgrelid = c.oid and p.pronamespace = n.oid and starts_with(p.proname, 'audit_')
+      ),
+      'cascades', array(
+        select k.conname from pg_constraint k
+        where k.confrelid = c.oid and k.contype = 'f' and k.confdeltype = 'c' and k.conparentid = 0
+        order by k.conname
+      ),
       'people', array(
         select a.attname
         from pg_constraint k

@@ -110,6 +110,8 @@ describe('GET /admin/tables/:table', () => {
       label: 'title',
       people: [],
       sorted: ['id', 'title'],
+      cascades: [],
+      isAudited: false,
       isCaptured: true,
     })
     expect((await read('titles')).json).toMatchObject({
@@ -118,6 +120,20 @@ describe('GET /admin/tables/:table', () => {
       primaryKey: [],
       isCaptured: false,
     })
+  })
+
+  test('names the foreign keys that delete rows with it, and says if its rows are audited', async () => {
+    await app.sql(`
+      create table club (id int primary key);
+      create table club_member (club int references club on delete cascade, guest int references club);
+      create trigger audited after insert on club for each row execute function basalt.audit_row()`)
+    await app.app.catalog.refresh()
+    expect((await read('club')).json).toMatchObject({
+      cascades: ['club_member_club_fkey'],
+      isAudited: true,
+    })
+    expect((await read('club_member')).json).toMatchObject({ cascades: [], isAudited: false })
+    await app.sql('drop table club_member, club')
   })
 
   test('names the column that labels a row, and the columns with users', async () => {
