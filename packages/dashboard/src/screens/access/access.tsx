@@ -3,7 +3,7 @@ import { useApi } from '../../api/queries.ts'
 import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
-import { Empty, Failure, Spinner } from '../../ui/states.tsx'
+import { Empty, Failure, Revealed, Spinner } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import styles from './access.module.css'
 import { AccessForm } from './access-form.tsx'
@@ -59,7 +59,9 @@ export function AccessScreen() {
       {answer.isFetching && answer.data === undefined && <Spinner label="Evaluating the policies" />}
       {answer.error !== null && <Failure error={answer.error} onRetry={() => void answer.refetch()} />}
       {isComplete && answer.data !== undefined && (
-        <ExplanationView request={request} explanation={answer.data} />
+        <Revealed>
+          <ExplanationView request={request} explanation={answer.data} />
+        </Revealed>
       )}
     </>
   )

@@ -15,7 +15,7 @@ test('dashboard › access › policy trial › contains the changes of an exist
     roles: ['a', 'b'],
   })
   expect(editOf(newPolicy('insert'), undefined)).toEqual({
-    ...{ name: 'new policy', command: 'INSERT', permissive: true, roles: ['public'], check: 'true' },
+    ...{ name: 'new policy', command: 'INSERT', permissive: true, roles: ['public'] },
   })
   // Clauses typed for another command are omitted.
   expect(editOf({ ...newPolicy('insert'), command: 'DELETE', using: 'b' }, undefined)).toEqual({

@@ -27,8 +27,8 @@ export function newPolicy(action: Action): PolicyDraft {
     command,
     isPermissive: true,
     roles: 'public',
-    using: hasUsing(command) ? 'true' : '',
-    check: command === 'INSERT' ? 'true' : '',
+    using: '',
+    check: '',
   }
 }
 

@@ -8,7 +8,7 @@ import { CodeEditor } from '../../ui/code-editor.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox, Select } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
-import { Failure } from '../../ui/states.tsx'
+import { Failure, Revealed } from '../../ui/states.tsx'
 import styles from './access.module.css'
 import { type Action, type Comparison, compare, type ExplainRequest, type Explanation } from './api.ts'
 import { draftOf, editOf, hasCheck, hasUsing, newPolicy, type PolicyDraft } from './policy-draft.ts'
@@ -42,7 +42,9 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
   }
   const statement = policyStatement(table, policy, present !== undefined)
   const title = `${present === undefined ? `Add ${policy.name} to` : `Change ${policy.name} of`} ${table.collection}`
-  const isChanged = policy.using !== undefined || policy.check !== undefined || policy.roles !== undefined
+  const hasExpression = policy.using !== undefined || policy.check !== undefined
+  // A new policy has roles from the start, but means nothing without an expression.
+  const isChanged = hasExpression || (present !== undefined && policy.roles !== undefined)
   const run = () => {
     if (isChanged) trial.run(body)
   }
@@ -102,7 +104,11 @@ export function PolicyTrial({ request, explanation: { policies, table, caller, a
         {isChanged && <Link href={migrationLink(statement, title)}>Create a migration in Structure</Link>}
       </div>
       {trial.error !== null && <Failure error={trial.error} />}
-      {trial.result !== undefined && <Changes comparison={trial.result} action={action} />}
+      {trial.result !== undefined && (
+        <Revealed>
+          <Changes comparison={trial.result} action={action} />
+        </Revealed>
+      )}
     </>
   )
 }
@@ -130,14 +136,21 @@ function Changes({
   readonly action: Action
 }) {
   const [permitted, refused] = outcomes[action]
+  const failures = [...new Set(callers.flatMap(({ errors }) => errors))]
+  // Another policy may fail for one caller, but the edited one fails for all.
+  const isBroken = callers.length > 0 && callers.every(({ errors }) => errors.length > 0)
   const changed = callers.filter(({ shown, hidden }) => shown.length + hidden.length > 0).length
   return (
     <>
-      <p role="status">
-        {changed === 0
-          ? `Access does not change for ${countOf(callers.length, 'caller')} and ${countOf(rows, 'row')}.`
-          : `Access changes for ${changed} of ${countOf(callers.length, 'caller')}, tested with ${countOf(rows, 'row')}.`}
-      </p>
+      {changed === 0 && isBroken ? (
+        <Failure error={`the expression fails: ${failures.join('; ')}`} />
+      ) : (
+        <p role="status">
+          {changed === 0
+            ? `Access does not change for ${countOf(callers.length, 'caller')} and ${countOf(rows, 'row')}.`
+            : `Access changes for ${changed} of ${countOf(callers.length, 'caller')}, tested with ${countOf(rows, 'row')}.`}
+        </p>
+      )}
       <DataTable
         caption="Changes"
         rows={callers}
