@@ -72,7 +72,13 @@ export function Chart({ label, times, series, format, isPlain = false, scale, on
           },
           legend: { show: !isPlain },
           scales: {
-            x: { time: scale === undefined },
+            x: {
+              time: scale === undefined,
+              // The last bar begins at the last time, and is as wide as the others.
+              ...(isSelectable
+                ? { range: (_plot, from, to) => [from, to + (to - from) / (times.length - 1)] }
+                : {}),
+            },
             ...(scale === undefined
               ? { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } }
               : {}),

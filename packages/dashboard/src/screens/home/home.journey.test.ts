@@ -34,6 +34,8 @@ journeys('dashboard › home', () => {
 
   test('shows traffic, figures and the last errors, which lead to their request', async () => {
     const { app, page } = dashboard
+    await app.sql('create table unprotected (id int primary key)')
+    await app.app.catalog.refresh()
     await app.sql(`
       insert into basalt.requests
         (happened_at, method, path, operation, status, duration_ms, app_id, request_size, response_size, request_id, node)
@@ -43,6 +45,9 @@ journeys('dashboard › home', () => {
     await dashboard.open('/')
     await page.getByRole('img', { name: /^Requests in the last hour: .*, 1 of them failed$/ }).waitFor()
     await page.getByRole('img', { name: /^Latency in the last hour: median/ }).waitFor()
+    expect(await page.getByRole('link', { name: /^[1-9]\d* (error|warning)s?$/ }).count()).toBeGreaterThan(0)
+    expect(await page.getByRole('link', { name: /^\d+ info$/ }).count()).toBe(1)
+    await dashboard.screenshot('home')
     await page.getByRole('tab', { name: 'Last 24 hours' }).click()
     await page.getByRole('img', { name: /^Requests in the last 24 hours/ }).waitFor()
     await page

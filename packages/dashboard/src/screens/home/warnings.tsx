@@ -17,7 +17,7 @@ export function Warnings() {
   return (
     <Section title="Needs attention" actions={<Link href="/advisors">All advisors</Link>}>
       <Loaded query={advice}>
-        {({ items }) => {
+        {({ items, counts }) => {
           // The API returns errors first.
           const open = items.filter(({ severity, dismissal }) => dismissal === null && severity !== 'info')
           const groups = [...Map.groupBy(open, ({ rule }) => rule).values()]
@@ -25,6 +25,11 @@ export function Warnings() {
             return <p className={styles.fine}>The advisors have found no errors or warnings.</p>
           return (
             <>
+              <p>
+                <Link href={advisorsLink({ severity: 'error' })}>{countOf(counts.error, 'error')}</Link>,{' '}
+                <Link href={advisorsLink({ severity: 'warning' })}>{countOf(counts.warning, 'warning')}</Link>
+                , <Link href={advisorsLink({ severity: 'info' })}>{formatNumber(counts.info)} info</Link>
+              </p>
               <ul className={styles.list}>
                 {groups.slice(0, mostRules).map((group) => (
                   <Rule key={group[0]?.rule} group={group} />
