@@ -52,6 +52,8 @@ export interface Context<Params = Readonly<Record<string, string>>> {
   /** Parameters of the path. */
   readonly params: Params
   readonly db: CallDatabase
+  /** Secrets of the project by name, as of the start of the call. Logs and errors have the name instead of the value. */
+  readonly secrets: Readonly<Record<string, string | undefined>>
   readonly log: Log
   /** Signal that aborts when the time limit is reached or the client disconnects. */
   readonly signal: AbortSignal

@@ -65,7 +65,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   support: ['audit', 'mail', 'throttle'],
   policies: ['audit', 'collections', 'throttle'],
   reference: ['documentation'],
-  runtime: ['collections'],
+  runtime: ['collections', 'secrets'],
   realtime: ['audit', 'collections', 'graphql', 'outbox', 'policies', 'view-as'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],

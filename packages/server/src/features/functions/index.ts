@@ -28,6 +28,7 @@ export function wireFunctions(
     openData,
     connectionLimit: () => database.connections.limit,
     log,
+    secrets: store,
   })
   return { host, features: [feature, secrets(store)] }
 }

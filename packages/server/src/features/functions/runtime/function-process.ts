@@ -15,6 +15,7 @@ const current = new AsyncLocalStorage<string>()
 const bridges = new Bridges(send)
 const signals = new Map<string, AbortController>()
 let functions: ReadonlyMap<string, LoadedFunction> = new Map()
+let secrets: Readonly<Record<string, string>> = {}
 
 function send(message: ChildMessage): void {
   socket.write(encodeFrame(message))
@@ -43,13 +44,16 @@ async function receive(message: ServerMessage): Promise<void> {
       else send({ type: 'loaded', functions: loaded.map(({ description }) => description) })
       break
     }
+    case 'secrets':
+      secrets = message.values
+      break
     case 'call': {
       const { call } = message
       const controller = new AbortController()
       signals.set(call, controller)
       const found = functions.get(message.name)
       await current.run(call, async () =>
-        sendResult(await runCall(found, message, bridges, controller.signal, log)),
+        sendResult(await runCall(found, message, { secrets, bridges, signal: controller.signal, log })),
       )
       break
     }

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Caller } from '../../data/collections/index.ts'
+import type { FunctionSecrets } from '../secrets/index.ts'
 import { Call, type CallDeps, failureReply } from './calls.ts'
 import { FunctionChild } from './child-process.ts'
 import type { FunctionsConfig } from './config.ts'
 import { runtimeErrors } from './errors.ts'
 import { SchemaChecks } from './input.ts'
 import { FunctionLog } from './log-limit.ts'
-import type { CallMessage, FromChild, FunctionDescription } from './messages.ts'
+import type { CallMessage, FailureMessage, FromChild, FunctionDescription } from './messages.ts'
 import { findConflicts, type RouteMatch, RouteTable } from './route-table.ts'
 
 /** Maximum number of calls in flight. */
@@ -24,6 +25,7 @@ const longestDelayMs = 5000
 export interface HostDeps extends CallDeps {
   readonly config: Pick<FunctionsConfig, 'timeout' | 'memory_mb'>
   readonly log: Logger
+  readonly secrets: FunctionSecrets
   /** Path of the program of a child. */
   readonly program: string
 }
@@ -39,6 +41,8 @@ interface Generation {
   isLoaded: boolean
   /** True once another generation serves new calls. */
   isReplaced: boolean
+  /** Secrets that the child has. */
+  secrets: ReadonlyMap<string, string>
   /** Time of the oldest ping without a pong. */
   pingedAt: number | undefined
 }
@@ -59,7 +63,7 @@ export class FunctionHost {
 
   constructor(deps: HostDeps) {
     this.#deps = deps
-    this.#log = new FunctionLog(deps.log)
+    this.#log = new FunctionLog(deps.log, deps.secrets)
   }
 
   /** True if a folder with functions is to be served. */
@@ -137,6 +141,7 @@ export class FunctionHost {
     generation.calls.set(call.token, call)
     this.#watch()
     try {
+      this.#sendSecrets(generation)
       generation.child.send({ ...message, input, type: 'call', call: call.token, name: description.name })
       return await call.outcome
     } finally {
@@ -174,6 +179,7 @@ export class FunctionHost {
       isLoaded: false,
       isReplaced: false,
       pingedAt: undefined,
+      secrets: new Map(),
       child: new FunctionChild({
         program,
         folder,
@@ -190,8 +196,17 @@ export class FunctionHost {
       loadTimeoutMs,
     )
     generation.loaded.promise.catch(() => undefined).finally(() => clearTimeout(timer))
+    this.#sendSecrets(generation)
     generation.child.send({ type: 'load', folder })
     return generation
+  }
+
+  /** Sends the secrets, if they have changed since the child got them. */
+  #sendSecrets(generation: Generation): void {
+    const secrets = this.#deps.secrets.all()
+    if (generation.secrets === secrets) return
+    generation.secrets = secrets
+    generation.child.send({ type: 'secrets', values: Object.fromEntries(secrets) })
   }
 
   #retire(generation: Generation): void {
@@ -237,9 +252,16 @@ export class FunctionHost {
         void generation.calls.get(message.call)?.succeed(message)
         break
       case 'failure':
-        generation.calls.get(message.call)?.refuse(message)
+        generation.calls.get(message.call)?.refuse(this.#redact(message))
         break
     }
+  }
+
+  /** Removes secrets from the error of a function, which is sent to clients and to the log. */
+  #redact({ message, stack, ...failure }: FailureMessage): FailureMessage {
+    const { secrets } = this.#deps
+    const redacted = { ...failure, message: secrets.redact(message) }
+    return stack === undefined ? redacted : { ...redacted, stack: secrets.redact(stack) }
   }
 
   async #reply(generation: Generation, call: Call, message: Parameters<Call['handle']>[0]): Promise<void> {

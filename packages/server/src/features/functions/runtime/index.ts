@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Feature } from '../../../feature.ts'
 import { addOperations } from '../../../http/operation.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import type { FunctionSecrets } from '../secrets/index.ts'
 import type { OpenData } from './calls.ts'
 import type { FunctionsConfig } from './config.ts'
 import { FunctionHost, type HostDeps } from './host.ts'
@@ -21,10 +22,11 @@ export interface RuntimeDeps {
   /** Returns the maximum number of connections of this process. */
   readonly connectionLimit: () => number
   readonly log: Logger
+  readonly secrets: FunctionSecrets
 }
 
 /** Creates the feature that runs the functions of a folder. */
-export function runtime({ config, database, openData, connectionLimit, log }: RuntimeDeps): {
+export function runtime({ config, database, openData, connectionLimit, log, secrets }: RuntimeDeps): {
   readonly host: FunctionHost
   readonly feature: Feature
 } {
@@ -38,6 +40,7 @@ export function runtime({ config, database, openData, connectionLimit, log }: Ru
     slots,
     openData,
     log,
+    secrets,
     program: join(import.meta.dirname, `function-process${extname(import.meta.filename)}`),
   })
   return {

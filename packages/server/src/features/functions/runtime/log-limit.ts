@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import type { FunctionSecrets } from '../secrets/index.ts'
+import { isObject, parseJson } from '../../../lib/json.ts'
 import type { LogLine } from './messages.ts'
 
 /** Maximum number of lines that functions log in a second. */
@@ -12,13 +14,15 @@ type Level = LogLine['level']
 /** Log of the functions. It drops lines beyond a limit, and logs their number. */
 export class FunctionLog {
   readonly #log: Logger
+  readonly #secrets: Pick<FunctionSecrets, 'redact'>
   #windowStart = 0
   #count = 0
   #dropped = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(log: Logger) {
+  constructor(log: Logger, secrets: Pick<FunctionSecrets, 'redact'>) {
     this.#log = log
+    this.#secrets = secrets
   }
 
   write(level: Level, message: string, fields: object): void {
@@ -34,7 +38,7 @@ export class FunctionLog {
       return
     }
     this.#count += 1
-    this.#log[level](boundFields(fields), message.slice(0, fieldsLimit))
+    this.#log[level](this.#readFields(fields), this.#secrets.redact(message).slice(0, fieldsLimit))
   }
 
   /** Writes the number of dropped lines. */
@@ -45,10 +49,11 @@ export class FunctionLog {
     this.#log.warn({ lines: this.#dropped }, 'functions log too much: lines were dropped')
     this.#dropped = 0
   }
-}
 
-function boundFields(fields: object): object {
-  return JSON.stringify(fields).length <= fieldsLimit
-    ? fields
-    : { fields: 'left out, because they are too long' }
+  #readFields(fields: object): object {
+    const json = this.#secrets.redact(JSON.stringify(fields))
+    const redacted = json.length <= fieldsLimit ? parseJson(json) : undefined
+    // A number that is a secret leaves no JSON.
+    return isObject(redacted) ? redacted : { fields: 'left out' }
+  }
 }

@@ -159,6 +159,7 @@ export type ReplyMessage =
 
 export type ToChild =
   | { readonly type: 'load'; readonly folder: string }
+  | { readonly type: 'secrets'; readonly values: Readonly<Record<string, string>> }
   | CallMessage
   | ReplyMessage
   | { readonly type: 'abort'; readonly call: string }

@@ -4,6 +4,14 @@ import type { CallMessage, ResultMessage } from './wire.ts'
 
 type WriteLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: object) => void
 
+/** Parts of the process that a call uses. */
+export interface CallTools {
+  readonly secrets: Readonly<Record<string, string>>
+  readonly bridges: Bridges
+  readonly signal: AbortSignal
+  readonly log: WriteLog
+}
+
 /** Error of an input that a schema rejects. */
 class InvalidInput extends Error {}
 
@@ -11,9 +19,7 @@ class InvalidInput extends Error {}
 export async function runCall(
   found: LoadedFunction | undefined,
   { call, user, claims, request, params, input }: CallMessage,
-  bridges: Bridges,
-  signal: AbortSignal,
-  log: WriteLog,
+  { secrets, bridges, signal, log }: CallTools,
 ): Promise<ResultMessage> {
   try {
     if (found === undefined) throw new Error('the function is not loaded')
@@ -24,6 +30,7 @@ export async function runCall(
       claims,
       request,
       params,
+      secrets,
       signal,
       log: {
         debug: (message: string, fields?: object) => log('debug', String(message), fields),

@@ -88,6 +88,19 @@ const files = {
     export default route('GET /request', { access: 'anonymous' }, ({ request }) => ({
       ...request, headers: Object.keys(request.headers).filter((name) => ['authorization', 'cookie', 'x-custom'].includes(name)) }))
   `,
+  'secrets.ts': `${imports}
+    export const secret = route('POST /secret', { access: 'user' }, (ctx) => {
+      console.log('printed ' + ctx.secrets.SHOP_KEY)
+      ctx.log.info('logged', { key: ctx.secrets.SHOP_KEY, list: [1] })
+      return { length: ctx.secrets.SHOP_KEY?.length, names: Object.keys(ctx.secrets) }
+    })
+    export const leaking = route('POST /leaking', { access: 'user' }, (ctx) => {
+      throw new FunctionError(409, 'no order for ' + ctx.secrets.SHOP_KEY)
+    })
+    export const crashing = route('POST /crashing', { access: 'user' }, (ctx) => {
+      throw new Error('crashed with ' + ctx.secrets.SHOP_KEY)
+    })
+  `,
   // Files that define no function.
   'types.d.ts': 'export type Nothing = never',
   '_shared.ts': `throw new Error('is not loaded')`,
@@ -370,6 +383,34 @@ describe('callers', () => {
         headers: ['x-custom'],
       },
     ])
+  })
+})
+
+describe('ctx.secrets', () => {
+  const set = async (value: string) => {
+    const token = await app.adminToken()
+    const response = await app.request('PUT', '/api/admin/secrets/SHOP_KEY', { token, body: { value } })
+    expect(response.status).toBeLessThan(300)
+  }
+
+  test('has the secrets of the project, also after a rotation', async () => {
+    expect((await call('POST', '/secret')).json).toEqual({ names: [] })
+    await set('first-secret-value')
+    expect((await call('POST', '/secret')).json).toEqual({ length: 18, names: ['SHOP_KEY'] })
+    await set('another-secret-value')
+    expect((await call('POST', '/secret')).json).toEqual({ length: 20, names: ['SHOP_KEY'] })
+  })
+
+  test('appears in no log line and no error', async () => {
+    await set('hidden-secret-value')
+    const response = await call('POST', '/leaking')
+    expect([response.status, response.json.message]).toEqual([409, 'no order for [SHOP_KEY]'])
+    expect((await call('POST', '/crashing')).status).toBe(500)
+    await call('POST', '/secret')
+    const log = app.log.join('')
+    for (const text of ['printed [SHOP_KEY]', '"key":"[SHOP_KEY]","list":[1]', 'crashed with [SHOP_KEY]'])
+      expect(log).toContain(text)
+    expect(log).not.toContain('hidden-secret-value')
   })
 })
 
