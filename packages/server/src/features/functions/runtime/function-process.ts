@@ -79,7 +79,8 @@ process.on('unhandledRejection', (reason) => log('error', `unhandled rejection: 
 process.on('uncaughtException', (error) => {
   log('error', `uncaught exception: ${describe(error)}`)
   // The state of the code is unknown from now on.
-  socket.end(() => process.exit(1))
+  process.exitCode = 1
+  socket.end(() => process.exit())
 })
 
 function describe(thrown: unknown): string {

