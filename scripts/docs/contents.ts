@@ -20,6 +20,7 @@ export const groups: readonly Group[] = [
       'public-reads',
       'procedures',
       'functions',
+      'deploying-functions',
       'graphql',
       'search',
       'vectors',

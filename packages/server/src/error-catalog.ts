@@ -19,6 +19,7 @@ import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
 import { storageErrorTable } from './features/files/storage/index.ts'
+import { deployErrorTable } from './features/functions/deploys/index.ts'
 import { runtimeErrorTable } from './features/functions/runtime/index.ts'
 import { secretErrorTable } from './features/functions/secrets/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
@@ -84,6 +85,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Search: searchErrorTable,
   'CDN purge': cdnErrorTable,
   Sites: siteErrorTable,
+  'Deploys of functions': deployErrorTable,
   'Secrets of functions': secretErrorTable,
   Functions: runtimeErrorTable,
   Storage: storageErrorTable,

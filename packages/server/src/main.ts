@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   import: async () => (await import('./cli/import.ts')).importCommand,
   export: async () => (await import('./cli/export.ts')).exportCommand,
   sites: async () => (await import('./cli/sites.ts')).sitesCommands,
+  functions: async () => (await import('./cli/functions.ts')).functionsCommands,
   secrets: async () => (await import('./cli/secrets.ts')).secretsCommands,
   graphql: async () => (await import('./cli/graphql.ts')).graphqlCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,

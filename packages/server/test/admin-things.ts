@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { AccountsApp } from './accounts.ts'
+import { functionArchive, functionFile } from './function-deploys.ts'
 import { createSubscription } from './push-stand-ins.ts'
 import type { TestResponse } from './test-app.ts'
 
@@ -56,6 +57,14 @@ export function createAdminThings(accounts: AccountsApp) {
       [webhook],
     )
     return `/api/webhooks/${webhook}/deliveries/${delivery}/${more}`
+  }
+  const newFunctionDeploy = async () => {
+    const content = name()
+    const body = functionArchive([content]).toString('latin1')
+    const headers = { 'content-type': 'application/x-tar' }
+    await app.request('POST', '/api/admin/functions/files', { token: await app.adminToken(), body, headers })
+    const files = [functionFile(content)]
+    return `/functions/deploys/${(await call('POST', '/api/admin/functions/deploys', { files })).json.deploy.hash}`
   }
   const newSite = async () => await made('/sites', { name: name(), slug: name() })
   const newDeploy = async () => {
@@ -185,6 +194,7 @@ export function createAdminThings(accounts: AccountsApp) {
     clientPath,
     newWebhook,
     newDelivery,
+    newFunctionDeploy,
     newSite,
     newDeploy,
     form,

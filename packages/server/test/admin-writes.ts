@@ -1,5 +1,6 @@
 import { type AccountsApp, goodPassword } from './accounts.ts'
 import { type AdminWrite, createAdminThings, defaultApp, secretMark } from './admin-things.ts'
+import { functionArchive, functionFile } from './function-deploys.ts'
 import { createSubscription } from './push-stand-ins.ts'
 import { totpUser } from './second-factors.ts'
 
@@ -104,6 +105,20 @@ export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () =
       make.at('/access/cases', { ...make.rehearsal, name: make.name() }),
     'POST /api/admin/storage/cdn/purge': async () =>
       make.at('/storage/cdn/purge', { urls: ['https://cdn.example.com/x'] }),
+    'POST /api/admin/functions/deploys': async () =>
+      make.at('/functions/deploys', { files: [functionFile(secretMark)] }),
+    'POST /api/admin/functions/files': async () => ({
+      path: '/api/admin/functions/files',
+      headers: { 'content-type': 'application/x-tar' },
+      body: functionArchive([secretMark]).toString('latin1'),
+    }),
+    'POST /api/admin/functions/deploys/{hash}/promote': async () =>
+      make.at(`${await make.newFunctionDeploy()}/promote`),
+    'POST /api/admin/functions/deploys/rollback': async () => {
+      for (const path of [await make.newFunctionDeploy(), await make.newFunctionDeploy()])
+        await make.call('POST', `/api/admin${path}/promote`)
+      return make.at('/functions/deploys/rollback')
+    },
     'PUT /api/admin/secrets/{name}': async () => make.at(`/secrets/${make.name()}`, { value: secretMark }),
     'DELETE /api/admin/secrets/{name}': async () => {
       const path = `/secrets/${make.name()}`

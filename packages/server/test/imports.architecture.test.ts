@@ -72,6 +72,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   timeline: ['outbox', 'webhooks'],
   'view-as': ['audit'],
   webhooks: ['audit', 'outbox', 'queue'],
+  deploys: ['audit'],
   schedules: ['audit', 'jobs'],
   secrets: ['audit'],
   sites: ['audit', 'cdn', 'throttle'],

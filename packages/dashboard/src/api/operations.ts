@@ -1380,6 +1380,39 @@ export type Factor = {
   readonly email?: string | undefined
 }
 
+export type FunctionDeploy = {
+  /** SHA-256 over the paths and contents of the files. */
+  readonly hash: string
+  readonly fileCount: number
+  readonly totalBytes: number
+  readonly isLive: boolean
+  readonly createdAt: string
+}
+
+export type FunctionDeployList = {
+  readonly items: ReadonlyArray<FunctionDeploy>
+  readonly count: number
+}
+
+export type FunctionsCreateDeployInput = {
+  readonly files: ReadonlyArray<{
+    /** Relative path with slashes, such as `functions/checkout.ts`. */
+    readonly path: string
+    readonly sha256: string
+    readonly size: number
+  }>
+}
+
+export type FunctionsCreateDeployResult = {
+  readonly deploy: FunctionDeploy
+  readonly missing: ReadonlyArray<string>
+}
+
+export type FunctionsSendFilesResult = {
+  /** Number of files in the archive. */
+  readonly files: number
+}
+
 /** Texts by hash, or an Apollo manifest. */
 export type GraphqlAddDocumentsInput = {
   /** Documents of an Apollo manifest, with their hash as `id`. */
@@ -4955,6 +4988,13 @@ export interface Operations {
     readonly body: undefined
     readonly answer: EventsListResult
   }
+  'functions.createDeploy': {
+    readonly method: 'POST'
+    readonly path: 'admin/functions/deploys'
+    readonly query: never
+    readonly body: FunctionsCreateDeployInput
+    readonly answer: FunctionsCreateDeployResult
+  }
   'functions.delete': {
     readonly method: 'DELETE'
     readonly path: `functions/${string}`
@@ -4968,6 +5008,13 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: unknown
+  }
+  'functions.listDeploys': {
+    readonly method: 'GET'
+    readonly path: 'admin/functions/deploys'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: FunctionDeployList
   }
   'functions.patch': {
     readonly method: 'PATCH'
@@ -4987,6 +5034,13 @@ export interface Operations {
     }
     readonly answer: unknown
   }
+  'functions.promoteDeploy': {
+    readonly method: 'POST'
+    readonly path: `admin/functions/deploys/${string}/promote`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: FunctionDeploy
+  }
   'functions.put': {
     readonly method: 'PUT'
     readonly path: `functions/${string}`
@@ -4995,6 +5049,20 @@ export interface Operations {
       readonly [name: string]: unknown
     }
     readonly answer: unknown
+  }
+  'functions.rollback': {
+    readonly method: 'POST'
+    readonly path: 'admin/functions/deploys/rollback'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: FunctionDeploy
+  }
+  'functions.sendFiles': {
+    readonly method: 'POST'
+    readonly path: 'admin/functions/files'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: FunctionsSendFilesResult
   }
   'graphql.addDocuments': {
     readonly method: 'POST'

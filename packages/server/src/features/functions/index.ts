@@ -1,4 +1,5 @@
 import type { Platform } from '../../platform.ts'
+import { deploys } from './deploys/index.ts'
 import { type OpenData, runtime } from './runtime/index.ts'
 import { SecretStore, secrets } from './secrets/index.ts'
 
@@ -19,16 +20,30 @@ export interface FunctionPorts {
 
 /** Wires the features of the operator's own code. */
 export function wireFunctions(
-  { config, database, log }: Pick<Platform, 'config' | 'database' | 'log'>,
+  {
+    config,
+    database,
+    notifications,
+    queue,
+    log,
+  }: Pick<Platform, 'config' | 'database' | 'notifications' | 'queue' | 'log'>,
   { openData, secrets: store }: FunctionPorts,
 ) {
+  const deployed = deploys({
+    database: database.system,
+    notifications,
+    queue,
+    dataDirectory: config.server.data_dir,
+    log,
+  })
   const { host, feature } = runtime({
     config: config.functions,
     database: database.user,
     openData,
+    live: deployed.live,
     connectionLimit: () => database.connections.limit,
     log,
     secrets: store,
   })
-  return { host, features: [feature, secrets(store)] }
+  return { host, features: [feature, secrets(store), deployed.feature] }
 }

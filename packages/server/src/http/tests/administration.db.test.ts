@@ -68,6 +68,7 @@ const unrecorded = new Set([
   // These are parts of a deploy, whose start and end are recorded.
   'POST /api/admin/sites/{siteId}/deploys/{deployId}/manifest',
   'POST /api/admin/sites/{siteId}/deploys/{deployId}/files',
+  'POST /api/admin/functions/files',
 ])
 
 /** Returns the operations of the API document that only administrators may call. */

@@ -15,10 +15,20 @@ export type { OpenData, TransactionData } from './calls.ts'
 export { runtimeErrorTable } from './errors.ts'
 export type { FunctionHost } from './host.ts'
 
+/** Code that is deployed to this server. */
+export interface LiveCode {
+  /** Returns the folder with the function files; undefined before the first deploy. */
+  liveFolder(): { readonly path: string } | undefined
+  /** Calls the listener after each change of the folder. */
+  onChange(listener: () => void): void
+}
+
 export interface RuntimeDeps {
   readonly config: FunctionsConfig
   readonly database: HostDeps['database']
   readonly openData: OpenData
+  /** Folder of the live deploy. */
+  readonly live: LiveCode
   /** Returns the maximum number of connections of this process. */
   readonly connectionLimit: () => number
   readonly log: Logger
@@ -26,7 +36,7 @@ export interface RuntimeDeps {
 }
 
 /** Creates the feature that runs the functions of a folder. */
-export function runtime({ config, database, openData, connectionLimit, log, secrets }: RuntimeDeps): {
+export function runtime({ config, database, openData, live, connectionLimit, log, secrets }: RuntimeDeps): {
   readonly host: FunctionHost
   readonly feature: Feature
 } {
@@ -43,17 +53,29 @@ export function runtime({ config, database, openData, connectionLimit, log, secr
     secrets,
     program: join(import.meta.dirname, `function-process${extname(import.meta.filename)}`),
   })
+  let loading = Promise.resolve()
+  /** Loads the live deploy, or the folder of this machine before the first one. Loads run one after the other. */
+  const load = () => {
+    loading = loading.then(async () => {
+      const path = live.liveFolder()?.path ?? (existsSync(folder) ? folder : undefined)
+      // A fault in the functions must not keep the rest from being served.
+      if (path !== undefined)
+        await host
+          .loadFolder(path)
+          .catch((error) =>
+            log.error({ folder: path, reason: messageOf(error) }, 'failed to load the functions'),
+          )
+    })
+    return loading
+  }
   return {
     host,
     feature: {
       name: 'functions',
       routes: (app) => addOperations(app, host, functionOperations),
       async start() {
-        if (!existsSync(folder)) return
-        // A fault in the functions must not keep the rest from being served.
-        await host
-          .loadFolder(folder)
-          .catch((error) => log.error({ folder, reason: messageOf(error) }, 'failed to load the functions'))
+        live.onChange(() => void load())
+        await load()
       },
       stop: () => host.stop(),
     },

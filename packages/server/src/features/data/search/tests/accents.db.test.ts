@@ -179,6 +179,8 @@ describe('PUT /collections/:table/search-settings › ignoreAccents', () => {
     await database.sql(`
       ${setup}
       delete from basalt.migrations where version >= 31;
+      delete from basalt.schedules where job_type = 'function_deploy_cleanup';
+      drop table basalt.function_live, basalt.function_files, basalt.function_blobs, basalt.function_deploys;
       ${oneAdministrator};
       drop table basalt.secrets;
       drop function basalt.enqueue(text, jsonb, text, timestamptz);

@@ -90,6 +90,7 @@ describe('GET /api/admin/schedules', () => {
       ['event_log_prune', 'event_log_prune', '*/10 * * * *', true],
       ['expired_auth_cleanup_daily', 'expired_auth_cleanup', '0 5 * * *', true],
       ['expired_oauth_cleanup_daily', 'expired_oauth_cleanup', '0 4 * * *', true],
+      ['function_deploy_cleanup_daily', 'function_deploy_cleanup', '0 3 * * *', true],
       ['idempotency_key_cleanup', 'idempotency_key_cleanup', '*/10 * * * *', true],
       ['job_retention_daily', 'job_retention', '0 7 * * *', true],
       ['log_retention_daily', 'log_retention', '0 6 * * *', true],

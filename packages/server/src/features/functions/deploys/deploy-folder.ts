@@ -1,0 +1,94 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { codeOf } from '../../../lib/errors.ts'
+import type { DeployFile } from './manifest.ts'
+
+/** Number of files whose content is in memory at once. */
+const batchSize = 50
+/** Age in milliseconds after which a folder of an interrupted write is removed. */
+const abandonedMs = 3_600_000
+
+export type ReadBlobs = (hashes: readonly string[]) => Promise<ReadonlyMap<string, Buffer>>
+
+/**
+ * Writes the files of a deploy to a folder that is named by its hash, unless an intact one exists. The folder appears by one
+ * rename. Processes of one machine may do the same at once.
+ *
+ * @throws Error for a content with another hash
+ */
+export async function writeDeployFolder(
+  directory: string,
+  { hash, files }: { readonly hash: string; readonly files: readonly DeployFile[] },
+  readBlobs: ReadBlobs,
+): Promise<string> {
+  const folder = join(directory, hash)
+  if (await isIntact(folder, files)) return folder
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const temporary = join(directory, `.${randomUUID()}`)
+  try {
+    await writeFiles(temporary, files, readBlobs)
+    await replaceFolder(temporary, folder)
+  } catch (error) {
+    // Another process has written the same folder in the meantime.
+    if (!(await isIntact(folder, files))) throw error
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+  return folder
+}
+
+async function writeFiles(folder: string, files: readonly DeployFile[], readBlobs: ReadBlobs): Promise<void> {
+  for (let first = 0; first < files.length; first += batchSize) {
+    const batch = files.slice(first, first + batchSize)
+    const blobs = await readBlobs([...new Set(batch.map(({ sha256 }) => sha256))])
+    for (const { path, sha256 } of batch) {
+      const bytes = blobs.get(sha256)
+      if (bytes === undefined || hashOf(bytes) !== sha256)
+        throw new Error(`the content of ${path} is damaged`)
+      await mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o700 })
+      await writeFile(join(folder, path), bytes, { mode: 0o400, flag: 'wx' })
+    }
+  }
+}
+
+/** Moves the folder to its name. A damaged folder of that name is removed. */
+async function replaceFolder(temporary: string, folder: string): Promise<void> {
+  try {
+    await rename(temporary, folder)
+  } catch (error) {
+    if (!['EEXIST', 'ENOTEMPTY'].includes(codeOf(error) ?? '')) throw error
+    const damaged = `${temporary}-damaged`
+    await rename(folder, damaged)
+    await rm(damaged, { recursive: true, force: true })
+    await rename(temporary, folder)
+  }
+}
+
+/** Returns true if the folder has these files with these contents, and nothing else. */
+async function isIntact(folder: string, files: readonly DeployFile[]): Promise<boolean> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const found = entries.filter((entry) => !entry.isDirectory())
+  if (found.length !== files.length || found.some((entry) => !entry.isFile())) return false
+  for (const { path, sha256, size } of files) {
+    const bytes = await readFile(join(folder, path)).catch(() => undefined)
+    if (bytes === undefined || bytes.length !== size || hashOf(bytes) !== sha256) return false
+  }
+  return true
+}
+
+/** Removes folders of deploys that are not kept, and those of interrupted writes. */
+export async function removeOldFolders(directory: string, kept: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(directory).catch(() => [])) {
+    const folder = join(directory, name)
+    const isAbandoned = async () => Date.now() - (await stat(folder)).mtimeMs > abandonedMs
+    const isOld = /^[0-9a-f]{64}$/.test(name)
+      ? !kept.has(name)
+      : name.startsWith('.') && (await isAbandoned())
+    if (isOld) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,29 @@
+import { join } from 'node:path'
+import type { Feature } from '../../../feature.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import { defineCleanup } from './cleanup.ts'
+import { LiveFunctions, type LiveFunctionsOptions } from './live-functions.ts'
+import { addDeployRoutes } from './operations.ts'
+
+export { deployErrorTable } from './errors.ts'
+export type { LiveFolder, LiveFunctions } from './live-functions.ts'
+
+export interface DeploysDeps extends Omit<LiveFunctionsOptions, 'directory'> {
+  readonly queue: JobQueue
+  /** `server.data_dir`. */
+  readonly dataDirectory: string
+}
+
+/** Creates the feature of the deploys of functions, and the live one as a folder. */
+export function deploys({ queue, dataDirectory, ...options }: DeploysDeps): {
+  readonly feature: Feature
+  readonly live: LiveFunctions
+} {
+  const { database } = options
+  const live = new LiveFunctions({ ...options, directory: join(dataDirectory, 'functions') })
+  defineCleanup(database, queue)
+  return {
+    live,
+    feature: { name: 'function-deploys', routes: (app) => addDeployRoutes(app, { database, live }) },
+  }
+}
