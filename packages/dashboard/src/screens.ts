@@ -1,4 +1,5 @@
 import type { ComponentType } from 'react'
+import type { Permission } from './api/administrator.ts'
 import type { IconName } from './ui/icon.tsx'
 
 /** Groups of the navigation that can be folded, in display order. Settings has no group. */
@@ -10,7 +11,7 @@ export interface Screen {
   readonly path: `/${string}`
   readonly title: string
   /** Permission that the administrator needs for the screen. */
-  readonly permission: 'owner'
+  readonly permission: Permission
   /** Entry of the navigation. Undefined for a screen that is a tab of another one. */
   readonly entry?: {
     readonly group?: GroupName
@@ -33,7 +34,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/tables',
     title: 'Tables',
-    permission: 'owner',
+    permission: 'rows.read',
     entry: { group: 'Data', icon: 'table' },
     key: 't',
     words: 'rows data grid edit import export',
@@ -42,7 +43,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/structure',
     title: 'Structure',
-    permission: 'owner',
+    permission: 'structure.read',
     entry: { group: 'Data', icon: 'structure' },
     key: 's',
     words: 'tables columns indexes constraints policies enums functions triggers migrations schema',
@@ -51,7 +52,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/sql',
     title: 'SQL',
-    permission: 'owner',
+    permission: 'sql.read',
     entry: { group: 'Data', icon: 'terminal' },
     key: 'q',
     words: 'query statement explain plan history saved',
@@ -60,7 +61,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/access',
     title: 'Access',
-    permission: 'owner',
+    permission: 'access.explain',
     entry: { group: 'Data', icon: 'shield' },
     key: 'a',
     words: "why can't they see it policies row-level security explain test",
@@ -69,7 +70,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/search',
     title: 'Search',
-    permission: 'owner',
+    permission: 'structure.read',
     entry: { group: 'Data', icon: 'search' },
     words: 'full text fuzzy typos synonyms weights ranking facets highlight indexes vector',
     load: async () => (await import('./screens/search/search.tsx')).SearchScreen,
@@ -77,7 +78,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/embeddings',
     title: 'Embeddings',
-    permission: 'owner',
+    permission: 'operations.read',
     tabOf: '/search',
     words: 'vectors backfill provider model semantic meaning ai',
     load: async () => (await import('./screens/embeddings/embeddings.tsx')).EmbeddingsScreen,
@@ -87,7 +88,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/users',
     title: 'Users',
-    permission: 'owner',
+    permission: 'users.read',
     entry: { group: 'People', icon: 'users' },
     key: 'u',
     words: 'accounts people sessions factors passkeys impersonate invite',
@@ -104,7 +105,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/mail',
     title: 'Mail',
-    permission: 'owner',
+    permission: 'content.read',
     entry: { group: 'People', icon: 'mail', title: 'Messages' },
     words: 'email templates sent',
     load: async () => (await import('./screens/mail/mail.tsx')).MailScreen,
@@ -112,7 +113,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/sms',
     title: 'SMS',
-    permission: 'owner',
+    permission: 'bodies.read',
     tabOf: '/mail',
     words: 'text messages phone',
     load: async () => (await import('./screens/sms/sms.tsx')).SmsScreen,
@@ -120,7 +121,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/push',
     title: 'Push',
-    permission: 'owner',
+    permission: 'content.read',
     tabOf: '/mail',
     words: 'devices deliveries providers fcm apns web push',
     load: async () => (await import('./screens/push/push.tsx')).PushScreen,
@@ -128,7 +129,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/support',
     title: 'Support',
-    permission: 'owner',
+    permission: 'users.read',
     entry: { group: 'People', icon: 'chat' },
     words: 'tickets help messages answer',
     load: async () => (await import('./screens/support/support.tsx')).SupportScreen,
@@ -138,7 +139,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/api-keys',
     title: 'API keys',
-    permission: 'owner',
+    permission: 'apps.read',
     entry: { group: 'Programs', icon: 'key', title: 'Keys and apps' },
     key: 'k',
     words: 'tokens secrets',
@@ -147,7 +148,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/oauth-clients',
     title: 'OAuth clients',
-    permission: 'owner',
+    permission: 'apps.read',
     tabOf: '/api-keys',
     words: 'grants consents redirect secret',
     load: async () => (await import('./screens/oauth-clients/oauth-clients.tsx')).OAuthClientsScreen,
@@ -155,7 +156,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/apps',
     title: 'Apps',
-    permission: 'owner',
+    permission: 'apps.read',
     tabOf: '/api-keys',
     words: 'rate limits tenants',
     load: async () => (await import('./screens/apps/apps.tsx')).AppsScreen,
@@ -163,7 +164,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/events',
     title: 'Events',
-    permission: 'owner',
+    permission: 'bodies.read',
     entry: { group: 'Programs', icon: 'bolt' },
     key: 'e',
     words: 'timeline changes outbox log deliveries replay',
@@ -172,7 +173,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/realtime',
     title: 'Realtime',
-    permission: 'owner',
+    permission: 'operations.read',
     tabOf: '/events',
     words: 'streams connections subscriptions inspector websocket',
     load: async () => (await import('./screens/realtime/realtime.tsx')).RealtimeScreen,
@@ -189,7 +190,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/jobs',
     title: 'Jobs',
-    permission: 'owner',
+    permission: 'bodies.read',
     entry: { group: 'Programs', icon: 'clock' },
     key: 'j',
     words: 'queue retry cancel enqueue',
@@ -198,7 +199,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/schedules',
     title: 'Schedules',
-    permission: 'owner',
+    permission: 'operations.read',
     tabOf: '/jobs',
     words: 'cron jobs',
     load: async () => (await import('./screens/schedules/schedules.tsx')).SchedulesScreen,
@@ -206,7 +207,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/matviews',
     title: 'Materialized views',
-    permission: 'owner',
+    permission: 'content.read',
     tabOf: '/jobs',
     words: 'refresh',
     load: async () => (await import('./screens/matviews/matviews.tsx')).MatviewsScreen,
@@ -216,7 +217,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/storage',
     title: 'Storage',
-    permission: 'owner',
+    permission: 'content.read',
     entry: { group: 'Files', icon: 'folder' },
     key: 'f',
     words: 'buckets objects uploads',
@@ -225,7 +226,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/sites',
     title: 'Sites',
-    permission: 'owner',
+    permission: 'content.read',
     entry: { group: 'Files', icon: 'globe' },
     words: 'deploys domains hosting',
     load: async () => (await import('./screens/sites/sites.tsx')).SitesScreen,
@@ -235,7 +236,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/logs',
     title: 'Logs',
-    permission: 'owner',
+    permission: 'operations.read',
     entry: { group: 'Activity', icon: 'list' },
     key: 'l',
     words: 'live tail errors',
@@ -244,7 +245,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/requests',
     title: 'Requests',
-    permission: 'owner',
+    permission: 'operations.read',
     tabOf: '/logs',
     key: 'r',
     words: 'latency status errors',
@@ -253,7 +254,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/audit',
     title: 'Audit',
-    permission: 'owner',
+    permission: 'bodies.read',
     tabOf: '/logs',
     words: 'history changes who',
     load: async () => (await import('./screens/audit/audit.tsx')).AuditScreen,
@@ -261,7 +262,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/usage',
     title: 'Usage',
-    permission: 'owner',
+    permission: 'operations.read',
     entry: { group: 'Activity', icon: 'chart' },
     words: 'charts latency bandwidth plans limits',
     load: async () => (await import('./screens/usage/usage.tsx')).UsageScreen,
@@ -269,7 +270,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/statements',
     title: 'Statements',
-    permission: 'owner',
+    permission: 'operations.read',
     tabOf: '/usage',
     words: 'slow queries pg_stat_statements performance',
     load: async () => (await import('./screens/statements/statements.tsx')).StatementsScreen,
@@ -277,7 +278,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/advisors',
     title: 'Advisors',
-    permission: 'owner',
+    permission: 'operations.read',
     entry: { group: 'Activity', icon: 'bulb' },
     key: 'v',
     words: 'security indexes policies health',
@@ -287,10 +288,18 @@ export const screens: readonly Screen[] = [
   {
     path: '/settings',
     title: 'Settings',
-    permission: 'owner',
+    permission: 'settings.read',
     entry: { icon: 'sliders' },
     key: ',',
     words: 'server status configuration',
     load: async () => (await import('./screens/settings/settings.tsx')).SettingsScreen,
+  },
+  {
+    path: '/administrators',
+    title: 'Administrators',
+    permission: 'owner',
+    tabOf: '/settings',
+    words: 'team roles invite owner developer support viewer',
+    load: async () => (await import('./screens/administrators/administrators.tsx')).AdministratorsScreen,
   },
 ]

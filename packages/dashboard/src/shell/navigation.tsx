@@ -1,5 +1,6 @@
 import { useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
+import { usePermissions } from '../api/administrator.ts'
 import { groups, type Screen, screens } from '../screens.ts'
 import { Button } from '../ui/button.tsx'
 import { Icon, type IconName, Mark } from '../ui/icon.tsx'
@@ -24,7 +25,8 @@ export function Navigation({ isUnfolded, onSearch, onKeys }: NavigationProps) {
     if (theme !== undefined) applyTheme(theme)
   }, [theme])
   const folded = preferences?.foldedGroups ?? []
-  const settings = screens.find(({ path: at }) => at === '/settings')
+  const may = usePermissions()
+  const settings = screens.find(({ path: at, permission }) => at === '/settings' && may(permission))
   return (
     <nav id="navigation" className={styles.navigation} aria-label="Screens" data-unfolded={isUnfolded}>
       <Link href="/" className={styles.brand} aria-label="Basalt, Home">
@@ -42,7 +44,7 @@ export function Navigation({ isUnfolded, onSearch, onKeys }: NavigationProps) {
         </ul>
         {groups.map((group) => {
           const isFolded = folded.includes(group)
-          const entries = screens.filter(({ entry }) => entry?.group === group)
+          const entries = screens.filter(({ entry, permission }) => entry?.group === group && may(permission))
           return (
             <section key={group} aria-label={group}>
               <h2>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import { usePermissions } from '../api/administrator.ts'
 import { useApi } from '../api/queries.ts'
 import { get } from '../api/request.ts'
 import { useStore } from '../api/store.ts'
@@ -24,7 +25,9 @@ export function useCommands(typed: string): readonly Command[] {
   const actions = useStore(screenActions).map(
     (action, index): Command => ({ id: `action-${index}`, kind: 'Action', ...action }),
   )
-  const screenCommands = screens.map(({ path, title, words }): Command & { readonly text: string } => ({
+  const may = usePermissions()
+  const mayRead = screens.filter(({ permission }) => may(permission))
+  const screenCommands = mayRead.map(({ path, title, words }): Command & { readonly text: string } => ({
     id: `screen-${path}`,
     title,
     kind: 'Screen',
@@ -42,7 +45,7 @@ export function useCommands(typed: string): readonly Command[] {
   const users = useApi(
     ['users', 'palette', search],
     (signal) => get<'users.list'>('admin/users', { search, perPage: mostUsers }, { signal }),
-    { enabled: search.length >= shortestUserSearch, keepsPrevious: false },
+    { enabled: search.length >= shortestUserSearch && may('users.read'), keepsPrevious: false },
   )
   return [
     ...best(actions, typed, ({ title }) => title, mostScreens),

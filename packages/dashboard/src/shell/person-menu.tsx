@@ -1,5 +1,7 @@
 import { useRef } from 'react'
+import { currentAdministrator } from '../api/administrator.ts'
 import { useAction } from '../api/queries.ts'
+import { useStore } from '../api/store.ts'
 import { Icon } from '../ui/icon.tsx'
 import styles from './navigation.module.css'
 import { changePreferences } from './preferences.ts'
@@ -18,11 +20,12 @@ const labels: Readonly<Record<Theme, string>> = { system: 'System', light: 'Ligh
 export function PersonMenu({ theme, onKeys }: PersonMenuProps) {
   const menu = useRef<HTMLDivElement>(null)
   const end = useAction(signOut)
+  const administrator = useStore(currentAdministrator)
   return (
     <>
       <button type="button" className={styles.person} popoverTarget={id}>
         <Icon name="person" />
-        Administrator
+        {administrator?.email ?? 'Administrator'}
       </button>
       <div ref={menu} id={id} popover="auto" className={styles.menu}>
         <fieldset className={styles.themes}>

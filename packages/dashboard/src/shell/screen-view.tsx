@@ -1,5 +1,6 @@
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, useLocation } from 'wouter'
+import { usePermissions } from '../api/administrator.ts'
 import { loadPart } from '../api/load-part.ts'
 import { useStore } from '../api/store.ts'
 import { type Screen, screens } from '../screens.ts'
@@ -30,6 +31,7 @@ export function ScreenView() {
   const title = screen?.title ?? (isHome ? 'Home' : 'Not found')
   const key = screen?.path ?? path
   const viewTitle = useStore(pageTitle)
+  const may = usePermissions()
   useEffect(() => {
     document.title = [viewTitle ?? [], title, 'Basalt'].flat().join(' · ')
   }, [viewTitle, title])
@@ -40,16 +42,21 @@ export function ScreenView() {
       {screen !== undefined && <ScreenTabs screen={screen} />}
       <ErrorBoundary key={key}>
         <Suspense fallback={<Spinner />}>
-          <View />
+          {screen === undefined || may(screen.permission) ? <View /> : <NoAccess />}
         </Suspense>
       </ErrorBoundary>
     </>
   )
 }
 
+function NoAccess() {
+  return <PageHeader title="No access">Your role has no access to this screen.</PageHeader>
+}
+
 /** Renders the screens that belong together. */
 function ScreenTabs({ screen }: { readonly screen: Screen }) {
-  const tabs = tabsOf(screen)
+  const may = usePermissions()
+  const tabs = tabsOf(screen).filter(({ permission }) => may(permission))
   const [first] = tabs
   if (first === undefined || tabs.length === 1) return null
   return (

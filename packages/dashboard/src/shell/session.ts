@@ -1,3 +1,4 @@
+import { currentAdministrator } from '../api/administrator.ts'
 import { queryClient } from '../api/queries.ts'
 import { get, post, remove } from '../api/request.ts'
 import { sessionState } from '../api/session-state.ts'
@@ -6,13 +7,13 @@ export type Credential = { readonly email?: string; readonly password: string } 
 
 /** Checks that the browser has a session. @throws BasaltError if the server is unavailable */
 export async function checkSession(): Promise<void> {
-  await get<'admin.session'>('admin/session')
+  currentAdministrator.set(await get<'admin.session'>('admin/session'))
   sessionState.set('signed-in')
 }
 
 export async function signIn(credential: Credential): Promise<void> {
   await post<'admin.startSession'>('admin/session', credential)
-  sessionState.set('signed-in')
+  await checkSession()
   // Queries that failed without a session are refetched.
   await queryClient.invalidateQueries()
 }

@@ -109,7 +109,7 @@ export function PasswordForm() {
         Sign in
       </Button>
       <Button variant="plain" onClick={() => setEmail(email === undefined ? '' : undefined)}>
-        {email === undefined ? 'Sign in with an email address' : 'Sign in with the password alone'}
+        {email === undefined ? 'Use an email address' : 'Use the password alone'}
       </Button>
     </Form>
   )
