@@ -162,9 +162,9 @@ function tieBreak(relation: Relation, sort: readonly OrderKey[], names: readonly
 
 /**
  * Returns the system columns that locate a row. Rows of a table have a position in the file of their table; rows of a
- * view keep the view's order.
+ * view keep the view's order. Rows in different shards have equal positions.
  */
-function rowPosition({ kind }: Relation): readonly string[] {
+function rowPosition({ kind, isOnWorkers }: Relation): readonly string[] {
   const isStored = kind === 'table' || kind === 'partitioned_table' || kind === 'materialized_view'
-  return isStored ? ['tableoid', 'ctid'] : []
+  return isStored && !isOnWorkers ? ['tableoid', 'ctid'] : []
 }

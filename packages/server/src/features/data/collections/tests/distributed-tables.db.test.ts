@@ -582,6 +582,32 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     expect([status, json.totalItems]).toEqual([200, 50])
   })
 
+  test('refuses cursors on a table without a primary key, and serves its pages', async () => {
+    await database.sql(`
+      create table keyless (n int);
+      alter table keyless enable row level security;
+      create policy everyone on keyless using (true);
+      grant select on keyless to basalt_authenticated;
+      select create_distributed_table('keyless', 'n');
+      insert into keyless select n from generate_series(1, 20) n`)
+    await waitFor('the new table', async () => (await send('GET', 'keyless')).status !== 404)
+    for (const sort of ['', '&sort=n']) {
+      const { json } = await send('GET', `keyless?perPage=5&cursor=${sort}`)
+      expect(json).toEqual({
+        code: 400,
+        error: 'invalid_parameter',
+        message: 'cursor: "keyless" has no readable key that could tell its rows apart; use page',
+        doc_url: expect.any(String),
+      })
+    }
+    const page = await send('GET', 'keyless?perPage=5&page=2&sort=n')
+    expect(page.json.items.map(({ n }: { n: number }) => n)).toEqual([6, 7, 8, 9, 10])
+    const grid = await app.request('GET', '/api/admin/tables/keyless/rows?limit=5', {
+      token: await app.adminToken(),
+    })
+    expect([grid.status, grid.json.rows.length]).toEqual([200, 5])
+  })
+
   test('serves tables that are distributed on a coordinator without workers', async () => {
     await using alone = await createCitusDatabase({ isAlone: true })
     const first = await createTestApp({ database: alone })
