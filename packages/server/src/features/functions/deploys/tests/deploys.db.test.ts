@@ -302,7 +302,9 @@ describe('folders of nodes', () => {
     const abandoned = join(directory, 'functions', '.abandoned')
     const recent = join(directory, 'functions', '.recent')
     mkdirSync(join(folder, 'functions'), { recursive: true })
-    writeFileSync(join(folder, 'functions/a.ts'), 'wh')
+    // The names and sizes are right, and only the hash differs.
+    writeFileSync(join(folder, 'functions/a.ts'), 'WHOLE')
+    writeFileSync(join(folder, 'functions/b.ts'), 'b')
     for (const each of [abandoned, recent]) mkdirSync(each)
     utimesSync(abandoned, 0, 0)
     await using _third = await openNode(directory)
