@@ -477,6 +477,8 @@ describe('migration from one administrator', () => {
     await before.request('PATCH', '/api/admin/preferences', { token, body: { theme: 'dark' } })
     await own.sql(
       `update basalt.settings set key = 'dashboard_preferences' where key like 'dashboard_preferences %';
+      delete from basalt.schedules where job_type = 'function_deploy_cleanup';
+      drop table basalt.function_live, basalt.function_files, basalt.function_blobs, basalt.function_deploys;
       ${oneAdministrator};
       delete from basalt.migrations where version >= 35`,
     )

@@ -11,6 +11,10 @@ import { envelope, type RequestOptions, type TestApp } from '../../../../../test
  */
 const rows = {
   owners: {
+    '/api/admin/functions/deploys': 'GET POST',
+    '/api/admin/functions/deploys/:hash/promote': 'POST',
+    '/api/admin/functions/deploys/rollback': 'POST',
+    '/api/admin/functions/files': 'POST',
     '/api/admin/secrets': 'GET',
     '/api/admin/secrets/:name': 'PUT DELETE',
     '/api/admin/administrators': 'GET POST',
