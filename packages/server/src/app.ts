@@ -309,6 +309,7 @@ async function wire(
     resolve,
     isSmsEnabled: () => settings?.current.sms_enabled ?? false,
     lockCaller: lockSelf,
+    dashboardUrl: () => dashboardUrl(),
   })
   const identity = wireIdentity(platform, {
     passwords,

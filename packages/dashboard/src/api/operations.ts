@@ -406,6 +406,10 @@ export type AdministratorsCreateTokenResult = {
   readonly session: AdministratorSession
 }
 
+export type AdministratorsForgotPasswordInput = {
+  readonly email: string
+}
+
 export type AdministratorsInviteInput = {
   /** Address, with which they sign in. */
   readonly email: string
@@ -4508,6 +4512,13 @@ export interface Operations {
     readonly path: `admin/administrators/${string}/sessions/${string}`
     readonly query: never
     readonly body: undefined
+    readonly answer: undefined
+  }
+  'administrators.forgotPassword': {
+    readonly method: 'POST'
+    readonly path: 'admin/auth/forgot'
+    readonly query: never
+    readonly body: AdministratorsForgotPasswordInput
     readonly answer: undefined
   }
   'administrators.invite': {

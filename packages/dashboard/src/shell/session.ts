@@ -18,6 +18,11 @@ export async function signIn(credential: Credential): Promise<void> {
   await queryClient.invalidateQueries()
 }
 
+/** Requests a link for a new password by mail. The server does not reveal whether the address is known. */
+export async function requestPassword(email: string): Promise<void> {
+  await post<'administrators.forgotPassword'>('admin/auth/forgot', { email })
+}
+
 /** Sets the password of an administrator by the code of an invitation, which works once. */
 export async function setPassword(code: string, password: string): Promise<void> {
   await post<'administrators.setPassword'>('admin/auth/password', { code, password })

@@ -3,7 +3,7 @@ import { useAction } from '../api/queries.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/layout.tsx'
-import { setPassword, signIn } from './session.ts'
+import { requestPassword, setPassword, signIn } from './session.ts'
 import styles from './sign-in.module.css'
 
 export function SignInPage() {
@@ -79,6 +79,9 @@ export function PasswordForm() {
   const [password, setPassword] = useState('')
   const credential = email === undefined ? { password } : { email, password }
   const action = useAction(() => signIn(credential), { failure: 'view' })
+  const forgot = useAction(() => requestPassword(email ?? ''), {
+    done: 'If an administrator has this address, a link for a new password is on its way.',
+  })
   return (
     <Form onSubmit={() => action.run()}>
       {email === undefined ? (
@@ -111,6 +114,11 @@ export function PasswordForm() {
       <Button variant="plain" onClick={() => setEmail(email === undefined ? '' : undefined)}>
         {email === undefined ? 'Use an email address' : 'Use the password alone'}
       </Button>
+      {email !== undefined && email !== '' && (
+        <Button variant="plain" isPending={forgot.isPending} onClick={() => forgot.run()}>
+          Forgot the password?
+        </Button>
+      )}
     </Form>
   )
 }

@@ -1,7 +1,8 @@
 import { allowsPrivateTargets } from '../../config/development.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
-import { createMailBackend, createMailTemplates, mail } from './mail/index.ts'
+import { administratorMailJob } from '../operations/admin/index.ts'
+import { createMailBackend, createMailTemplates, mail, sendInJob } from './mail/index.ts'
 import { type PushDeps, push } from './push/index.ts'
 import { createSmsProvider, StoredSms, sms } from './sms/index.ts'
 import { support } from './support/index.ts'
@@ -13,10 +14,12 @@ export function wireMessaging(
     resolve,
     isSmsEnabled,
     lockCaller,
+    dashboardUrl,
   }: {
     readonly resolve?: Resolve | undefined
     readonly isSmsEnabled: () => boolean
     readonly lockCaller: PushDeps['lockCaller']
+    readonly dashboardUrl: () => string | undefined
   },
 ) {
   const { config, isDevelopment, database, clock, log, output } = platform
@@ -38,6 +41,14 @@ export function wireMessaging(
       clock,
     }),
   })
+  platform.queue.define(
+    administratorMailJob({
+      database: system,
+      appName: config.email.app_name,
+      dashboardUrl,
+      send: (message, id) => sendInJob(backend, message, { id }),
+    }),
+  )
   return {
     features: [
       mail({ ...platform, config: config.email, database: system, templates, backend }),

@@ -82,6 +82,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         tokens: adminTokens,
         origins: platform.origins,
         dashboardUrl: ports.dashboardUrl,
+        queue,
       }),
       overview({
         catalog,

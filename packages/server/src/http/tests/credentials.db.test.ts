@@ -18,6 +18,7 @@ const rows = {
     '/admin': 'GET',
     '/admin/*': 'GET',
     '/api/admin/auth': 'POST',
+    '/api/admin/auth/forgot': 'POST',
     '/api/admin/auth/password': 'POST',
     '/api/admin/session': 'POST',
     '/api/admin/status': 'GET',

@@ -62,6 +62,7 @@ const publicRoutes = new Set([
   'GET /docs/*',
   'GET /api/admin/status',
   'POST /api/admin/auth',
+  'POST /api/admin/auth/forgot',
   'POST /api/admin/auth/password',
   'POST /api/admin/session',
   'GET /admin',

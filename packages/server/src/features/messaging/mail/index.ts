@@ -19,6 +19,7 @@ export { createMailBackend } from './create-backend.ts'
 export { mailErrorTable } from './errors.ts'
 export { textOfHtml } from './plain-text.ts'
 export { MailRefused } from './refusal.ts'
+export { sendInJob } from './send-in-job.ts'
 export { verifySmtp } from './smtp-backend.ts'
 export { createMailTemplates, type MailTemplates } from './templates.ts'
 

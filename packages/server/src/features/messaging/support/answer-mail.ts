@@ -1,8 +1,8 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { JobRefused, type JobType } from '../../../job-queue.ts'
+import type { JobType } from '../../../job-queue.ts'
 import { escapeHtml } from '../../../lib/page.ts'
 import { isUuid } from '../../../lib/uuid.ts'
-import { type MailBackend, MailRefused } from '../mail/index.ts'
+import { type MailBackend, sendInJob } from '../mail/index.ts'
 import { findUnmailedAnswer, markMailed } from './message.ts'
 
 export const answerJobName = 'support_answer_mail'
@@ -31,23 +31,19 @@ export function answerJob({
       if (answer === undefined) return
       const { ticket_id: ticketId, subject, body, email } = answer
       const invitation = inboundDomain === '' ? '' : 'Reply to this mail to answer.'
-      try {
-        await backend.send(
-          {
-            to: email,
-            // Replies name their ticket in the subject.
-            subject: `[Ticket #${ticketId}] ${subject}`,
-            text: [body, invitation].filter((part) => part !== '').join('\n\n'),
-            html: describe([body, invitation]),
-            ...(inboundDomain === '' ? {} : { replyTo: `support@${inboundDomain}` }),
-          },
-          // A crash between sending and recording sends the same mail again.
-          { id },
-        )
-      } catch (error) {
-        if (error instanceof MailRefused) throw new JobRefused(error.message)
-        throw error
-      }
+      await sendInJob(
+        backend,
+        {
+          to: email,
+          // Replies name their ticket in the subject.
+          subject: `[Ticket #${ticketId}] ${subject}`,
+          text: [body, invitation].filter((part) => part !== '').join('\n\n'),
+          html: describe([body, invitation]),
+          ...(inboundDomain === '' ? {} : { replyTo: `support@${inboundDomain}` }),
+        },
+        // A crash between sending and recording sends the same mail again.
+        { id },
+      )
       await markMailed(database, id)
     },
   }

@@ -1,5 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Origins } from '../../../http/access/origins.ts'
+import type { JobQueue } from '../../../job-queue.ts'
 import type { Throttle } from '../throttle/index.ts'
 import type { AdminTokenVerifier } from './token-verifier.ts'
 
@@ -25,6 +26,7 @@ export interface AdminDeps {
 export interface AdminContext extends AdminDeps {
   readonly tokens: AdminTokenVerifier
   readonly origins: Origins
+  readonly queue: JobQueue
   /** Returns the URL at which people reach the dashboard; undefined unless it is served. */
   readonly dashboardUrl: () => string | undefined
 }

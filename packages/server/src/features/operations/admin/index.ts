@@ -8,6 +8,7 @@ import { preferenceOperations } from './preferences.ts'
 
 export { listAdministrators } from './administrators/administrator.ts'
 export { addAdministrator, passwordLink, recoverAdministrator } from './administrators/invitation.ts'
+export { type AdministratorMailDeps, administratorMailJob } from './administrators/mail.ts'
 export type { AdminDeps } from './context.ts'
 export { adminErrorTable } from './errors.ts'
 export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'

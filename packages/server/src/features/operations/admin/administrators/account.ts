@@ -19,12 +19,14 @@ import { createToken, hashToken, isToken } from '../../../../lib/tokens.ts'
 import { Type } from '../../../../lib/type.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../audit/index.ts'
+import { type AttemptLimit, requireAllowed } from '../../throttle/index.ts'
 import type { AdminContext } from '../context.ts'
 import { adminErrors } from '../errors.ts'
 import { adminTokenPrefix } from '../session.ts'
 import { attemptKey, failSignIn, requireAttempts } from '../sign-in.ts'
 import { consumePasswordCode, setPassword } from './administrator.ts'
-import { passwordCodePrefix } from './invitation.ts'
+import { passwordCodePrefix, requireAddress } from './invitation.ts'
+import { mailForgottenPassword } from './mail.ts'
 
 /** Maximum life of a token, one year. */
 const longestTokenSeconds = 366 * 24 * 60 * 60
@@ -67,6 +69,31 @@ const setByCode = operation({
     })
     if (!isSet) return await failSignIn(attempt, adminErrors.invalidPasswordCode())
     context.tokens.invalidateAll()
+  },
+})
+
+/** Limit of requested mails per network address. */
+const forgottenPasswords: AttemptLimit = {
+  name: 'admin.forgotten_password',
+  attempts: 10,
+  windowSeconds: 60 * 60,
+}
+
+const forgot = operation({
+  id: 'administrators.forgotPassword',
+  guard: 'public',
+  method: 'POST',
+  path: '/api/admin/auth/forgot',
+  tag: 'administrators',
+  summary: 'Request a link for a new password by mail',
+  description: 'The response is the same for an unknown address.',
+  body: Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }),
+  success: { ...noContent, status: 202 },
+  async handle({ database, queue, throttle }: AdminContext, { body: { email }, origin }) {
+    const address = requireAddress(email)
+    requireAllowed(await throttle.attempt(forgottenPasswords, origin.address))
+    await mailForgottenPassword(queue, database, address)
+    queue.wake()
   },
 })
 
@@ -238,7 +265,7 @@ const createOwnToken = operation({
 })
 
 /** Operations of administrators on their own account. */
-export const accountOperations = [setByCode, changePassword, listSessions, endOne, createOwnToken]
+export const accountOperations = [setByCode, forgot, changePassword, listSessions, endOne, createOwnToken]
 
 const columns = (current: string) => sql`
   id, name, role, allowed_addresses as "allowedAddresses", address, user_agent as "userAgent",

@@ -109,19 +109,22 @@ export async function setPassword(
   await transaction.count(sql`delete from basalt.admin_sign_in_codes where administrator_id = ${id}`)
 }
 
-/** Stores a code with which an administrator sets a password. It replaces the earlier ones. */
+/** Stores a code with which an administrator sets a password. Once one is used, the others end. */
 export async function insertPasswordCode(
   transaction: Queryable,
   administratorId: string,
   codeHash: Buffer,
   lifetimeSeconds: number,
 ): Promise<{ readonly expiresAt: Date }> {
-  await transaction.count(sql`
-    delete from basalt.admin_sign_in_codes where administrator_id = ${administratorId} and purpose = 'password'`)
   return await transaction.one<{ expiresAt: Date }>(sql`
     insert into basalt.admin_sign_in_codes (code_hash, administrator_id, purpose, expires_at)
     values (${codeHash}, ${administratorId}, 'password', now() + make_interval(secs => ${lifetimeSeconds}::int))
     returning expires_at as "expiresAt"`)
+}
+
+export async function deletePasswordCodes(transaction: Queryable, administratorId: string): Promise<void> {
+  await transaction.count(sql`
+    delete from basalt.admin_sign_in_codes where administrator_id = ${administratorId} and purpose = 'password'`)
 }
 
 /** Consumes a code that sets a password. One of several concurrent attempts succeeds. @returns the administrator */

@@ -26,12 +26,14 @@ interface By {
 /**
  * Inserts an administrator, who signs in once the invitation is accepted.
  *
+ * @param onAdded work in the same transaction
  * @throws AppError invalid_administrator_email, administrator_exists
  */
 export async function addAdministrator(
   database: SystemDatabase,
   given: { readonly email: string; readonly role: AdministratorRole },
   by: By,
+  onAdded?: (transaction: Queryable, administrator: Administrator) => Promise<void>,
 ): Promise<{ readonly administrator: Administrator; readonly invitation: Invitation }> {
   const { role } = given
   const email = requireAddress(given.email)
@@ -40,6 +42,7 @@ export async function addAdministrator(
     if (administrator === undefined) throw adminErrors.administratorExists(email)
     const { id } = administrator
     const invitation = await createInvitation(transaction, id)
+    await onAdded?.(transaction, administrator)
     await recordAudit(transaction, {
       ...by,
       action: 'administrators.invite',
@@ -50,7 +53,7 @@ export async function addAdministrator(
   })
 }
 
-/** Creates a code that replaces earlier ones. */
+/** Creates a code for a new password. */
 export async function createInvitation(transaction: Queryable, administratorId: string): Promise<Invitation> {
   const code = createToken(passwordCodePrefix)
   const { expiresAt } = await insertPasswordCode(

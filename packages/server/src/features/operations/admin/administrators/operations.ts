@@ -10,6 +10,7 @@ import { adminErrors } from '../errors.ts'
 import {
   Administrator,
   deleteAdministrator,
+  deletePasswordCodes,
   findAdministrator,
   listAdministrators,
   lockOwners,
@@ -22,6 +23,7 @@ import {
   passwordLink,
   requireAddress,
 } from './invitation.ts'
+import { mailInvitation } from './mail.ts'
 
 const common = { guard: 'admin', permission: 'owner', tag: 'administrators' } as const
 const collection = '/api/admin/administrators'
@@ -58,11 +60,18 @@ const invite = operation({
   method: 'POST',
   path: collection,
   summary: 'Invite an administrator',
-  description: 'The invitation is valid for seven days and works once.',
+  description:
+    'The link is valid for seven days and works once. It is also sent by mail, and owners with an address are notified.',
   body: Type.Object({ email, role }),
   success: created(Type.Object({ administrator: Administrator, invitation: AdministratorInvitation })),
   async handle(context: AdminContext, { body, origin }) {
-    const { administrator, invitation } = await addAdministrator(context.database, body, by(origin))
+    const { administrator, invitation } = await addAdministrator(
+      context.database,
+      body,
+      by(origin),
+      (transaction, added) => mailInvitation(context.queue, transaction, added),
+    )
+    context.queue.wake()
     return { administrator, invitation: withLink(context, invitation) }
   },
 })
@@ -81,6 +90,8 @@ const reinvite = operation({
       const found = await findAdministrator(transaction, id)
       if (found === undefined) throw adminErrors.administratorNotFound()
       if (found.isDisabled) throw adminErrors.administratorDisabled()
+      // Only the last link works, so that a lost one ends.
+      await deletePasswordCodes(transaction, id)
       const invitation = await createInvitation(transaction, id)
       await audit(transaction, 'administrators.reinvite', id, origin, { email: found.email })
       return withLink(context, invitation)

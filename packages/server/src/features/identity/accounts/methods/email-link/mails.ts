@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../../../database/system-database.ts'
-import { type JobQueue, JobRefused, type JobType } from '../../../../../job-queue.ts'
-import { MailRefused } from '../../../../messaging/mail/index.ts'
+import type { JobQueue, JobType } from '../../../../../job-queue.ts'
+import { sendInJob } from '../../../../messaging/mail/index.ts'
 import type { AccountContext } from '../../context.ts'
 import { deriveJobSecret } from '../../keys.ts'
 import { accountLimits } from '../../limits.ts'
@@ -124,12 +124,7 @@ export function mailJob(context: AccountContext): JobType<MailRequest> {
       if (token === undefined) return
       const variables = { AppName: appName, ActionURL: `${siteUrl()}${path}?token=${token}` }
       const rendered = await mail.templates.render(template, variables)
-      try {
-        await mail.backend.send({ to: email, ...rendered }, { id })
-      } catch (error) {
-        if (error instanceof MailRefused) throw new JobRefused(error.message)
-        throw error
-      }
+      await sendInJob(mail.backend, { to: email, ...rendered }, { id })
     },
   }
 }
