@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { connect, createServer, type Server } from 'node:net'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
+import { startBalancer } from '../balancer.ts'
 import { countKeys, type Pair, startNodes, startPair } from '../failover.ts'
 import { alice } from '../fixtures.ts'
 import { contradictions, type History, type Load, startLoad } from '../load.ts'
@@ -46,39 +46,6 @@ function expectNoFaults(history: History, nodes: readonly ServerProcess[]): void
 /** Returns true if all processes of a node have left the former primary. */
 function hasLeft(node: ServerProcess, workers = 1): boolean {
   return node.log().filter(({ msg }) => msg === 'the primary has changed').length >= workers
-}
-
-/** Starts a port that forwards new connections to a server of choice. Open connections stay where they are, as in a balancer. */
-async function startBalancer(
-  target: number,
-): Promise<{ readonly port: number; target: number } & AsyncDisposable> {
-  let current = target
-  const server: Server = createServer((client) => {
-    const upstream = connect(current, '127.0.0.1')
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      one.on('error', () => other.destroy())
-      one.on('close', () => other.destroy())
-      one.pipe(other)
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the balancer has no port')
-  return {
-    port: address.port,
-    get target() {
-      return current
-    },
-    set target(port) {
-      current = port
-    },
-    async [Symbol.asyncDispose]() {
-      server.close()
-    },
-  }
 }
 
 /** Adds a webhook for creates, and a schedule that is not due. @returns the id of the schedule */
@@ -210,6 +177,31 @@ describe('faults › failover', () => {
         await second.promote()
         balancer.target = second.port
         await moreWrites(load)
+        const history = await load.stop()
+        expectNoFaults(history, nodes)
+        expect(contradictions(history, await countKeys(second))).toEqual([])
+      })
+
+      test('leaves a former primary that is read-only, without being a standby', async () => {
+        const pair = await startPair(false, cleanUp)
+        const { first, second } = pair
+        const { balancer, nodes } = await startPooled(pair, { server_lifetime: '5' })
+        const load = loadOf(nodes, 'read only')
+        await moreWrites(load)
+        await first.sql('postgres', 'alter system set default_transaction_read_only = on')
+        await first.sql('postgres', 'select pg_reload_conf()')
+        await waitFor('writes to be refused', () => load.count(503) > 5)
+        await waitFor('the standby', () => second.hasCaughtUp())
+        await second.promote()
+        await second.sql('shop', `update item set counter = 77 where id = 7`)
+        balancer.target = second.port
+        await moreWrites(load)
+        for (const node of nodes) {
+          const { json } = await sendRequest('GET', `${node.url}/api/collections/item/7?fields=counter`, {
+            token,
+          })
+          expect(json).toEqual({ counter: 77 })
+        }
         const history = await load.stop()
         expectNoFaults(history, nodes)
         expect(contradictions(history, await countKeys(second))).toEqual([])

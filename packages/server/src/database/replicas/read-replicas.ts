@@ -12,7 +12,7 @@ import type { Guards } from './guards.ts'
 import { type LogPosition, laterOf } from './log-position.ts'
 import { PositionHistory } from './position-history.ts'
 import type { ReadConsistency } from './read-consistency.ts'
-import type { Replica } from './replica.ts'
+import { type Replica, ReplicaUnfit } from './replica.ts'
 import type { PrimaryState } from './replica-probe.ts'
 
 /** Reasons to run a read on the primary although a replica may serve it. */
@@ -60,7 +60,11 @@ export interface ReplicaStatus {
 /** Export on a replica. */
 export interface ReplicaConnection {
   readonly connection: Connection
-  /** Begins the caller's transaction. @returns the statements that commit it */
+  /**
+   * Begins the caller's transaction. @returns the statements that commit it
+   *
+   * @throws ReplicaUnfit if the server of the transaction has not the required position
+   */
   begin(timeoutMs: number): Promise<string>
   /** Cancels its statement; never rejects. */
   cancel(): Promise<void>
@@ -169,23 +173,25 @@ export class ReadReplicas implements ReadRouter {
     const found = await this.#choose(consistency)
     if (found === undefined) return undefined
     const { replica, required } = found
-    try {
-      const { connection, replayed } = await replica.openFor(scope)
-      if (this.#isFit(replica, replayed, required)) {
-        this.#count(replica)
-        return {
-          connection,
-          begin: (timeoutMs) => replica.begin(connection, scope, timeoutMs),
-          cancel: () => replica.cancel(connection),
-        }
-      }
-      await connection.close()
-    } catch (error) {
+    const suspend = (error: unknown) => {
       if (!(error instanceof ConnectionLost)) throw error
       replica.suspend('its connection broke')
       this.#fallBack('connection')
     }
-    return undefined
+    const connection = await replica.openFor(scope).catch(suspend)
+    if (connection === undefined) return undefined
+    return {
+      connection,
+      begin: async (timeoutMs) => {
+        const begun = await replica.begin(connection, scope, timeoutMs).catch(suspend)
+        if (begun === undefined || !this.#isFit(replica, begun.replayed, required)) {
+          throw new ReplicaUnfit('it has no current data')
+        }
+        this.#count(replica)
+        return begun.ending
+      },
+      cancel: () => replica.cancel(connection),
+    }
   }
 
   disconnect(): void {

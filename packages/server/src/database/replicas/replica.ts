@@ -142,23 +142,24 @@ export class Replica {
     }
   }
 
-  /** Opens a connection for a read that outlasts a request, and reads the replayed position on it. @throws ConnectionLost */
-  async openFor(
-    scope: CallerScope,
-  ): Promise<Pick<ReplicaAnswer, 'replayed'> & { readonly connection: Connection }> {
-    const connection = await this.#required.openFor(scope)
-    try {
-      const [found] = await connection.send([receipt])
-      return { connection, replayed: this.#read(found) }
-    } catch (error) {
-      connection.destroy()
-      throw error
-    }
+  /** Opens a connection for a read that outlasts a request. @throws ConnectionLost */
+  openFor(scope: CallerScope): Promise<Connection> {
+    return this.#required.openFor(scope)
   }
 
-  /** Begins a transaction of the caller on such a connection. @returns the statements that commit it */
-  begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<string> {
-    return this.#required.user.begin(connection, scope, timeoutMs)
+  /**
+   * Begins a transaction of the caller on such a connection.
+   *
+   * @returns the statements that commit it, and the position that its server had replayed
+   */
+  async begin(
+    connection: Connection,
+    scope: CallerScope,
+    timeoutMs: number,
+  ): Promise<Pick<ReplicaAnswer, 'replayed'> & { readonly ending: string }> {
+    const ending = await this.#required.user.begin(connection, scope, timeoutMs)
+    const [found] = await connection.send([receipt])
+    return { ending, replayed: this.#read(found) }
   }
 
   async cancel(connection: Connection): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startBalancer } from '../../../../../test/balancer.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { startServer } from '../../../../../test/server-process.ts'
 import { type Standby, startStandby } from '../../../../../test/standby.ts'
@@ -143,6 +144,26 @@ describe('read replicas › ways to a replica', () => {
     const ids = Array.from({ length: 30 }, (_, index) => 101 + index)
     const found = await Promise.all(ids.map(async (id) => await read(id, await create(id))))
     expect(found).toEqual(ids.map((id) => ({ id, body: `note ${id}` })))
+    const { json } = await app.request('GET', '/api/collections/served/export.json', {
+      token,
+      headers: eventual,
+    })
+    expect(json).toEqual([{ by_replica: true }])
+  })
+
+  test('do not lead an export to a server that is no standby', async () => {
+    await using balancer = await startBalancer(standby.port)
+    await using app = await open({ 'database.replica_urls': urlOf(balancer.port) })
+    await waitForReplica(app)
+    const exported = async () =>
+      (await app.request('GET', '/api/collections/served/export.json', { token, headers: eventual })).json
+    const reads = () => replicaOf(app)?.reads ?? 0
+    const before = reads()
+    expect([await exported(), reads()]).toEqual([[{ by_replica: true }], before + 1])
+    // The connection of the checks still leads to the standby.
+    balancer.target = primary.port
+    expect([await exported(), reads()]).toEqual([[{ by_replica: false }], before + 1])
+    expect(app.app.database.replicas?.fallbacks.get('connection')).toBe(1)
   })
 
   test('lead a read to what another worker wrote', async () => {
