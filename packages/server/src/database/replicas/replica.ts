@@ -150,7 +150,7 @@ export class Replica {
   /**
    * Begins a transaction of the caller on such a connection.
    *
-   * @returns the statements that commit it, and the position that its server had replayed
+   * @returns the statements that commit it, and the replayed position of its server
    */
   async begin(
     connection: Connection,
