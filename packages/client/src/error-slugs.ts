@@ -171,6 +171,7 @@ export type ErrorSlug =
   | 'internal_error'
   | 'introspection_disabled'
   | 'introspection_refused'
+  | 'invalid_administrator_credentials'
   | 'invalid_administrator_email'
   | 'invalid_aggregate'
   | 'invalid_api_key'

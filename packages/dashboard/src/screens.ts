@@ -270,7 +270,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/statements',
     title: 'Statements',
-    permission: 'operations.read',
+    permission: 'sql.read',
     tabOf: '/usage',
     words: 'slow queries pg_stat_statements performance',
     load: async () => (await import('./screens/statements/statements.tsx')).StatementsScreen,

@@ -21,19 +21,21 @@ select 'owner', true, password_hash, updated_at from basalt.admin;
 -- Nodes of the previous version know one administrator. They read and write the first one by this view.
 drop table basalt.admin;
 create view basalt.admin as
-select is_first as is_only, password_hash, updated_at, role from basalt.administrators where is_first;
+select is_first as is_only, password_hash, updated_at, role from basalt.administrators
+where is_first and role = 'owner' and disabled_at is null;
 alter view basalt.admin alter column is_only set default true;
 alter view basalt.admin alter column role set default 'owner';
 
 create trigger administrators_password_replaced after update of password_hash on basalt.administrators
-  for each row when (old.password_hash is distinct from new.password_hash)
+  for each row when (new.is_first and old.password_hash is distinct from new.password_hash)
   execute function basalt.end_derived_of_administrators();
 
 create function basalt.first_administrator() returns uuid
 language sql stable set search_path = pg_catalog as $$ select id from basalt.administrators where is_first $$;
 revoke all on function basalt.first_administrator() from public;
 
--- Sessions end with their administrator. One without was created at the command line of the server.
+-- Sessions end with their administrator. One without was created at the command line of the server. Nodes of the previous
+-- version know no roles, so the hash of a session that may have fewer rights than an owner is one that they never compute.
 alter table basalt.admin_sessions
   add column administrator_id uuid default basalt.first_administrator() references basalt.administrators on delete cascade,
   -- Role of a token, which may have fewer rights than its administrator; null for the same.
@@ -53,8 +55,12 @@ begin
   return null;
 end $$;
 revoke all on function basalt.end_sessions_of_administrator() from public;
-create trigger administrators_disabled after update of disabled_at on basalt.administrators
-  for each row when (old.disabled_at is null and new.disabled_at is not null)
+-- With fewer rights, what sessions have begun, such as signed addresses, ends with them.
+create trigger administrators_reduced after update of disabled_at, role on basalt.administrators
+  for each row when (
+    old.disabled_at is null and new.disabled_at is not null
+    or array_position(array['owner', 'developer', 'support', 'viewer'], new.role)
+      > array_position(array['owner', 'developer', 'support', 'viewer'], old.role))
   execute function basalt.end_sessions_of_administrator();
 
 
@@ -76,6 +82,10 @@ end $$;
 revoke all on function basalt.delete_settings_of_administrator() from public;
 create trigger administrators_deleted after delete on basalt.administrators
   for each row execute function basalt.delete_settings_of_administrator();
+
+-- Author of a saved query, who may change it, as owners may.
+alter table basalt.saved_queries
+  add column administrator_id uuid references basalt.administrators on delete set null;
 
 -- Address of the administrator, where there is one.
 alter table basalt.audit add column administrator text;

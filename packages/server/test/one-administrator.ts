@@ -13,6 +13,7 @@ export const oneAdministrator = `
   alter table basalt.admin_sessions drop column administrator_id, drop column role, drop column name,
     drop column allowed_addresses, drop column last_used_at, drop column address, drop column user_agent;
   alter table basalt.admin_sign_in_codes drop column administrator_id, drop column purpose;
+  alter table basalt.saved_queries drop column administrator_id;
   drop table basalt.administrators;
   drop function basalt.first_administrator(), basalt.end_sessions_of_administrator(),
     basalt.delete_settings_of_administrator();

@@ -98,6 +98,9 @@ function resetPasswordCommand(terminal: Terminal): Command {
       throw new OperatorError(`admin.password is set (${sources.get('admin.password')}): change it there`)
     }
     const password = await withAdmin(terminal, config, (admin) => resetPassword(admin, commandActor))
+    if (password === undefined) {
+      throw new OperatorError('the first administrator was removed: run basalt admin recover EMAIL')
+    }
     print(terminal, `${password}\n`)
   })
 }

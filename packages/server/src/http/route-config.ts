@@ -68,8 +68,8 @@ declare module 'fastify' {
     /** Token that the guard has checked. */
     token: string | undefined
     /**
-     * Returns true if the guard would still admit the administrator, for responses without an end. Set on routes with
-     * the guard `admin`.
+     * Returns true if the guard would still admit the administrator, for long responses. Set for
+     * administrators.
      */
     isStillAdmitted: (() => Promise<boolean>) | undefined
   }

@@ -19,12 +19,14 @@ import type { RenderedSql } from '../sql.ts'
  * large.
  */
 const smallTables = new Set([
-  'admin',
+  'administrators',
   'api_key_version',
   'buckets',
   'email_templates',
   'embeddings',
   'event_cursors',
+  'function_deploys',
+  'function_live',
   // Its rows are merged after every thousand.
   'job_counts',
   'matviews',
@@ -39,10 +41,12 @@ const smallTables = new Set([
   'realtime_tables',
   'schedules',
   'search_settings',
+  'secrets',
   'settings',
   // It has `sites.kept_deploys` rows per site and a few more.
   'site_deploys',
   'site_version',
+  'sql_job_types',
   'usage_nodes',
   'vector_index_build',
   'webhooks',

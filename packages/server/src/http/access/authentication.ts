@@ -144,10 +144,14 @@ function createGuard(
       if ('identity' in verdict) {
         const { identity } = verdict
         const refusal =
-          identity.kind === 'admin' ? refuseAdministrator(identity, permission, request) : undefined
+          identity.kind === 'admin' ? refuseAdministrator(identity, permission, request.ip) : undefined
         if (refusal !== undefined) {
           done(refusal)
           return
+        }
+        if (identity.kind === 'admin') {
+          const token = request.token ?? ''
+          request.isStillAdmitted = () => isAdmitted(verifyToken(verifiers, token), permission)
         }
         request.identity = identity
       }
@@ -168,9 +172,6 @@ function createGuard(
     const enterWith = (token: string, isInCookie: boolean) => {
       const verdict = verifyToken(verifiers, token)
       request.token = token
-      if (guard === 'admin') {
-        request.isStillAdmitted = () => isAdmitted(verifyToken(verifiers, token), permission)
-      }
       // Most tokens are verified synchronously; a promise would delay every request until the next microtask.
       if (verdict instanceof Promise) verdict.then((known) => settle(known, isInCookie), done)
       else settle(verdict, isInCookie)
@@ -199,12 +200,12 @@ function createGuard(
 }
 
 /** Returns the error for an administrator who lacks the permission, or uses a token from another address. */
-function refuseAdministrator(
+export function refuseAdministrator(
   { role, allowedAddresses }: AdminIdentity,
   permission: Permission | undefined,
-  request: FastifyRequest,
+  address: string,
 ): AppError | undefined {
-  if (allowedAddresses !== undefined && !createAllowlist(allowedAddresses)(request.ip)) {
+  if (allowedAddresses !== undefined && !createAllowlist(allowedAddresses)(address)) {
     return httpErrors.tokenAddressRefused()
   }
   return permission === undefined || holds(role, permission) ? undefined : insufficientRole(permission)

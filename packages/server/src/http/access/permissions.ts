@@ -15,10 +15,13 @@ export const rights = {
   owner: {
     from: 'owner',
     covers:
-      'Administrators, sign-in providers, webhooks and their targets, OAuth clients, actions of API keys, changes of settings, changes of the structure, SQL that writes or runs as a user, impersonation',
+      'Administrators, sign-in providers, webhooks and their targets, OAuth clients, actions of API keys, changes of settings, changes of the structure, SQL that writes or runs as a user, impersonation, addresses and factors of users',
   },
   'settings.read': { from: 'developer', covers: 'Settings and the configuration' },
-  'structure.write': { from: 'developer', covers: 'Search, vector indexes, storage policies, policy cases' },
+  'structure.write': {
+    from: 'developer',
+    covers: 'Search, vector indexes, storage policies, trials of policies',
+  },
   'apps.write': { from: 'developer', covers: 'Apps and API keys' },
   'content.write': {
     from: 'developer',
@@ -28,10 +31,13 @@ export const rights = {
   'rows.write': { from: 'developer', covers: 'Changes of rows and files, calls of functions' },
   'users.manage': {
     from: 'developer',
-    covers: 'Creating, changing and deleting users, their factors and quotas',
+    covers: 'Creating and deleting users, their quotas and providers',
   },
   'operations.write': { from: 'developer', covers: 'Jobs, schedules, replays of webhooks, advisors' },
-  'sql.read': { from: 'support', covers: 'SQL that reads the tables of the operator' },
+  'sql.read': {
+    from: 'support',
+    covers: 'SQL that reads the tables of the operator, statistics of statements',
+  },
   'rows.read': { from: 'support', covers: 'Rows and files, exports' },
   'access.explain': { from: 'support', covers: 'Explanations of access, events as a user sees them' },
   'users.read': { from: 'support', covers: 'Users, their sessions, and support tickets' },

@@ -1,4 +1,6 @@
 import type { FastifyReply } from 'fastify'
+import { adminOf } from '../../../http/access/authentication.ts'
+import { requirePermission } from '../../../http/access/grants.ts'
 import { ok, operation } from '../../../http/operation.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { untilDisconnected } from '../../../http/responses/disconnection.ts'
@@ -41,7 +43,9 @@ const explainAccess = operation({
     'Returns the gates before the policies, the verdict of each policy on each row, their combined verdict, and the response of the data API itself. Writes go through the data API and are undone. Sequence numbers that were used are not returned.',
   body: ExplainRequest,
   success: ok(Explanation),
-  async handle(context: AccessContext, { body, origin }, reply) {
+  async handle(context: AccessContext, { body, http, origin }, reply) {
+    // Triggers of the table run, although their changes are undone.
+    if (body.action !== undefined && body.action !== 'select') requirePermission(adminOf(http), 'rows.write')
     const caller = await context.callers.find(body.as)
     await record(context, 'explain', [body.as], body, origin)
     const unexposed = await explainUnexposed(context, caller, body)
@@ -84,6 +88,7 @@ const alwaysTrue = { text: 'true', operator: undefined, value: true, terms: [], 
 const compareAccess = operation({
   ...common,
   id: 'access.compare',
+  permission: 'structure.write',
   path: `${path}/compare`,
   summary: 'Compare what callers may do before and after a change of a policy',
   description:
@@ -123,10 +128,12 @@ async function record(
   { database }: AccessContext,
   name: string,
   callers: readonly CallerReference[],
-  { table, action = 'select' }: ExplainRequest | CompareRequest,
+  request: ExplainRequest | CompareRequest,
   origin: RequestOrigin,
 ): Promise<void> {
-  const detail = { as: callers.map(describeReference), action }
+  const { table, action = 'select' } = request
+  const policy = 'policy' in request ? { policy: request.policy } : {}
+  const detail = { as: callers.map(describeReference), action, ...policy }
   await recordAudit(database.system, {
     actor: 'admin',
     action: `access.${name}`,

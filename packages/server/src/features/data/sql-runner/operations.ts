@@ -4,6 +4,7 @@ import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Database } from '../../../database/open.ts'
 import { adminOf } from '../../../http/access/authentication.ts'
 import { requirePermission } from '../../../http/access/grants.ts'
+import { untilRefused } from '../../../http/access/until-refused.ts'
 import { type Content, ok, operation, type Success } from '../../../http/operation.ts'
 import { untilDisconnected } from '../../../http/responses/disconnection.ts'
 import { component, nullable } from '../../../http/schemas.ts'
@@ -85,7 +86,7 @@ const run = operation({
   async handle({ runner }: SqlContext, { body, origin, http }, reply) {
     const request = readRunRequest(body)
     requireMode(request, http)
-    const signal = untilDisconnected(reply)
+    const signal = AbortSignal.any([untilDisconnected(reply), untilRefused(http, reply)])
     if (http.headers.accept?.includes(ndjson) === true) {
       const lines = new PassThrough()
       const emit = (event: RunEvent) => void lines.write(`${JSON.stringify(event)}\n`)
@@ -121,7 +122,7 @@ const explain = operation({
     const { analyze = false, ...statement } = body
     const request = readRunRequest(statement)
     requireMode(request, http)
-    const signal = untilDisconnected(reply)
+    const signal = AbortSignal.any([untilDisconnected(reply), untilRefused(http, reply)])
     return await explainStatement(database, request, analyze, origin, signal)
   },
 })

@@ -1,5 +1,8 @@
+import type { FastifyRequest } from 'fastify'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import { requirePermission } from '../../../http/access/grants.ts'
 import { created, noContent, ok, operation } from '../../../http/operation.ts'
 import { limitParameter } from '../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
@@ -95,12 +98,13 @@ const save = operation({
   summary: 'Save a query',
   body: Type.Object({ name: requiredByHandler(name), query: requiredByHandler(SqlText) }),
   success: created(SavedSql),
-  handle: ({ database }: SavedQueryDeps, { body, origin }) =>
+  handle: ({ database }: SavedQueryDeps, { body, http, origin }) =>
     named(readName(body.name), async (name) => {
       const query = readQuery(body.query)
       return await database.system.transaction(async (transaction) => {
         const saved = await transaction.one<SavedSql>(
-          sql`insert into basalt.saved_queries (name, query) values (${name}, ${query}) returning ${columns}`,
+          sql`insert into basalt.saved_queries (name, query, administrator_id)
+            values (${name}, ${query}, ${adminOf(http).administratorId ?? null}) returning ${columns}`,
         )
         await audit(transaction, 'save', saved, origin)
         return saved
@@ -123,7 +127,7 @@ const change = operation({
     ),
   }),
   success: ok(SavedSql),
-  handle: ({ database }: SavedQueryDeps, { params: { id }, body, origin }) =>
+  handle: ({ database }: SavedQueryDeps, { params: { id }, body, http, origin }) =>
     named(body.name === undefined ? undefined : readName(body.name), async (name) => {
       if (!isUuid(id)) throw sqlRunnerErrors.savedQueryNotFound()
       const { version } = body
@@ -133,6 +137,7 @@ const change = operation({
       if (body.query !== undefined) changes.push(sql`query = ${readQuery(body.query)}`)
       if (changes.length === 0) throw sqlRunnerErrors.invalidSqlRequest('name or query is required')
       return await database.system.transaction(async (transaction) => {
+        await requireAuthor(transaction, id, http)
         const saved = await transaction.maybeOne<SavedSql>(sql`
           update basalt.saved_queries
           set ${sql.join(changes)}, version = version + 1, updated_at = now()
@@ -157,9 +162,10 @@ const forget = operation({
   summary: 'Delete a saved query',
   params,
   success: noContent,
-  async handle({ database }: SavedQueryDeps, { params: { id }, origin }) {
+  async handle({ database }: SavedQueryDeps, { params: { id }, http, origin }) {
     if (!isUuid(id)) throw sqlRunnerErrors.savedQueryNotFound()
     await database.system.transaction(async (transaction) => {
+      await requireAuthor(transaction, id, http)
       const removed = await transaction.maybeOne<SavedSql>(
         sql`delete from basalt.saved_queries where id = ${id}::uuid returning ${columns}`,
       )
@@ -209,4 +215,19 @@ function readName(input = ''): string {
   const isPath = name.split('/').every((part) => part !== '' && part.trim() === part) && !/\p{Cc}/u.test(name)
   if (!isPath) throw sqlRunnerErrors.invalidSqlRequest('name must be a path such as reports/sales')
   return name
+}
+
+/**
+ * Rejects a change of another administrator's query, except by owners, who may run it with their rights. The row is locked
+ * until the transaction ends.
+ *
+ * @throws AppError insufficient_role
+ */
+async function requireAuthor(transaction: Queryable, id: string, http: FastifyRequest): Promise<void> {
+  const administrator = adminOf(http)
+  const row = await transaction.maybeOne<{ administrator_id: string | null }>(
+    sql`select administrator_id from basalt.saved_queries where id = ${id}::uuid for update`,
+  )
+  const isAuthor = row !== undefined && row.administrator_id === administrator.administratorId
+  if (row !== undefined && !isAuthor) requirePermission(administrator, 'owner')
 }

@@ -1,6 +1,8 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { adminOf } from '../../../http/access/authentication.ts'
+import { requirePermission } from '../../../http/access/grants.ts'
 import type { AdminIdentity } from '../../../http/access/identity.ts'
+import { holds } from '../../../http/access/permissions.ts'
 import { created, noContent, ok, operation } from '../../../http/operation.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { checkedByHandler, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
@@ -60,8 +62,9 @@ const list = operation({
   summary: 'List schedules',
   description: 'Sorts schedules by name.',
   success: ok(listOf(Schedule)),
-  async handle({ database }: ScheduleDeps) {
-    const items = await listSchedules(database)
+  async handle({ database }: ScheduleDeps, { http }) {
+    const found = await listSchedules(database)
+    const items = holds(adminOf(http).role, 'bodies.read') ? found : found.map(withoutPayload)
     return { items, count: items.length }
   },
 })
@@ -130,7 +133,8 @@ const remove = operation({
   description: 'Jobs that the schedule has added remain.',
   params,
   success: noContent,
-  async handle({ database }: ScheduleDeps, { params: { id }, origin }) {
+  async handle({ database, queue }: ScheduleDeps, { params: { id }, http, origin }) {
+    await requireRight(database, queue, id, adminOf(http))
     await database.transaction(async (transaction) => {
       const name = await deleteSchedule(transaction, id)
       if (name === undefined) throw scheduleErrors.scheduleNotFound()
@@ -166,6 +170,26 @@ const disable = operation({
 /** Operations of schedule administration. */
 export const scheduleOperations = [list, create, update, remove, enable, disable]
 
+const withoutPayload = (schedule: Schedule): Schedule => ({ ...schedule, payload: {} })
+
+/**
+ * Rejects changes of a schedule with the operator's rights, except by owners.
+ *
+ * @returns the type of its jobs; undefined without such a schedule
+ * @throws AppError insufficient_role
+ */
+async function requireRight(
+  database: SystemDatabase,
+  queue: JobQueue,
+  id: string,
+  administrator: AdminIdentity,
+): Promise<string | undefined> {
+  const name = await findJobType(database, id)
+  const type = name === undefined ? undefined : queue.findType(name)
+  if (type?.isForOwners === true) requirePermission(administrator, 'owner')
+  return name
+}
+
 /** @throws AppError for an invalid or fixed field, schedule_not_found */
 async function change(
   { database, queue }: ScheduleDeps,
@@ -175,8 +199,8 @@ async function change(
   administrator: AdminIdentity,
   origin: RequestOrigin,
 ): Promise<Schedule> {
+  const type = await requireRight(database, queue, id, administrator)
   if (payload !== undefined) {
-    const type = await findJobType(database, id)
     if (type !== undefined) await requireJobType(queue, type, payload, administrator)
   }
   return await database.transaction(async (transaction) => {

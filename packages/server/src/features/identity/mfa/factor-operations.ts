@@ -100,6 +100,7 @@ const listOfUser = operation({
 const removeOfUser = operation({
   ...administrative,
   id: 'users.removeFactor',
+  permission: 'owner',
   method: 'DELETE',
   path: `${ofUser}/:factorId`,
   summary: 'Remove a second factor of a user',
@@ -119,6 +120,7 @@ const removeOfUser = operation({
 const resetOfUser = operation({
   ...administrative,
   id: 'users.resetFactors',
+  permission: 'owner',
   method: 'DELETE',
   path: ofUser,
   summary: 'Remove all second factors of a user',

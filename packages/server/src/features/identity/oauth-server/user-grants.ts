@@ -71,6 +71,7 @@ const revoke = operation({
 const listOfClient = operation({
   ...administrative,
   id: 'oauthClients.listGrants',
+  permission: 'users.read',
   method: 'GET',
   path: '/api/admin/oauth/clients/:clientId/grants',
   summary: 'List the users who have granted an OAuth client access, the latest first',

@@ -30,7 +30,7 @@ const list = operation({
 const remove = operation({
   ...common,
   id: 'users.removePasskey',
-  permission: 'users.manage',
+  permission: 'owner',
   method: 'DELETE',
   path: '/api/admin/users/:id/passkeys/:credential_id',
   summary: 'Remove a passkey of a user',

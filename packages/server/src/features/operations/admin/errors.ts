@@ -6,7 +6,7 @@ export const adminErrorTable = {
     message: 'invalid password',
     help: "The administrator's password is wrong. `basalt admin reset-password` sets a new one.",
   },
-  invalidCredentials: {
+  invalidAdministratorCredentials: {
     status: 401,
     message: 'invalid email or password',
     help: 'No enabled administrator has this address and password. An owner can invite you again, and `POST /api/admin/auth/forgot` mails a link for a new password.',

@@ -9,11 +9,10 @@ import { administratorRoles, holds, permissions } from '../../../http/access/per
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { noContent, ok, operation } from '../../../http/operation.ts'
 import { atLeastOne, bodyOf, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
-import { hashToken } from '../../../lib/tokens.ts'
 import { Type } from '../../../lib/type.ts'
 import type { AdminContext } from './context.ts'
 import { deleteSessionOf, findSessionEnd, hasPassword } from './queries.ts'
-import { endSession } from './session.ts'
+import { endSession, hashesOf } from './session.ts'
 import { signIn } from './sign-in.ts'
 
 const members = {
@@ -110,7 +109,7 @@ const startSession = operation({
     requireOwnPage(http, context.origins)
     const { token, expiresAt } = await signIn(context, body, 'browser', origin, http.headers['user-agent'])
     const replaced = adminCookieOf(http)
-    if (replaced !== undefined) await deleteSessionOf(context.database, hashToken(replaced))
+    if (replaced !== undefined) await deleteSessionOf(context.database, hashesOf(replaced))
     setAdminCookie(http, reply, token)
     void reply.header('cache-control', 'no-store')
     return { expiresAt }

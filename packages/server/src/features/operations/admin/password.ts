@@ -46,22 +46,28 @@ async function createFirstSignIn({ database, passwords }: AdminDeps): Promise<Fi
   })
 }
 
-/** Replaces the password of the first administrator by a new one. Every session and link of the old one ends. */
-export async function resetPassword(deps: AdminDeps, actor: string): Promise<string> {
+/**
+ * Replaces the password of the first administrator by a new one. Every session and link of the old one
+ * ends.
+ *
+ * @returns undefined if the first administrator was removed
+ */
+export async function resetPassword(deps: AdminDeps, actor: string): Promise<string | undefined> {
   const password = createPassword()
-  await replacePassword(deps, password, actor)
-  return password
+  return (await replacePassword(deps, password, actor)) ? password : undefined
 }
 
-async function replacePassword(deps: AdminDeps, password: string, actor: string): Promise<void> {
+async function replacePassword(deps: AdminDeps, password: string, actor: string): Promise<boolean> {
   const hash = await deps.passwords.hash(password)
-  await deps.database.transaction(async (transaction) => {
-    await queries.upsertFirst(transaction, hash)
+  const isReplaced = await deps.database.transaction(async (transaction) => {
+    if (!(await queries.setFirstPassword(transaction, hash))) return false
     const endedSessions = await queries.deleteSessionsOfFirst(transaction)
     await queries.deleteCodesOfFirst(transaction)
     await recordAudit(transaction, { actor, action: 'admin.reset_password', detail: { endedSessions } })
+    return true
   })
   deps.forgetFirstSignIn()
+  return isReplaced
 }
 
 /** Creates a password of 120 random bits in a form that can be read aloud. */

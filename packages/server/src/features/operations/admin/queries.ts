@@ -7,6 +7,7 @@ export interface PasswordHolder {
   readonly id: string
   readonly password_hash: string
   readonly email: string | null
+  readonly is_first: boolean | null
 }
 
 /** Returns whether the first administrator has a password. */
@@ -20,13 +21,13 @@ export async function hasPassword(database: Queryable): Promise<boolean> {
 /** Finds the first administrator, who signs in by a password alone while they are an owner. */
 export async function findFirst(database: Queryable): Promise<PasswordHolder | undefined> {
   return await database.maybeOne<PasswordHolder>(sql`
-    select id, password_hash, email from basalt.administrators
+    select id, password_hash, email, is_first from basalt.administrators
     where is_first and role = 'owner' and disabled_at is null and password_hash is not null`)
 }
 
 export async function findByEmail(database: Queryable, email: string): Promise<PasswordHolder | undefined> {
   return await database.maybeOne<PasswordHolder>(sql`
-    select id, password_hash, email from basalt.administrators
+    select id, password_hash, email, is_first from basalt.administrators
     where lower(email) = lower(${email}) and disabled_at is null and password_hash is not null`)
 }
 
@@ -53,20 +54,26 @@ export async function findFirstHash(database: Queryable): Promise<string | undef
   return row?.password_hash ?? undefined
 }
 
-/** Creates the first administrator. Returns whether there was none yet. One of several nodes succeeds. */
+/** Creates the first administrator. Returns whether there was no administrator yet. One of several nodes succeeds. */
 export async function insertFirst(database: Queryable, hash: string): Promise<boolean> {
   return (
     (await database.count(sql`
-      insert into basalt.administrators (role, is_first, password_hash) values ('owner', true, ${hash})
+      insert into basalt.administrators (role, is_first, password_hash)
+      select 'owner', true, ${hash} where not exists (select from basalt.administrators)
       on conflict do nothing`)) > 0
   )
 }
 
-/** Sets the password of the first administrator, who is created if there is none. */
-export async function upsertFirst(database: Queryable, hash: string): Promise<void> {
-  await database.count(sql`
-    insert into basalt.administrators (role, is_first, password_hash) values ('owner', true, ${hash})
-    on conflict (is_first) do update set password_hash = excluded.password_hash, updated_at = now()`)
+/**
+ * Sets the password of the first administrator, who is created if there is no administrator at all.
+ *
+ * @returns false if the first administrator was removed
+ */
+export async function setFirstPassword(database: Queryable, hash: string): Promise<boolean> {
+  if (await insertFirst(database, hash)) return true
+  const changed = await database.count(sql`
+    update basalt.administrators set password_hash = ${hash}, updated_at = now() where is_first`)
+  return changed > 0
 }
 
 /** Returns whether there was a sign-in with the current first password, or it was replaced. */
@@ -129,14 +136,14 @@ interface IdleLife {
 /** Finds the active session of a token, and whether its use must be recorded. */
 export async function findSession(
   database: Queryable,
-  tokenHash: Buffer,
+  tokenHashes: readonly Buffer[],
   life: IdleLife,
 ): Promise<ActiveSession | undefined> {
   return await database.maybeOne<ActiveSession>(sql`
     select s.id, s.administrator_id, a.email, s.allowed_addresses, coalesce(a.role, 'owner') as role,
       s.role as session_role, coalesce(${isDue(life)}, false) as is_due
     from basalt.admin_sessions s left join basalt.administrators a on a.id = s.administrator_id
-    where s.token_hash = ${tokenHash} and least(s.expires_at, s.idle_expires_at) > now() and a.disabled_at is null`)
+    where s.token_hash = any(${tokenHashes}::bytea[]) and least(s.expires_at, s.idle_expires_at) > now() and a.disabled_at is null`)
 }
 
 /** Restarts the idle time, and records the use of a token. One of several concurrent requests does so. */
@@ -162,8 +169,8 @@ export async function findSessionEnd(database: Queryable, id: string): Promise<D
   return row?.ends_at
 }
 
-export async function deleteSessionOf(database: Queryable, tokenHash: Buffer): Promise<void> {
-  await database.count(sql`delete from basalt.admin_sessions where token_hash = ${tokenHash}`)
+export async function deleteSessionOf(database: Queryable, tokenHashes: readonly Buffer[]): Promise<void> {
+  await database.count(sql`delete from basalt.admin_sessions where token_hash = any(${tokenHashes}::bytea[])`)
 }
 
 export async function deleteSession(database: Queryable, id: string): Promise<boolean> {
@@ -195,15 +202,17 @@ export async function insertSignInCode(
 export async function consumeSignInCode(
   database: Queryable,
   codeHash: Buffer,
-): Promise<{ readonly id: string; readonly email: string | null } | undefined> {
-  return await database.maybeOne<{ id: string; email: string | null }>(sql`
+): Promise<
+  { readonly id: string; readonly email: string | null; readonly is_first: boolean | null } | undefined
+> {
+  return await database.maybeOne<{ id: string; email: string | null; is_first: boolean | null }>(sql`
     with used as (
       delete from basalt.admin_sign_in_codes
       where code_hash = ${codeHash} and expires_at > now() and purpose = 'sign_in'
       returning administrator_id)
     update basalt.administrators a set last_sign_in_at = now()
     from used where a.id = used.administrator_id and a.disabled_at is null
-    returning a.id, a.email`)
+    returning a.id, a.email, a.is_first`)
 }
 
 /** Deletes the codes of the first administrator. Links end together with the password that they replace. */

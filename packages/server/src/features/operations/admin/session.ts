@@ -11,6 +11,19 @@ const sessionSeconds = 12 * 60 * 60
 /** Idle time of a session in a cookie, two hours. A cookie stays in the browser that a person has left. */
 export const idleLife = { idleSeconds: 2 * 60 * 60, moveSeconds: 60 } as const
 
+/**
+ * Returns the hash of a token that may have fewer rights than an owner. Nodes of the previous version, which know no
+ * roles, never compute it.
+ */
+export function hashNamedToken(token: string): Buffer {
+  return hashToken(`named ${token}`)
+}
+
+/** Returns the hashes that a session of the token may have. */
+export function hashesOf(token: string): readonly Buffer[] {
+  return [hashToken(token), hashNamedToken(token)]
+}
+
 /** Holder of a session: a program, or a browser with a cookie. */
 export type SessionKeeper = 'program' | 'browser'
 
@@ -21,7 +34,7 @@ export interface AdminSession {
 
 export async function startSession(
   transaction: Queryable,
-  administratorId: string | null,
+  administrator: { readonly id: string; readonly is_first: boolean | null } | undefined,
   keeper: SessionKeeper,
   entry: NewAuditEntry,
   userAgent?: string,
@@ -30,8 +43,8 @@ export async function startSession(
   const idleSeconds = keeper === 'browser' ? idleLife.idleSeconds : undefined
   const life = { seconds: sessionSeconds, idleSeconds }
   const { expiresAt } = await insertSession(transaction, {
-    tokenHash: hashToken(token),
-    administratorId,
+    tokenHash: administrator?.is_first === null ? hashNamedToken(token) : hashToken(token),
+    administratorId: administrator?.id ?? null,
     address: entry.origin?.address,
     userAgent,
     ...life,
@@ -46,7 +59,7 @@ export async function startSession(
  */
 export async function createSession(database: SystemDatabase, actor: string): Promise<AdminSession> {
   const entry = { actor, action: 'admin.create_token' }
-  return await database.transaction((transaction) => startSession(transaction, null, 'program', entry))
+  return await database.transaction((transaction) => startSession(transaction, undefined, 'program', entry))
 }
 
 export async function endSession(database: SystemDatabase, id: string, origin: RequestOrigin): Promise<void> {

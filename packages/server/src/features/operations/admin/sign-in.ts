@@ -17,11 +17,17 @@ export interface Credentials {
 
 /** Limit of failures per administrator and network address. */
 const failedSignIns: AttemptLimit = { name: 'admin.sign_in', attempts: 10, windowSeconds: 15 * 60 }
+/** Limit of failures by addresses of administrators per network address. */
+const failuresOfNetwork: AttemptLimit = {
+  name: 'admin.sign_in_network',
+  attempts: 100,
+  windowSeconds: 15 * 60,
+}
 
 /**
  * Signs in. A success clears the failures of the address.
  *
- * @throws AppError missing_credentials, invalid_password, invalid_credentials, invalid_sign_in_code, too_many_requests
+ * @throws AppError missing_credentials, invalid_password, invalid_administrator_credentials, invalid_sign_in_code, too_many_requests
  */
 export async function signIn(
   deps: AdminDeps,
@@ -65,7 +71,8 @@ async function signInByPassword(
   const found = await (email === undefined ? findFirst(database) : findByEmail(database, email.trim()))
   // An unknown address takes as long as a known one.
   const isRight = await passwords.verify(password, found?.password_hash)
-  const refuse = email === undefined ? adminErrors.invalidPassword : adminErrors.invalidCredentials
+  const refuse =
+    email === undefined ? adminErrors.invalidPassword : adminErrors.invalidAdministratorCredentials
   if (found === undefined || !isRight) return await failSignIn(attempt, refuse())
   return await database.transaction(async (transaction) => {
     if (!(await recordSignIn(transaction, found))) throw refuse()
@@ -88,17 +95,19 @@ async function signInByCode(attempt: Attempt, code: string): Promise<AdminSessio
 async function start(
   transaction: Queryable,
   { keeper, origin, userAgent }: Attempt,
-  { id, email }: { readonly id: string; readonly email: string | null },
+  found: { readonly id: string; readonly email: string | null; readonly is_first: boolean | null },
   action: string,
 ): Promise<AdminSession> {
-  const entry = { actor: 'admin', action, origin: { ...origin, administrator: email ?? undefined } }
-  return await startSession(transaction, id, keeper, entry, userAgent)
+  const entry = { actor: 'admin', action, origin: { ...origin, administrator: found.email ?? undefined } }
+  return await startSession(transaction, found, keeper, entry, userAgent)
 }
 
 export async function requireAttempts(
   { deps: { throttle }, key }: Pick<Attempt, 'deps' | 'key'>,
   transaction?: Queryable,
 ): Promise<void> {
+  const [network = key] = key.split(' ', 1)
+  if (network !== key) requireAllowed(await throttle.check(failuresOfNetwork, network, transaction))
   requireAllowed(await throttle.check(failedSignIns, key, transaction))
 }
 
@@ -107,6 +116,8 @@ export async function failSignIn(
   { deps: { throttle }, key }: Pick<Attempt, 'deps' | 'key'>,
   error: AppError,
 ): Promise<never> {
+  const [network = key] = key.split(' ', 1)
+  if (network !== key) requireAllowed(await throttle.attempt(failuresOfNetwork, network))
   requireAllowed(await throttle.attempt(failedSignIns, key))
   throw error
 }

@@ -8,9 +8,9 @@ import {
 } from '../../../http/access/identity.ts'
 import { holds, lesserRole } from '../../../http/access/permissions.ts'
 import { Lru } from '../../../lib/lru.ts'
-import { hashToken, isToken } from '../../../lib/tokens.ts'
+import { isToken } from '../../../lib/tokens.ts'
 import { type ActiveSession, findSession, recordUse } from './queries.ts'
-import { adminTokenPrefix, idleLife } from './session.ts'
+import { adminTokenPrefix, hashesOf, idleLife } from './session.ts'
 
 /** Time after the end of a session during which another node may still accept its token. */
 const trustMs = 1000
@@ -32,7 +32,7 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
   async function lookUp(token: string): Promise<Verdict> {
     // The time from before the query counts, because the session may end while the response is in flight.
     const at = performance.now()
-    const session = await findSession(database, hashToken(token), idleLife)
+    const session = await findSession(database, hashesOf(token), idleLife)
     if (session === undefined) {
       cache.delete(token)
       return { refusal: 'invalid' }

@@ -218,6 +218,7 @@ const statementLimit = limitParameter(50, 500)
 const listQueries = operation({
   ...common,
   id: 'analytics.queries',
+  permission: 'sql.read',
   method: 'GET',
   path: '/api/admin/analytics/queries',
   summary: 'List the slowest statements',

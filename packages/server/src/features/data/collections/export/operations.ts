@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { requireTable } from '../../../../http/access/grants.ts'
 import { mostExportedRows } from '../../../../http/access/permissions.ts'
+import { untilRefused } from '../../../../http/access/until-refused.ts'
 import { content, operation } from '../../../../http/operation.ts'
 import { contentDisposition } from '../../../../http/responses/disposition.ts'
 import { Type } from '../../../../lib/type.ts'
@@ -86,6 +87,9 @@ function exportOperation({ format, ...description }: ExportDescription) {
         .type(`${description.success.type}; charset=utf-8`)
         .header('content-disposition', contentDisposition('attachment', `${table}.${format}`))
       if (http.method === 'HEAD') return rows.destroy()
+      untilRefused(http, reply).addEventListener('abort', () =>
+        rows.destroy(new Error('the session of the administrator has ended')),
+      )
       // The value is known only at the end, after the head has been sent (RFC 9110 §6.5).
       reply.trailer('x-export-truncated', async () => String(rows.isCut))
       return rows

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
+import { refuseAdministrator } from '../../../../http/access/authentication.ts'
 import { anonymousIdentity, type Identity, type Verdict } from '../../../../http/access/identity.ts'
 import { httpErrors } from '../../../../http/errors/errors.ts'
 import type { StreamOperation } from '../../../../http/observation/request-observer.ts'
@@ -49,7 +50,9 @@ export interface GraphqlSocketDeps extends SubscribingDeps {
 
 /** Request that became the WebSocket. */
 export interface SocketRequest {
+  /** Key of the network address, by which sockets are counted. */
   readonly address: string
+  readonly ip: string
   readonly requestId: string
   readonly credentials: Credentials
   readonly operations: GraphqlOperations
@@ -199,7 +202,12 @@ export class GraphqlSocket {
       this.close(4403, httpErrors.mfaRequired().message)
       return undefined
     }
-    return verdict.identity
+    const { identity } = verdict
+    const refusal =
+      identity.kind === 'admin' ? refuseAdministrator(identity, 'rows.read', this.#request.ip) : undefined
+    if (refusal === undefined) return identity
+    this.close(4403, refusal.message)
+    return undefined
   }
 
   /** @throws AppError app_rate_limit_exceeded, usage_limit_exceeded */

@@ -43,7 +43,7 @@ export function createGraphqlStreams(deps: GraphqlStreamsDeps): OpenedGraphqlStr
       if (socket === undefined) return
       const credentials = credentialsOf(request)
       sockets.open(socket, offer.socket, {
-        ...{ address, requestId: request.id, credentials, operations },
+        ...{ address, ip: request.ip, requestId: request.id, credentials, operations },
         report: (operation) => noteOperation(request, 'graphql.run', operation),
       })
     },

@@ -22,6 +22,8 @@ import { administration, userParams } from './user-id.ts'
 export const changeUser = operation({
   ...administration,
   id: 'users.update',
+  // With another address, the account belongs to the reader of its mail.
+  permission: 'owner',
   method: 'PATCH',
   path: '/api/admin/users/:id',
   summary: 'Change the address or phone of a user',

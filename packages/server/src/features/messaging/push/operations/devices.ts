@@ -78,7 +78,7 @@ const path = '/api/admin/push/devices'
 const list = operation({
   ...administrative,
   id: 'push.listDevices',
-  permission: 'content.read',
+  permission: 'users.read',
   method: 'GET',
   path,
   summary: 'List devices, the newest first',

@@ -22,7 +22,7 @@ import { recordAudit } from '../../audit/index.ts'
 import { type AttemptLimit, requireAllowed } from '../../throttle/index.ts'
 import type { AdminContext } from '../context.ts'
 import { adminErrors } from '../errors.ts'
-import { adminTokenPrefix } from '../session.ts'
+import { adminTokenPrefix, hashNamedToken } from '../session.ts'
 import { attemptKey, failSignIn, requireAttempts } from '../sign-in.ts'
 import { consumePasswordCode, setPassword } from './administrator.ts'
 import { passwordCodePrefix, requireAddress } from './invitation.ts'
@@ -246,7 +246,7 @@ const createOwnToken = operation({
       if (count >= mostTokens) throw adminErrors.invalidTokenRequest(`name: at most ${mostTokens} tokens`)
       const created = await transaction.one<AdministratorSession>(sql`
         insert into basalt.admin_sessions (token_hash, administrator_id, name, role, allowed_addresses, expires_at)
-        values (${hashToken(token)}, ${administratorId}, ${name}, ${role}, ${body.allowedAddresses ?? null}::text[],
+        values (${hashNamedToken(token)}, ${administratorId}, ${name}, ${role}, ${body.allowedAddresses ?? null}::text[],
           now() + least(make_interval(days => ${body.expiresInDays}::int),
             make_interval(secs => ${longestTokenSeconds}::int)))
         returning ${columns(sessionId)}`)

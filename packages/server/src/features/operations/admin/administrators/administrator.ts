@@ -94,7 +94,11 @@ export async function lockOwners(transaction: Queryable): Promise<string[]> {
   return owners.map(({ id }) => id)
 }
 
-/** Sets the password, and ends the sessions and codes that the previous one began. */
+/**
+ * Sets the password, and ends the sessions and codes that the previous one began.
+ *
+ * @param keptSession session that stays, with the tokens of programs; without one, all end
+ */
 export async function setPassword(
   transaction: Queryable,
   id: string,
@@ -105,7 +109,8 @@ export async function setPassword(
     update basalt.administrators set password_hash = ${hash}, updated_at = now() where id = ${id}`)
   await transaction.count(sql`
     delete from basalt.admin_sessions
-    where administrator_id = ${id} and id is distinct from ${keptSession ?? null}::uuid and name is null`)
+    where administrator_id = ${id}
+      and (${keptSession === undefined}::bool or id <> ${keptSession ?? null}::uuid and name is null)`)
   await transaction.count(sql`delete from basalt.admin_sign_in_codes where administrator_id = ${id}`)
 }
 

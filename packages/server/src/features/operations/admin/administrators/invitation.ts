@@ -66,7 +66,7 @@ export async function createInvitation(transaction: Queryable, administratorId: 
 }
 
 /**
- * Makes an administrator an enabled owner, ends their sessions, and creates a code for a new password.
+ * Makes an administrator an enabled owner, ends their sessions and password, and creates a code for a new one.
  *
  * @param email undefined for the first administrator
  * @throws AppError administrator_not_found
@@ -78,7 +78,8 @@ export async function recoverAdministrator(
 ): Promise<Invitation> {
   return await database.transaction(async (transaction) => {
     const found = await transaction.maybeOne<{ id: string }>(sql`
-      update basalt.administrators set role = 'owner', disabled_at = null, updated_at = now()
+      update basalt.administrators
+      set role = 'owner', disabled_at = null, password_hash = null, updated_at = now()
       where ${email === undefined ? sql`is_first` : sql`lower(email) = lower(${email.trim()})`}
       returning id`)
     if (found === undefined) throw adminErrors.administratorNotFound()

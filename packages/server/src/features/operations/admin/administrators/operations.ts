@@ -121,6 +121,7 @@ const change = operation({
       const updated = await updateAdministrator(transaction, id, { ...body, email: address })
       if (updated === undefined) throw adminErrors.administratorNotFound()
       if (updated === 'taken') throw adminErrors.administratorExists(address ?? '')
+      if (address !== undefined || body.isDisabled === true) await deletePasswordCodes(transaction, id)
       await audit(transaction, 'administrators.update', id, origin, { ...body, email: updated.email })
       return updated
     })

@@ -11,6 +11,10 @@ import { envelope, type RequestOptions, type TestApp } from '../../../../../test
  */
 const rows = {
   owners: {
+    '/api/admin/users/:id': 'PATCH',
+    '/api/admin/users/:id/passkeys/:credential_id': 'DELETE',
+    '/api/admin/users/:id/factors/:factorId': 'DELETE',
+    '/api/admin/users/:id/factors': 'DELETE',
     '/api/admin/functions/deploys': 'GET POST',
     '/api/admin/functions/deploys/:hash/promote': 'POST',
     '/api/admin/functions/deploys/rollback': 'POST',
@@ -36,6 +40,7 @@ const rows = {
     '/api/webhooks/:id/test': 'POST',
   },
   developers: {
+    '/api/admin/access/compare': 'POST',
     '/api/functions/*': 'GET POST PUT PATCH DELETE',
     '/api/admin/access/cases': 'POST',
     '/api/admin/advisors/:id/dismissal': 'PUT DELETE',
@@ -87,14 +92,11 @@ const rows = {
     '/api/admin/tables/:table/changes': 'POST',
     '/api/admin/usage/:tenantId/plan': 'PUT',
     '/api/admin/users': 'POST',
-    '/api/admin/users/:id': 'PATCH DELETE',
+    '/api/admin/users/:id': 'DELETE',
     '/api/admin/users/:id/deletion': 'GET',
-    '/api/admin/users/:id/factors': 'DELETE',
-    '/api/admin/users/:id/factors/:factorId': 'DELETE',
     '/api/admin/users/:id/grants/:grantId': 'DELETE',
     '/api/admin/users/:id/identities/:provider': 'DELETE',
     '/api/admin/users/:id/mail': 'POST',
-    '/api/admin/users/:id/passkeys/:credential_id': 'DELETE',
     '/api/admin/users/:id/provider-tokens': 'GET',
     '/api/admin/users/:id/provider-tokens/:provider': 'DELETE',
     '/api/admin/users/:id/storage-quota': 'PUT',
@@ -119,9 +121,11 @@ const rows = {
     '/api/webhooks/:id/replays': 'POST',
   },
   support: {
+    '/api/admin/push/devices': 'GET',
+    '/api/admin/oauth/clients/:clientId/grants': 'GET',
+    '/api/admin/analytics/queries': 'GET',
     '/api/admin/sql/tabs': 'GET',
     '/api/admin/sql/tabs/:id': 'PUT DELETE',
-    '/api/admin/access/compare': 'POST',
     '/api/admin/access/explain': 'POST',
     '/api/admin/access/parts': 'POST',
     '/api/admin/audit': 'GET',
@@ -197,7 +201,6 @@ const rows = {
     '/api/admin/advisors/performance': 'GET',
     '/api/admin/advisors/security': 'GET',
     '/api/admin/analytics/latency': 'GET',
-    '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET',
     '/api/admin/apps': 'GET',
@@ -221,9 +224,7 @@ const rows = {
     '/api/admin/matviews/:id': 'GET',
     '/api/admin/oauth/clients': 'GET',
     '/api/admin/oauth/clients/:clientId': 'GET',
-    '/api/admin/oauth/clients/:clientId/grants': 'GET',
     '/api/admin/preferences': 'GET PATCH',
-    '/api/admin/push/devices': 'GET',
     '/api/admin/push/providers': 'GET',
     '/api/admin/realtime/connections': 'GET',
     '/api/admin/realtime/stats': 'GET',
@@ -407,6 +408,38 @@ describe('handlers', () => {
     expect(audit).toEqual([
       { administrator: 'support@example.com', detail: { as: `user ${user?.id}`, reason: 'ticket 12' } },
     ])
+  })
+
+  test('keep saved queries of others, except for owners', async () => {
+    const save = (role: string, name: string) =>
+      call(role, 'POST', '/api/admin/sql/saved', { body: { name, query: 'select 1' } })
+    const path = `/api/admin/sql/saved/${(await save('owner', 'report')).json.id}`
+    const body = { query: 'select 2', version: 1 }
+    expect((await call('support', 'PUT', path, { body })).status).toBe(403)
+    expect((await call('support', 'DELETE', path)).status).toBe(403)
+    const own = `/api/admin/sql/saved/${(await save('support', 'mine')).json.id}`
+    expect((await call('support', 'PUT', own, { body })).status).toBe(200)
+    expect((await call('owner', 'DELETE', own)).status).toBe(204)
+    expect((await call('owner', 'GET', path)).json).toMatchObject({ query: 'select 1', version: 1 })
+  })
+
+  test('keep schedules with the rights of the operator to owners, and payloads from viewers', async () => {
+    const payload = { method: 'POST', url: 'https://hooks.example.com/x' }
+    const body = { name: 'hook', jobType: 'http_request', cronExpr: '0 3 * * *', enabled: false, payload }
+    expect((await call('developer', 'POST', '/api/admin/schedules', { body })).status).toBe(403)
+    const made = await call('owner', 'POST', '/api/admin/schedules', { body })
+    expect(made.status).toBe(201)
+    const path = `/api/admin/schedules/${made.json.id}`
+    const hourly = { body: { cronExpr: '0 * * * *' } }
+    expect((await call('developer', 'PUT', path, hourly)).status).toBe(403)
+    expect((await call('developer', 'POST', `${path}/enable`)).status).toBe(403)
+    expect((await call('developer', 'DELETE', path)).status).toBe(403)
+    const payloadFor = async (role: string) => {
+      const { json } = await call(role, 'GET', '/api/admin/schedules')
+      return json.items.find(({ id }: { id: string }) => id === made.json.id).payload
+    }
+    expect([await payloadFor('support'), await payloadFor('viewer')]).toEqual([payload, {}])
+    expect((await call('owner', 'DELETE', path)).status).toBe(204)
   })
 
   test('export at most 1,000 rows to support', async () => {

@@ -64,6 +64,7 @@ describe('audit › rows', () => {
         old_values: row('two'),
         new_values: null,
         request_id: 'request-delete',
+        administrator: null,
       },
       {
         ...common,
@@ -72,6 +73,7 @@ describe('audit › rows', () => {
         old_values: row('one'),
         new_values: row('two'),
         request_id: 'request-update',
+        administrator: null,
       },
       {
         ...common,
@@ -80,6 +82,7 @@ describe('audit › rows', () => {
         old_values: null,
         new_values: row('one'),
         request_id: 'request-create',
+        administrator: null,
       },
     ])
   })

@@ -5,12 +5,12 @@ import { waitFor } from '../../../../../test/wait-for.ts'
 
 /** Sends a request that fails with a line in the log. */
 async function fail(app: TestApp, requestId: string): Promise<void> {
-  await app.sql('alter table basalt.admin rename to hidden')
+  await app.sql('alter table basalt.administrators rename to hidden')
   await app.request('POST', '/api/admin/auth', {
     body: { password: 'never-to-be-seen' },
     headers: { 'x-request-id': requestId },
   })
-  await app.sql('alter table basalt.hidden rename to admin')
+  await app.sql('alter table basalt.hidden rename to administrators')
 }
 
 describe('logs › drains', () => {

@@ -147,12 +147,12 @@ describe('logs', () => {
   })
 
   test('stores the entries of a node, with the request and without secrets', async () => {
-    await app.sql('alter table basalt.admin rename to hidden')
+    await app.sql('alter table basalt.administrators rename to hidden')
     const failed = await app.request('POST', '/api/admin/auth', {
       body: { password: 'never-to-be-seen' },
       headers: { 'x-request-id': 'sign-in-that-failed' },
     })
-    await app.sql('alter table basalt.hidden rename to admin')
+    await app.sql('alter table basalt.hidden rename to administrators')
     expect(failed.status).toBe(500)
     const entries = await waitFor('the entry', async () => {
       const { json } = await get('requestId=sign-in-that-failed')
