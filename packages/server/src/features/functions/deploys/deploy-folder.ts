@@ -28,7 +28,7 @@ export async function writeDeployFolder(
   const temporary = join(directory, `.${randomUUID()}`)
   try {
     await writeFiles(temporary, files, readBlobs)
-    await replaceFolder(temporary, folder)
+    await replaceFolder(temporary, folder, files)
   } catch (error) {
     // Another process has written the same folder in the meantime.
     if (!(await isIntact(folder, files))) throw error
@@ -52,16 +52,20 @@ async function writeFiles(folder: string, files: readonly DeployFile[], readBlob
   }
 }
 
-/** Moves the folder to its name. A damaged folder of that name is removed. */
-async function replaceFolder(temporary: string, folder: string): Promise<void> {
+/**
+ * Moves the folder to its name. An intact folder of that name, from another process of the machine, stays. A damaged one is
+ * removed.
+ */
+async function replaceFolder(temporary: string, folder: string, files: readonly DeployFile[]): Promise<void> {
   try {
     await rename(temporary, folder)
   } catch (error) {
     if (!['EEXIST', 'ENOTEMPTY'].includes(codeOf(error) ?? '')) throw error
+    if (await isIntact(folder, files)) return
     const damaged = `${temporary}-damaged`
     await rename(folder, damaged)
-    await rm(damaged, { recursive: true, force: true })
     await rename(temporary, folder)
+    await rm(damaged, { recursive: true, force: true })
   }
 }
 

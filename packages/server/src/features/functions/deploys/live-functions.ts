@@ -7,6 +7,8 @@ import { listFiles, listHashes, liveVersion, readBlobs } from './deploy.ts'
 import { removeOldFolders, writeDeployFolder } from './deploy-folder.ts'
 
 const topic = 'functions'
+/** Milliseconds after which a failed write is repeated. */
+const retryMs = 5000
 
 /** Folder of the live deploy on this machine. */
 export interface LiveFolder {
@@ -29,6 +31,7 @@ export class LiveFunctions {
   readonly #watch: WatchHandle
   readonly #listeners: (() => void)[] = []
   #live: LiveFolder | undefined
+  #retry: NodeJS.Timeout | undefined
 
   constructor(options: LiveFunctionsOptions) {
     this.#options = options
@@ -56,6 +59,7 @@ export class LiveFunctions {
   }
 
   async #change(hash: string | null): Promise<void> {
+    clearTimeout(this.#retry)
     const previous = this.#live
     if (hash === null || hash === previous?.hash) return
     const { database, directory, log } = this.#options
@@ -66,8 +70,11 @@ export class LiveFunctions {
       )
       this.#live = { hash, path: join(folder, 'functions') }
     } catch (error) {
-      log.error({ deploy: hash, reason: messageOf(error) }, 'failed to write the live deploy of functions')
-      throw error
+      const reason = messageOf(error)
+      log.error({ deploy: hash, reason }, 'failed to write the live deploy of functions; retrying')
+      // The server starts without it, because a rollback needs the API.
+      this.#retry = setTimeout(() => void this.#change(hash), retryMs).unref()
+      return
     }
     log.info({ deploy: hash }, 'deploy of functions is live')
     for (const listener of this.#listeners) listener()

@@ -258,9 +258,14 @@ export class FunctionHost {
   }
 
   /** Removes secrets from the error of a function, which is sent to clients and to the log. */
-  #redact({ message, stack, ...failure }: FailureMessage): FailureMessage {
+  #redact({ message, stack, data, ...failure }: FailureMessage): FailureMessage {
     const { secrets } = this.#deps
-    const redacted = { ...failure, message: secrets.redact(message) }
+    const redacted = {
+      ...failure,
+      message: secrets.redact(message),
+      // A secret is at least eight characters long, so none is a part of the syntax.
+      ...(data === undefined ? {} : { data: JSON.parse(secrets.redact(JSON.stringify(data))) }),
+    }
     return stack === undefined ? redacted : { ...redacted, stack: secrets.redact(stack) }
   }
 

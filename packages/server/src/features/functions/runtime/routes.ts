@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { tokenRequired } from '../../../http/access/grants.ts'
 import type { Identity } from '../../../http/access/identity.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { asText, noContent, type Operation, ok, operation } from '../../../http/operation.ts'
@@ -119,9 +120,10 @@ function pathOf(url: string): string {
   return whole.slice('/api/functions'.length)
 }
 
-/** @throws AppError admin_required */
+/** Checks the access again: a deploy may have changed it while the body arrived. @throws AppError admin_required, missing_authorization */
 function requireAccess({ access }: FunctionDescription, identity: Identity): void {
   if (access === 'admin' && identity.kind !== 'admin') throw httpErrors.adminRequired()
+  if (access === 'user' && identity.kind === 'anonymous') throw tokenRequired()
 }
 
 const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
