@@ -60,7 +60,7 @@ describe('dashboard › links', () => {
       '/usage': /'(\w+)'/g,
       '/advisors': /search\.get\('(\w+)'\)/g,
       '/realtime': /search\.get\('(\w+)'\)/g,
-      '/jobs': /search\.get\('(\w+)'\)/g,
+      '/jobs': /'(\w+)'/g,
       '/support': /'(\w+)'/g,
     }
     const given = [

@@ -32,6 +32,7 @@ export const accessLink = ({
   readonly user?: string
 }) => queryPath('/access', { as: user === undefined ? undefined : `user:${user}`, table, id })
 
+export const objectLink = (bucket: string, object: string) => queryPath(below('/storage', bucket), { object })
 export const userLink = (id: string) => below('/users', id)
 export const linkedUsersLink = (provider: string) => queryPath('/users', { provider })
 export const appLink = (id: string) => below('/apps', id)

@@ -2,6 +2,7 @@ import { randomId } from '@basaltdb/client'
 import { type ReactNode, useRef } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
+import { objectLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeEditor } from '../../ui/code-editor.tsx'
 import { Checkbox, Field, Select, TextArea, TextField } from '../../ui/field.tsx'
@@ -278,9 +279,7 @@ function StoredFile({ bucket, name }: { readonly bucket: string; readonly name: 
           <Empty>The bucket {bucket} has no object with this name.</Empty>
         ) : (
           <>
-            <Link href={`/storage/${encodeURIComponent(bucket)}?${new URLSearchParams({ object: name })}`}>
-              Open in the storage
-            </Link>
+            <Link href={objectLink(bucket, name)}>Open in the storage</Link>
             <Preview object={object} />
           </>
         )

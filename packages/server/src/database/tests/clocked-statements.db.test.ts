@@ -25,6 +25,8 @@ const smallTables = new Set([
   'email_templates',
   'embeddings',
   'event_cursors',
+  // Its contents are beside the table, and a daily job compares its keys.
+  'function_blobs',
   'function_deploys',
   'function_live',
   // Its rows are merged after every thousand.
