@@ -1,48 +1,29 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { OperatorError } from '../lib/errors.ts'
-import {
-  createSubcommand,
-  loadServerConfig,
-  print,
-  printJson,
-  type Terminal,
-  withConfigFlags,
-} from './context.ts'
-import { connectToServer, type ServerClient, withServerFlags } from './server-client.ts'
+import { createSubcommand, type Terminal } from './context.ts'
+import { type Result, type ServerOptions, type ServerWork, withServer } from './server-command.ts'
 import { deploySite } from './sites/deploy-site.ts'
 import { createProgress } from './sites/progress.ts'
 import { readBuild } from './sites/read-build.ts'
 import { createSite, getSite, listDeploys, listSites, sendForDeploy, sitesPath } from './sites/site-api.ts'
 import { formatBytes, formatTable } from './table.ts'
 
-interface Options {
-  readonly url?: string
-  readonly adminToken?: string
-  readonly json?: boolean
+interface Options extends ServerOptions {
   readonly site?: string
   readonly name?: string
   readonly spa?: boolean
   readonly promote?: boolean
 }
 
-interface Result {
-  readonly json: unknown
-  readonly text: string
-}
-
-interface Work {
-  readonly server: ServerClient
-  readonly operands: readonly string[]
-  readonly options: Options
-}
+type Work = ServerWork<Options>
 
 /** Creates `basalt sites`, which manages static sites, through the API of a server. */
 export function sitesCommands(terminal: Terminal): Command {
   const subcommand = (name: string, description: string) =>
     createSubcommand(terminal, name).description(description)
   const answer = (command: Command, work: (parts: Work) => Promise<Result>) =>
-    printResult(terminal, command, work)
+    withServer(terminal, command, work)
   return new Command('sites')
     .description('manage static sites of a server: deploy them, and choose the live version')
     .addCommand(answer(subcommand('list', 'list sites'), list))
@@ -141,21 +122,4 @@ async function remove({ server, operands: [slug = ''] }: Work): Promise<Result> 
   const { id } = await getSite(server, slug)
   await server.send('DELETE', `${sitesPath}/${id}`)
   return { json: { deleted: id }, text: '' }
-}
-
-/** Makes a command send requests to a server, and print the result. */
-function printResult(terminal: Terminal, command: Command, work: (parts: Work) => Promise<Result>): Command {
-  command.option('--json', 'print JSON')
-  return withConfigFlags(withServerFlags(command)).action(async () => {
-    const loaded = loadServerConfig(terminal, command)
-    const options = command.opts<Options>()
-    const server = await connectToServer(terminal, loaded, options)
-    try {
-      const { json, text } = await work({ server, operands: command.args, options })
-      if (options.json === true) printJson(terminal, json)
-      else print(terminal, text)
-    } finally {
-      await server.close()
-    }
-  })
 }
