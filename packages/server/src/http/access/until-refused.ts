@@ -12,7 +12,8 @@ export function untilRefused(
   { raw }: Pick<FastifyReply, 'raw'>,
 ): AbortSignal {
   const controller = new AbortController()
-  if (isStillAdmitted === undefined) return controller.signal
+  // A client that has left already closes nothing any more.
+  if (isStillAdmitted === undefined || raw.destroyed) return controller.signal
   const timer = setInterval(() => {
     // While the database is unavailable, the verdict is unknown.
     void isStillAdmitted().then(

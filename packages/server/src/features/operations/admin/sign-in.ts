@@ -37,14 +37,16 @@ export async function signIn(
   userAgent?: string,
 ): Promise<AdminSession> {
   if ((password ?? code) === undefined) throw adminErrors.missingCredentials()
-  const attempt = { deps, keeper, origin, userAgent, key: attemptKey(origin, email) }
+  const limits = limitsOf(origin, email)
+  const attempt = { deps, keeper, origin, userAgent, limits }
   await requireAttempts(attempt)
   const session =
     password === undefined
       ? await signInByCode(attempt, code ?? '')
       : await signInByPassword(attempt, email, password)
   deps.forgetFirstSignIn()
-  await deps.throttle.reset(failedSignIns, attempt.key)
+  const [[limit, key]] = limits
+  await deps.throttle.reset(limit, key)
   return session
 }
 
@@ -53,13 +55,22 @@ interface Attempt {
   readonly keeper: SessionKeeper
   readonly origin: RequestOrigin
   readonly userAgent: string | undefined
-  /** Key by which failures are counted. */
-  readonly key: string
+  readonly limits: AttemptLimits
 }
 
-/** Returns the key of failures: ten lock one administrator for one network address. */
-export function attemptKey({ address }: RequestOrigin, email?: string): string {
-  return email === undefined ? address : `${address} ${email.trim().toLowerCase()}`
+/** Limits of failures, each with the key that it counts by. The first one is cleared by a success. */
+type AttemptLimits = readonly [
+  readonly [AttemptLimit, string],
+  ...(readonly (readonly [AttemptLimit, string])[]),
+]
+
+/** Returns the limits of failures: ten lock one administrator for one network address, a hundred the network address. */
+export function limitsOf({ address }: RequestOrigin, administrator?: string): AttemptLimits {
+  if (administrator === undefined) return [[failedSignIns, address]]
+  return [
+    [failedSignIns, `${address} ${administrator.trim().toLowerCase()}`],
+    [failuresOfNetwork, address],
+  ]
 }
 
 async function signInByPassword(
@@ -103,21 +114,17 @@ async function start(
 }
 
 export async function requireAttempts(
-  { deps: { throttle }, key }: Pick<Attempt, 'deps' | 'key'>,
+  { deps: { throttle }, limits }: Pick<Attempt, 'deps' | 'limits'>,
   transaction?: Queryable,
 ): Promise<void> {
-  const [network = key] = key.split(' ', 1)
-  if (network !== key) requireAllowed(await throttle.check(failuresOfNetwork, network, transaction))
-  requireAllowed(await throttle.check(failedSignIns, key, transaction))
+  for (const [limit, key] of limits) requireAllowed(await throttle.check(limit, key, transaction))
 }
 
 /** Counts the failure. Beyond the limit, the response is the same for a right and a wrong password. */
 export async function failSignIn(
-  { deps: { throttle }, key }: Pick<Attempt, 'deps' | 'key'>,
+  { deps: { throttle }, limits }: Pick<Attempt, 'deps' | 'limits'>,
   error: AppError,
 ): Promise<never> {
-  const [network = key] = key.split(' ', 1)
-  if (network !== key) requireAllowed(await throttle.attempt(failuresOfNetwork, network))
-  requireAllowed(await throttle.attempt(failedSignIns, key))
+  for (const [limit, key] of limits) requireAllowed(await throttle.attempt(limit, key))
   throw error
 }

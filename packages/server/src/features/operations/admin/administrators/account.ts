@@ -23,8 +23,8 @@ import { type AttemptLimit, requireAllowed } from '../../throttle/index.ts'
 import type { AdminContext } from '../context.ts'
 import { adminErrors } from '../errors.ts'
 import { adminTokenPrefix, hashNamedToken } from '../session.ts'
-import { attemptKey, failSignIn, requireAttempts } from '../sign-in.ts'
-import { consumePasswordCode, setPassword } from './administrator.ts'
+import { failSignIn, limitsOf, requireAttempts } from '../sign-in.ts'
+import { consumePasswordCode, lockAdministrator, setPassword } from './administrator.ts'
 import { passwordCodePrefix, requireAddress } from './invitation.ts'
 import { mailForgottenPassword } from './mail.ts'
 
@@ -49,7 +49,7 @@ const setByCode = operation({
   body: Type.Object({ code: Type.String({ maxLength: 200 }), password: newPassword }),
   success: noContent,
   async handle(context: AdminContext, { body: { code, password }, origin }) {
-    const attempt = { deps: context, key: attemptKey(origin) }
+    const attempt = { deps: context, limits: limitsOf(origin) }
     await requireAttempts(attempt)
     if (!isToken(passwordCodePrefix, code)) {
       return await failSignIn(attempt, adminErrors.invalidPasswordCode())
@@ -111,7 +111,7 @@ const changePassword = operation({
   async handle(context: AdminContext, { body: { currentPassword, password }, http, origin }) {
     const { administratorId, sessionId } = ownerOf(adminOf(http))
     const { database, passwords, tokens } = context
-    const attempt = { deps: context, key: attemptKey(origin, administratorId) }
+    const attempt = { deps: context, limits: limitsOf(origin, administratorId) }
     await requireAttempts(attempt)
     const stored = await database.maybeOne<{ password_hash: string }>(
       sql`select password_hash from basalt.administrators where id = ${administratorId}`,
@@ -239,6 +239,7 @@ const createOwnToken = operation({
     if (name === '' || name.includes('\0')) throw adminErrors.invalidTokenRequest('name: expected a text')
     const token = createToken(adminTokenPrefix)
     const session = await database.transaction(async (transaction) => {
+      await lockAdministrator(transaction, administratorId)
       await holdOwnSession(transaction, sessionId)
       const { count } = await transaction.one<{ count: number }>(sql`
         select count(*)::int as count from basalt.admin_sessions

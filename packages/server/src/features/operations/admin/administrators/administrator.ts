@@ -30,9 +30,13 @@ export async function listAdministrators(database: Queryable): Promise<Administr
   )
 }
 
-export async function findAdministrator(database: Queryable, id: string): Promise<Administrator | undefined> {
-  return await database.maybeOne<Administrator>(
-    sql`select ${columns} from basalt.administrators where id = ${id}`,
+/** Locks an administrator until the transaction ends. */
+export async function lockAdministrator(
+  transaction: Queryable,
+  id: string,
+): Promise<Administrator | undefined> {
+  return await transaction.maybeOne<Administrator>(
+    sql`select ${columns} from basalt.administrators where id = ${id} for update`,
   )
 }
 
@@ -53,15 +57,12 @@ export interface AdministratorChange {
   readonly isDisabled?: boolean | undefined
 }
 
-/** Changes an administrator. @returns `taken` if another one has the address; undefined without such an administrator */
+/** Changes an administrator. @returns undefined if there is none. @throws 23505 if another one has the address */
 export async function updateAdministrator(
   database: Queryable,
   id: string,
   { email, role, isDisabled }: AdministratorChange,
-): Promise<Administrator | 'taken' | undefined> {
-  const isTaken = await database.maybeOne(sql`
-    select from basalt.administrators where lower(email) = lower(${email ?? null}) and id <> ${id}`)
-  if (isTaken !== undefined) return 'taken'
+): Promise<Administrator | undefined> {
   return await database.maybeOne<Administrator>(sql`
     update basalt.administrators set
       email = coalesce(${email ?? null}, email),

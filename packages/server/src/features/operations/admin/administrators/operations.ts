@@ -3,6 +3,7 @@ import { administratorRoles } from '../../../../http/access/permissions.ts'
 import { created, noContent, ok, operation } from '../../../../http/operation.ts'
 import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { choice, component, refusedWith, timestamp, uuid } from '../../../../http/schemas.ts'
+import { codeOf } from '../../../../lib/errors.ts'
 import { Type } from '../../../../lib/type.ts'
 import { recordAudit } from '../../audit/index.ts'
 import type { AdminContext } from '../context.ts'
@@ -11,8 +12,8 @@ import {
   Administrator,
   deleteAdministrator,
   deletePasswordCodes,
-  findAdministrator,
   listAdministrators,
+  lockAdministrator,
   lockOwners,
   updateAdministrator,
 } from './administrator.ts'
@@ -87,7 +88,7 @@ const reinvite = operation({
   success: created(AdministratorInvitation),
   async handle(context: AdminContext, { params: { id }, origin }) {
     return await context.database.transaction(async (transaction) => {
-      const found = await findAdministrator(transaction, id)
+      const found = await lockAdministrator(transaction, id)
       if (found === undefined) throw adminErrors.administratorNotFound()
       if (found.isDisabled) throw adminErrors.administratorDisabled()
       // Only the last link works, so that a lost one ends.
@@ -118,9 +119,12 @@ const change = operation({
     const changed = await database.transaction(async (transaction) => {
       const isOwner = body.role === undefined || body.role === 'owner'
       if (!isOwner || body.isDisabled === true) await requireOtherOwner(transaction, id)
-      const updated = await updateAdministrator(transaction, id, { ...body, email: address })
+      const updated = await updateAdministrator(transaction, id, { ...body, email: address }).catch(
+        (error) => {
+          throw codeOf(error) === '23505' ? adminErrors.administratorExists(address ?? '') : error
+        },
+      )
       if (updated === undefined) throw adminErrors.administratorNotFound()
-      if (updated === 'taken') throw adminErrors.administratorExists(address ?? '')
       if (address !== undefined || body.isDisabled === true) await deletePasswordCodes(transaction, id)
       await audit(transaction, 'administrators.update', id, origin, { ...body, email: updated.email })
       return updated

@@ -67,7 +67,7 @@ describe('POST /api/admin/auth/forgot', () => {
 
   test('responds the same for an unknown address, and mails nothing', async () => {
     const before = await app.sql('select from basalt.jobs')
-    const response = await forgot('nobody@example.com')
+    const response = await forgot('unknown@example.com')
     expect([response.status, response.text]).toEqual([202, ''])
     expect(await app.sql('select from basalt.jobs')).toHaveLength(before.length)
   })
@@ -80,7 +80,7 @@ describe('POST /api/admin/auth/forgot', () => {
   })
 
   test('rejects what is no address, and more than ten an hour', async () => {
-    expect((await forgot('nobody')).json.message).toBe('email: expected an email address')
+    expect((await forgot('no-address')).json.message).toBe('email: expected an email address')
     expect((await forgot(undefined)).status).toBe(400)
     const statuses: number[] = []
     for (let attempt = 0; attempt < 11; attempt += 1) statuses.push((await forgot('x@example.com')).status)

@@ -297,6 +297,34 @@ describe('PATCH and DELETE /api/admin/administrators/:id', () => {
     expect(left).toHaveLength(1)
   })
 
+  test('gives an address to one of two administrators at once, and a link to no removed one', async () => {
+    const ids = await Promise.all(
+      ['ada@example.com', 'bob@example.com'].map(
+        async (email) => (await invite({ email, role: 'viewer' })).json.administrator.id,
+      ),
+    )
+    for (let round = 0; round < 5; round += 1) {
+      const email = `round${round}@example.com`
+      const statuses = await Promise.all(
+        ids.map(async (id, index) => {
+          const node = index === 0 ? first : second
+          return (await node.request('PATCH', `${path}/${id}`, { token: owner, body: { email } })).status
+        }),
+      )
+      expect(statuses.toSorted()).toEqual([200, 409])
+    }
+    const [id] = ids
+    const [removed, invited] = await Promise.all([
+      first.request('DELETE', `${path}/${id}`, { token: owner }),
+      second.request('POST', `${path}/${id}/invitation`, { token: owner }),
+    ])
+    expect(removed.status).toBe(204)
+    expect([201, 404]).toContain(invited.status)
+    expect(
+      await database.sql('select from basalt.admin_sign_in_codes where administrator_id = $1', [id]),
+    ).toEqual([])
+  })
+
   test('rejects unknown administrators and the addresses of others', async () => {
     const { id } = (await invite({ email: 'ada@example.com', role: 'owner' })).json.administrator
     await invite({ email: 'bob@example.com', role: 'owner' })
@@ -307,7 +335,7 @@ describe('PATCH and DELETE /api/admin/administrators/:id', () => {
     expect((await patch(id, { email: 'Bob@example.com' })).json.message).toBe(
       'email: bob@example.com is the address of another administrator',
     )
-    expect((await patch(id, { email: 'nobody' })).json.message).toBe('email: expected an email address')
+    expect((await patch(id, { email: 'no-address' })).json.message).toBe('email: expected an email address')
     expect((await patch(id, { role: 'root' })).status).toBe(400)
     expect((await patch(id, { email: 'eve@example.com' })).json).toMatchObject({ email: 'eve@example.com' })
     expect((await first.request('DELETE', `${path}/${unknown}`, { token: owner })).status).toBe(404)
@@ -332,7 +360,7 @@ describe('POST /api/admin/auth by address', () => {
   })
 
   test('rejects an unknown address as a wrong password, and counts it', async () => {
-    const wrong = { email: 'nobody@example.com', password: 'wrong' }
+    const wrong = { email: 'unknown@example.com', password: 'wrong' }
     const answers: number[] = []
     for (let attempt = 0; attempt < 11; attempt += 1) answers.push((await signIn(wrong)).status)
     expect(answers).toEqual([...Array(10).fill(401), 429])
@@ -474,6 +502,26 @@ describe('POST /api/admin/account/tokens', () => {
       code: 403,
       message: 'the token may not be used from this address',
     })
+  })
+
+  test('makes no more than a hundred, of ten at once either', async () => {
+    await database.sql(
+      `insert into basalt.admin_sessions (token_hash, administrator_id, name, expires_at)
+      select sha256(n::text::bytea), $1, 'many', now() + interval '1 day' from generate_series(1, 95) n`,
+      [await firstId()],
+    )
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        (index % 2 === 0 ? first : second).request('POST', '/api/admin/account/tokens', {
+          token: owner,
+          body: { name: `t${index}`, expiresInDays: 1 },
+        }),
+      ),
+    )
+    expect(made.map(({ status }) => status).toSorted()).toEqual([
+      ...Array(5).fill(201),
+      ...Array(5).fill(400),
+    ])
   })
 
   test.each([
