@@ -60,6 +60,11 @@ export class FunctionHost {
   #restart: NodeJS.Timeout | undefined
   #pings: NodeJS.Timeout | undefined
   #isStopped = false
+  /** Number of loads that have begun, and of the latest that has succeeded. */
+  #begun = 0
+  #latest = 0
+  /** Functions that were served last, also while their process starts again. */
+  #known: RouteTable | undefined
 
   constructor(deps: HostDeps) {
     this.#deps = deps
@@ -82,7 +87,7 @@ export class FunctionHost {
 
   /** Returns true if a function for requests without a token serves the path. */
   admitsAnonymous(method: string, path: string): boolean {
-    return this.#current?.routes.find(method, path)?.function.access === 'anonymous'
+    return this.#known?.find(method, path)?.function.access === 'anonymous'
   }
 
   /**
@@ -91,6 +96,8 @@ export class FunctionHost {
    * @throws Error if they cannot be loaded; the previous ones are still served
    */
   async loadFolder(folder: string): Promise<void> {
+    this.#begun += 1
+    const number = this.#begun
     const generation = this.#start(folder)
     try {
       await generation.loaded.promise
@@ -99,7 +106,15 @@ export class FunctionHost {
       generation.child.kill('its functions could not be loaded')
       throw error
     }
+    if (number < this.#latest) {
+      // A load that began later has succeeded before: this one is of an older deploy, or of its restart.
+      generation.isReplaced = true
+      generation.child.kill('newer functions have been loaded')
+      return
+    }
+    this.#latest = number
     this.#folder = folder
+    this.#known = generation.routes
     clearTimeout(this.#restart)
     const previous = this.#current
     this.#current = generation
@@ -108,7 +123,11 @@ export class FunctionHost {
 
   /** Serves no functions any more. */
   unload(): void {
+    // A load in flight no longer counts.
+    this.#begun += 1
+    this.#latest = this.#begun
     this.#folder = undefined
+    this.#known = undefined
     clearTimeout(this.#restart)
     if (this.#current !== undefined) this.#retire(this.#current)
     this.#current = undefined

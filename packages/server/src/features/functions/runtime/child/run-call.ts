@@ -25,6 +25,8 @@ export async function runCall(
     if (found === undefined) throw new Error('the function is not loaded')
     const { definition } = found
     let database: object | undefined
+    const write = (level: Parameters<WriteLog>[0]) => (message: unknown, fields?: unknown) =>
+      log(level, String(message), fields === undefined ? undefined : plainObject(fields))
     const context = {
       user,
       claims,
@@ -32,12 +34,7 @@ export async function runCall(
       params,
       secrets,
       signal,
-      log: {
-        debug: (message: string, fields?: object) => log('debug', String(message), fields),
-        info: (message: string, fields?: object) => log('info', String(message), fields),
-        warn: (message: string, fields?: object) => log('warn', String(message), fields),
-        error: (message: string, fields?: object) => log('error', String(message), fields),
-      },
+      log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
       get db() {
         database ??= definition.openDatabase(bridges.open(call))
         return database
@@ -50,6 +47,20 @@ export async function runCall(
   } catch (error) {
     return { type: 'failure', call, ...describeError(error) }
   }
+}
+
+/**
+ * Returns a value as an object of JSON, which the log and the response require. Another value becomes the member
+ * `value`. What JSON cannot write, such as a cycle, becomes a text.
+ */
+function plainObject(value: unknown): object {
+  let copy: unknown
+  try {
+    copy = JSON.parse(JSON.stringify(value) ?? 'null')
+  } catch {
+    copy = String(value)
+  }
+  return typeof copy === 'object' && copy !== null && !Array.isArray(copy) ? copy : { value: copy }
 }
 
 async function readInput(schema: object, input: unknown): Promise<unknown> {
@@ -87,7 +98,8 @@ function describeError(thrown: unknown): Failure {
   if (!(thrown instanceof Error))
     return { kind: 'failed', message: `thrown: ${String(thrown).slice(0, 1000)}` }
   const { status, error, data } = thrown as { status?: unknown; error?: unknown; data?: unknown }
-  const { message, stack = message } = thrown
+  const message = String(thrown.message)
+  const stack = String(thrown.stack ?? message)
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499)
     return { kind: 'failed', message, stack }
   return {
@@ -95,6 +107,6 @@ function describeError(thrown: unknown): Failure {
     message,
     status,
     ...(typeof error === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(error) ? { error } : {}),
-    ...(typeof data === 'object' && data !== null && !Array.isArray(data) ? { data } : {}),
+    ...(typeof data === 'object' && data !== null && !Array.isArray(data) ? { data: plainObject(data) } : {}),
   }
 }

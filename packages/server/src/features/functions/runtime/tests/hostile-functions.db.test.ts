@@ -63,6 +63,13 @@ const files = {
       await ctx.db.sql\`select pg_sleep(600)\`
     })
     export const quick = post('/quick', () => 'quick')
+    export const open = route('GET /open', { access: 'anonymous' }, () => 'open')
+    export const odd = post('/odd', (ctx) => {
+      const cycle = {}
+      cycle.self = cycle
+      for (const fields of [[1, 2], 'a text', 3, null, cycle, { big: 1n }, new Date(0)]) ctx.log.info('odd', fields)
+      throw Object.assign(new Error('odd'), { status: 400, data: new Date(0), message: 7, stack: 8 })
+    })
     export const flood = post('/flood', (ctx) => {
       for (let line = 0; line < 10_000; line += 1) ctx.log.info('line ' + line, { line })
       return 'logged'
@@ -337,6 +344,26 @@ describe('process of functions', () => {
     await untilLogged(reason)
     await untilServed()
     expect(await bodies()).toEqual(unchanged)
+  })
+
+  test('keeps public functions public while it starts again', async () => {
+    await untilServed()
+    await call('/exit')
+    const open = () => app.request('GET', '/api/functions/open')
+    expect(envelope(await open())).toMatchObject({ code: 503 })
+    await waitFor('the process', async () => {
+      const { status } = await open()
+      expect([200, 503]).toContain(status)
+      return status === 200
+    })
+  })
+
+  test('survives fields of the log and errors of any type', async () => {
+    const response = await call('/odd')
+    expect([response.status, response.json.message]).toEqual([400, '7'])
+    await untilLogged('"value":[1,2]')
+    const lines = app.log.filter((line) => line.includes('"msg":"odd"'))
+    expect(lines).toHaveLength(7)
   })
 
   test('survives a rejection without a handler, which is logged', async () => {
