@@ -33,7 +33,7 @@ describe('statistics of statements in the embedded database', () => {
   test('are on without a setting and hold no value of a statement', async () => {
     await using server = await startServer(options)
     await run('sql', "select 'hidden-value' as counted_here")
-    await run('sql', "create role somebody password 'hidden-password'")
+    await run('sql', "create role other_role password 'hidden-password'")
     const seen = await queries(server)
     expect(seen).toContain('select $1 as counted_here')
     expect(seen.join()).not.toMatch(/hidden/)
