@@ -34,7 +34,8 @@ export class FunctionChild {
 
   constructor({ program, folder, memoryMb, onMessage, onOutput, onEnd }: ChildOptions) {
     this.#onEnd = onEnd
-    const conditions = process.execArgv.filter((argument) => /^(--conditions|-C)=/.test(argument))
+    // In a clone, packages of the repository are read from their sources, as the server is.
+    const conditions = import.meta.filename.endsWith('.ts') ? ['--conditions=@basaltdb/source'] : []
     this.#child = spawn(
       process.execPath,
       [
