@@ -346,7 +346,7 @@ describe('process of functions', () => {
     expect(await bodies()).toEqual(unchanged)
   })
 
-  test('keeps public functions public while it starts again', async () => {
+  test('keeps public functions public while it restarts', async () => {
     await untilServed()
     await call('/exit')
     const open = () => app.request('GET', '/api/functions/open')
