@@ -60,10 +60,10 @@ export class FunctionHost {
   #restart: NodeJS.Timeout | undefined
   #pings: NodeJS.Timeout | undefined
   #isStopped = false
-  /** Number of loads that have begun, and of the latest that has succeeded. */
+  /** Number of loads so far, and number of the latest success. */
   #begun = 0
   #latest = 0
-  /** Functions that were served last, also while their process starts again. */
+  /** Functions that were served last, also while their process restarts. */
   #known: RouteTable | undefined
 
   constructor(deps: HostDeps) {
