@@ -35,7 +35,7 @@ export class FunctionChild {
   constructor({ program, folder, memoryMb, onMessage, onOutput, onEnd }: ChildOptions) {
     this.#onEnd = onEnd
     // In a clone, packages of the repository are read from their sources, as the server is.
-    const conditions = import.meta.filename.endsWith('.ts') ? ['--conditions=@basaltdb/source'] : []
+    const conditions = program.endsWith('.ts') ? ['--conditions=@basaltdb/source'] : []
     this.#child = spawn(
       process.execPath,
       [
