@@ -96,7 +96,11 @@ describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
 
     const { stdout } = await runCommand(['status'], options)
     expect(stdout.split('\n').slice(1, 3)).toEqual([
-      expect.stringMatching(new RegExp(`^  psql "host=.* port=${port} user=postgres dbname=basalt"$`)),
+      expect.stringMatching(
+        new RegExp(
+          `^  PGPASSWORD="\\$\\(cat '.*'\\)" psql "host=/.* port=${port} user=postgres dbname=basalt"$`,
+        ),
+      ),
       `  PGPASSWORD="$(cat '${passwordFile(data)}')" psql "host=127.0.0.1 port=${port} user=postgres dbname=basalt"`,
     ])
     const backup = join(directory.path, 'backup.tar.gz')

@@ -9,7 +9,8 @@ const libraryDirectories: Readonly<Record<string, string>> = {
 
 /**
  * Returns variables that give the current account a name for a process, until the result is disposed. They are empty if
- * it has one. initdb refuses accounts without a name, as in containers with a chosen user id.
+ * it has one. initdb and the single-user mode of postgres refuse accounts without a name, as in containers with a chosen
+ * user id.
  *
  * @param path path of a file to create for it
  */

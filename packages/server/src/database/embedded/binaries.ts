@@ -18,6 +18,7 @@ export interface Binaries {
   readonly version: string
   readonly initdb: string
   readonly pgCtl: string
+  readonly postgres: string
   /** Libraries that Postgres can load at startup. */
   readonly libraries: readonly string[]
 }
@@ -39,6 +40,7 @@ export function locateBinaries(user: OsUser | undefined): Binaries {
     version,
     initdb: join(usable, 'bin', 'initdb'),
     pgCtl: join(usable, 'bin', 'pg_ctl'),
+    postgres: join(usable, 'bin', 'postgres'),
     libraries: hasLibrary(usable, statementStatistics) ? [statementStatistics] : [],
   }
 }

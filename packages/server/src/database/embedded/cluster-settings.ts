@@ -16,12 +16,14 @@ interface ConfiguredCluster {
   readonly settings: ClusterSettings
   /** Loopback port; 0 when only the socket is open. */
   readonly tcpPort: number
+  /** True if every connection requires a password; false for initdb's rules. */
+  readonly hasPassword: boolean
 }
 
 /** Writes the file that `postgresql.conf` includes. */
 export function writeSettings(cluster: ConfiguredCluster): void {
   const settings: Record<string, string> = {
-    ...tcpSettings(cluster),
+    ...accessSettings(cluster),
     unix_socket_directories: cluster.socketDirectory,
     max_connections: '200',
     shared_buffers: '128MB',
@@ -44,10 +46,24 @@ export function writeSettings(cluster: ConfiguredCluster): void {
   giveTo(cluster.user, path)
 }
 
-function tcpSettings({ directory, tcpPort, user }: ConfiguredCluster): Record<string, string> {
-  if (tcpPort === 0) return { listen_addresses: '' }
-  const path = join(directory, 'basalt_hba.conf')
+function accessSettings({
+  directory,
+  tcpPort,
+  user,
+  hasPassword,
+}: ConfiguredCluster): Record<string, string> {
+  const tcp =
+    tcpPort === 0
+      ? { listen_addresses: '' }
+      : { listen_addresses: loopbackAddresses().join(), port: String(tcpPort) }
+  if (!hasPassword) return tcp
+  const path = accessFile(directory)
   writeFileSync(path, hostBasedAuthentication, { mode: 0o600 })
   giveTo(user, path)
-  return { listen_addresses: loopbackAddresses().join(), port: String(tcpPort), hba_file: path }
+  return { ...tcp, hba_file: path }
+}
+
+/** Returns the path of the access rules. Earlier versions used other files, in which the socket needs no password. */
+export function accessFile(directory: string): string {
+  return join(directory, 'basalt_access.conf')
 }

@@ -22,6 +22,7 @@ import { canReach, findUnprivilegedUser, giveTo, type OsUser } from './os-user.t
 import { finishRestore } from './restore-journal.ts'
 import { runAs } from './run-as.ts'
 import { startFailure } from './start-failure.ts'
+import { ensurePassword, type SuperuserPassword } from './superuser-password.ts'
 import { loopbackAddresses } from './tcp-access.ts'
 
 export const embeddedDatabase = 'basalt'
@@ -37,11 +38,14 @@ export interface Cluster {
   readonly settings: ClusterSettings
   /** Loopback port; 0 when only the socket is open. */
   readonly tcpPort: number
+  /** Password of the superuser; undefined for a throw-away cluster that accepts every connection. */
+  readonly password: SuperuserPassword | undefined
 }
 
 export interface ClusterOptions {
   readonly settings?: ClusterSettings | undefined
   readonly tcpPort?: number | undefined
+  readonly password?: SuperuserPassword | undefined
   /** Signal that stops the creation. It then rejects and leaves nothing. */
   readonly signal?: AbortSignal | undefined
 }
@@ -64,7 +68,7 @@ export async function prepareCluster(dataDirectory: string, options: ClusterOpti
 
 async function findOrCreate(
   dataDirectory: string,
-  { settings = {}, tcpPort = 0, signal }: ClusterOptions,
+  { settings = {}, tcpPort = 0, password, signal }: ClusterOptions,
 ): Promise<Cluster> {
   mkdirSync(dataDirectory, { recursive: true })
   finishRestore(dataDirectory)
@@ -77,6 +81,7 @@ async function findOrCreate(
     user,
     settings,
     tcpPort,
+    password,
   }
   if (!existsSync(join(cluster.directory, 'PG_VERSION'))) await initializeCluster(cluster, home, signal)
   requireMatchingVersion(cluster)
@@ -101,7 +106,9 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
  */
 export async function startCluster(cluster: Cluster, signal?: AbortSignal): Promise<void> {
   releaseStaleLockFile(cluster.directory)
-  writeSettings(cluster)
+  const { password } = cluster
+  writeSettings({ ...cluster, hasPassword: password !== undefined })
+  if (password !== undefined) await ensurePassword(cluster, password.read())
   rotateLog(cluster)
   const logged = existsSync(cluster.logFile) ? statSync(cluster.logFile).size : 0
   const starting = runAs(cluster.user, cluster.binaries.pgCtl, [

@@ -13,11 +13,12 @@ import {
   startCluster,
   stopCluster,
 } from './cluster.ts'
-import type { ClusterSettings } from './cluster-settings.ts'
+import { accessFile, type ClusterSettings } from './cluster-settings.ts'
 import { refreshCollations } from './collation-versions.ts'
 import { embeddedUser } from './initdb.ts'
-import { isProcessAlive, listeningOf } from './lock-file.ts'
-import { describeTcpAccess, scramVerifier, type TcpAccess } from './tcp-access.ts'
+import { isProcessAlive, listeningOf, postmasterPid } from './lock-file.ts'
+import { forgetPassword, type SuperuserPassword, superuserPassword } from './superuser-password.ts'
+import { describeAccess } from './tcp-access.ts'
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
@@ -29,8 +30,8 @@ export interface EmbeddedOptions {
   readonly settings?: ClusterSettings
   /** Name of the database to connect to: a branch, or else {@link embeddedDatabase}. */
   readonly database?: string
-  /** Port beside the socket. */
-  readonly tcp: TcpAccess
+  /** Loopback port beside the socket; 0 when there is none. */
+  readonly tcpPort: number
   /** Signal that stops the opening. It then rejects, and leaves no Postgres running that it has started. */
   readonly signal?: AbortSignal | undefined
 }
@@ -48,6 +49,12 @@ const collationLock = 3
  */
 const keeperDatabase = 'postgres'
 
+/** Cluster whose superuser has a password. */
+type EmbeddedCluster = Cluster & { readonly password: SuperuserPassword }
+
+/** SQLSTATE of a wrong password. */
+const wrongPassword = '28P01'
+
 /** PostgreSQL's default port, which names the socket file. */
 const defaultPort = 5432
 
@@ -61,7 +68,7 @@ const watchIntervalMs = 500
  * their process.
  */
 export class EmbeddedPostgres {
-  readonly #cluster: Cluster
+  readonly #cluster: EmbeddedCluster
   readonly #options: EmbeddedOptions
   #keeper: Connection
   #watcher: NodeJS.Timeout | undefined
@@ -70,7 +77,7 @@ export class EmbeddedPostgres {
   #obstacle: string | undefined
   #isClosing = false
 
-  private constructor(cluster: Cluster, options: EmbeddedOptions, keeper: Connection) {
+  private constructor(cluster: EmbeddedCluster, options: EmbeddedOptions, keeper: Connection) {
     this.#cluster = cluster
     this.#options = options
     this.#keeper = keeper
@@ -83,15 +90,15 @@ export class EmbeddedPostgres {
    * @throws OperatorError when another server holds the directory or Postgres cannot start
    */
   static async open(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-    const { settings, tcp, signal } = options
-    const cluster = await prepareCluster(options.dataDirectory, { settings, tcpPort: tcp.port, signal })
+    const { settings, tcpPort, signal } = options
+    const password = superuserPassword(options.dataDirectory)
+    const prepared = await prepareCluster(options.dataDirectory, { settings, tcpPort, password, signal })
+    const cluster = { ...prepared, password }
     const isStart = !isClusterRunning(cluster)
     const embedded = new EmbeddedPostgres(cluster, options, await join(cluster, options))
     try {
       await untilAborted(signal, embedded.#refreshCollations(isStart))
       await ensureDatabase(embedded.#keeper)
-      if (tcp.port !== 0 && tcp.password !== undefined)
-        await setPassword(embedded.#keeper, tcp.password.read())
       return embedded
     } catch (error) {
       await embedded.close()
@@ -137,11 +144,11 @@ export class EmbeddedPostgres {
 
   /** Command lines that reach the database. */
   get psql(): string[] {
-    const { directory, port, user, database } = this.socket
-    const { tcp } = this.#options
-    const lines = [`psql "host=${directory} port=${port} user=${user} dbname=${database}"`]
-    if (tcp.port === 0 || tcp.password === undefined) return lines
-    return [...lines, describeTcpAccess(tcp.port, tcp.password.file, { user, database })]
+    const { directory, ...server } = this.socket
+    const { file } = this.#cluster.password
+    const { tcpPort } = this.#options
+    const hosts = [directory, ...(tcpPort === 0 ? [] : ['127.0.0.1'])]
+    return hosts.map((host) => describeAccess(file, { ...server, host }))
   }
 
   /** Closes it, and stops Postgres unless another process still uses it. */
@@ -192,19 +199,25 @@ export class EmbeddedPostgres {
 
 /** Connects, starts Postgres if necessary, and takes this process's locks. */
 async function join(
-  cluster: Cluster,
+  cluster: EmbeddedCluster,
   options: EmbeddedOptions,
   isWanted: () => boolean = () => true,
 ): Promise<Connection> {
   const deadline = performance.now() + openTimeoutMs
   let hasStarted = false
+  let hasReset = false
   for (;;) {
     // A Postgres that this process started is used even after an abort, so that its last user stops it.
     if (!hasStarted) options.signal?.throwIfAborted()
     try {
       const keeper = await connectOrStart(cluster, options)
       if (keeper === 'started') hasStarted = true
-      else if (keeper !== undefined) return keeper
+      else if (keeper === 'refused') {
+        if (!hasStarted || hasReset) throw new OperatorError(describeRefusal(cluster))
+        hasReset = true
+        await stopCluster(cluster)
+        forgetPassword(cluster.directory)
+      } else if (keeper !== undefined) return keeper
       if (performance.now() > deadline)
         throw new DirectoryInUse(`${options.dataDirectory} is held by a process that does not end`)
     } catch (error) {
@@ -219,14 +232,15 @@ async function join(
 
 /** Makes one attempt; without a connection it is to be repeated. */
 async function connectOrStart(
-  cluster: Cluster,
+  cluster: EmbeddedCluster,
   options: EmbeddedOptions,
-): Promise<Connection | 'started' | undefined> {
+): Promise<Connection | 'started' | 'refused' | undefined> {
   let keeper: Connection
   try {
     keeper = await connect(cluster, options, keeperDatabase)
   } catch (error) {
     const code = causeCode(error)
+    if (code === wrongPassword) return 'refused'
     if (code !== 'ECONNREFUSED' && code !== 'ENOENT') throw error
     await startCluster(cluster, options.signal)
     return 'started'
@@ -243,7 +257,7 @@ async function connectOrStart(
     if (holder === undefined || !isAlive(holder)) return undefined
     throw new DirectoryInUse(`${options.dataDirectory} is already served by ${holder}`)
   }
-  if (options.asServer && !listensAsConfigured(cluster)) {
+  if (options.asServer && !(listensAsConfigured(cluster) && (await requiresPassword(cluster, keeper)))) {
     try {
       await stopToReconfigure(cluster, keeper, options)
     } finally {
@@ -261,9 +275,9 @@ async function connectOrStart(
  * @throws OperatorError that names them
  */
 async function stopToReconfigure(
-  cluster: Cluster,
+  cluster: EmbeddedCluster,
   keeper: Connection,
-  { tcp }: EmbeddedOptions,
+  { tcpPort }: EmbeddedOptions,
 ): Promise<void> {
   await lock(keeper, 'pg_advisory_unlock_shared', userLock)
   // The holder of this lock is the only user until Postgres has stopped.
@@ -272,14 +286,22 @@ async function stopToReconfigure(
   // Postgres has not noticed yet that killed processes have ended.
   if (others.length === 0) return
   throw new OperatorError(
-    `the embedded PostgreSQL was started with another database.embedded_port than ${tcp.port}, and is in use by ` +
+    `the embedded PostgreSQL was started with another database.embedded_port than ${tcpPort}, and is in use by ` +
       `${others.join(', ')}: start again when that has ended`,
   )
 }
 
-async function setPassword(connection: Connection, password: string): Promise<void> {
-  // Utility statements accept no parameters; a verifier contains no quotes.
-  await connection.script(`alter role ${embeddedUser} password '${scramVerifier(password)}'`)
+/** Returns true if the running Postgres has the present access rules. A killed server of an earlier version had others. */
+async function requiresPassword({ directory }: Cluster, connection: Connection): Promise<boolean> {
+  const { rows } = await connection.query<{ file: string }>(sql`select current_setting('hba_file') as file`)
+  return rows[0]?.file === accessFile(directory)
+}
+
+function describeRefusal({ directory, password }: EmbeddedCluster): string {
+  return (
+    `the embedded PostgreSQL (process ${postmasterPid(directory)}) does not accept the password in ${password.file}: ` +
+    'stop the programs that use it, then that process, and start again'
+  )
 }
 
 /** Returns true if the process in the name of its connection is alive. */
@@ -314,12 +336,12 @@ async function ensureDatabase(connection: Connection): Promise<void> {
   }
 }
 
-function socketOf({ directory, socketDirectory }: Cluster, database: string) {
+function socketOf({ directory, socketDirectory, password }: EmbeddedCluster, database: string) {
   const port = listeningOf(directory)?.port ?? defaultPort
-  return { directory: socketDirectory, port, user: embeddedUser, database }
+  return { directory: socketDirectory, port, user: embeddedUser, password: password.read(), database }
 }
 
-function connect(cluster: Cluster, options: EmbeddedOptions, database: string): Promise<Connection> {
+function connect(cluster: EmbeddedCluster, options: EmbeddedOptions, database: string): Promise<Connection> {
   return Connection.open({
     socket: socketOf(cluster, database),
     applicationName: `${options.purpose} (process ${process.pid})`,

@@ -42,8 +42,7 @@ export async function initializeCluster(
       // Texts sort as in a dictionary: ICU's root collation, without the rules of one language.
       ...['--locale-provider', 'icu', '--icu-locale', 'und', '--locale', 'C', '--no-instructions'],
     ],
-    signal,
-    account.env,
+    { signal, variables: account.env },
   )
   if (code !== 0) {
     rmSync(unfinished, { recursive: true, force: true })

@@ -20,7 +20,8 @@ export function isServed(directory: string): boolean {
 export function postmasterPid(directory: string): number | undefined {
   try {
     const [pid] = readFileSync(lockFile(directory), 'utf8').split('\n', 1)
-    return Number(pid) || undefined
+    // Without a postmaster it is negative (PostgreSQL, Single-User Mode).
+    return Math.abs(Number(pid)) || undefined
   } catch {
     return undefined
   }

@@ -2,19 +2,25 @@ import { spawn } from 'node:child_process'
 import { OperatorError } from '../../lib/errors.ts'
 import type { OsUser } from './os-user.ts'
 
+export interface RunOptions {
+  /** Signal that ends the command with its processes. */
+  readonly signal?: AbortSignal | undefined
+  /** Additional variables of its environment. */
+  readonly variables?: Readonly<Record<string, string>>
+  /** Text of its standard input. */
+  readonly input?: string
+}
+
 /**
  * Runs a program of PostgreSQL as its account.
  *
- * @param signal ends the command and the processes that it has started
- * @param variables additional variables of its environment
  * @throws OperatorError when it cannot be run
  */
 export function runAs(
   user: OsUser | undefined,
   command: string,
   args: string[],
-  signal?: AbortSignal,
-  variables: Readonly<Record<string, string>> = {},
+  { signal, variables = {}, input }: RunOptions = {},
 ): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
@@ -25,24 +31,26 @@ export function runAs(
       env: { LC_ALL: 'C', TZ: 'UTC', ...variables },
       cwd: '/',
       // The server keeps pg_ctl's descriptors: a pipe would stay open for as long as it runs.
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     })
     const end = () => killGroup(child.pid, 'SIGTERM')
     if (signal?.aborted === true) end()
     signal?.addEventListener('abort', end, { once: true })
     let output = ''
-    child.stdout.on('data', (chunk) => {
+    // A command that has ended reports its own reason.
+    child.stdin?.on('error', () => undefined).end(input)
+    child.stdout?.on('data', (chunk) => {
       output += chunk
     })
-    child.stderr.on('data', (chunk) => {
+    child.stderr?.on('data', (chunk) => {
       output += chunk
     })
     child.on('error', (error) => reject(new OperatorError(`cannot run ${command}: ${error.message}`)))
     child.on('exit', (code) => {
       signal?.removeEventListener('abort', end)
       if (signal?.aborted === true) killGroup(child.pid, 'SIGKILL')
-      child.stdout.destroy()
-      child.stderr.destroy()
+      child.stdout?.destroy()
+      child.stderr?.destroy()
       resolve({ code: code ?? 1, output })
     })
   })

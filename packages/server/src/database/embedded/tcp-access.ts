@@ -1,21 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 
-/** TCP access to the embedded Postgres for programs without support for sockets, such as most GUI clients. */
-export interface TcpAccess {
-  /** Loopback port; 0 when there is none. */
-  readonly port: number
-  /** Password, which the server sets. Commands beside it only open the port. */
-  readonly password?: TcpPassword | undefined
-}
-
-/** Password of the superuser. Tables created with it have the same owner as those of `basalt sql`. */
-export interface TcpPassword {
-  readonly file: string
-  /** Reads the password, and creates it when there is none. */
-  read(): string
-}
-
 /** Returns the addresses that Postgres listens on; on a system without IPv6 it would complain about `::1`. */
 export function loopbackAddresses(): [string, ...string[]] {
   const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
@@ -25,12 +10,12 @@ export function loopbackAddresses(): [string, ...string[]] {
 }
 
 /**
- * Access rules (PostgreSQL, The pg_hba.conf File). They replace initdb's file, which trusts every connection
- * over TCP. The socket directory excludes other accounts, and base backups use the socket.
+ * Access rules (PostgreSQL, The pg_hba.conf File). They replace initdb's file, which trusts every connection. The socket
+ * requires the password, too: code of the same account, such as a package of a function, can reach it.
  */
 export const hostBasedAuthentication = `# Written by Basalt at every start.
-local all         all              trust
-local replication all              trust
+local all         all              scram-sha-256
+local replication all              scram-sha-256
 host  all         all 127.0.0.1/32 scram-sha-256
 host  all         all ::1/128      scram-sha-256
 host  all         all all          reject
@@ -56,12 +41,13 @@ export function scramVerifier(password: string, salt = randomBytes(16)): string 
 /**
  * Formats the command for a shell: `PGPASSWORD="$(cat '/app/.basalt/secrets/postgres_password')" psql
  * "host=127.0.0.1 …"`.
+ *
+ * @param host address, or directory of the socket
  */
-export function describeTcpAccess(
-  port: number,
+export function describeAccess(
   passwordFile: string,
-  { user, database }: { user: string; database: string },
+  { host, port, user, database }: { host: string; port: number; user: string; database: string },
 ): string {
   const file = `'${passwordFile.replaceAll("'", String.raw`'\''`)}'`
-  return `PGPASSWORD="$(cat ${file})" psql "host=127.0.0.1 port=${port} user=${user} dbname=${database}"`
+  return `PGPASSWORD="$(cat ${file})" psql "host=${host} port=${port} user=${user} dbname=${database}"`
 }

@@ -24,7 +24,7 @@ async function open(signal?: AbortSignal): Promise<EmbeddedPostgres> {
     asServer: true,
     log: (message, detail) => log.push([message, detail]),
     settings: { fsync: 'off', autovacuum: 'off', max_prepared_transactions: '1' },
-    tcp: { port: 0, password: undefined },
+    tcpPort: 0,
     signal,
   })
 }
