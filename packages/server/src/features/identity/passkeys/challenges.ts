@@ -1,15 +1,15 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
-import { refuseDeletedUser } from '../mfa/index.ts'
 import {
   type CredentialDescriptor,
   challengeSeconds,
   createChallenge,
   type PasskeyRequestOptions,
+  type RelyingParty,
   requestOptions,
-} from './options.ts'
-import type { RelyingParty } from './relying-party.ts'
+} from '../../operations/webauthn/index.ts'
+import { refuseDeletedUser } from '../mfa/index.ts'
 
 /**
  * Use of an assertion: as second factor of a user, or to sign in, by email or by the user that the passkey

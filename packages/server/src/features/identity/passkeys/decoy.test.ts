@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { requireUsableKey } from '../../operations/webauthn/public-key.ts'
 import { deriveKeys } from '../accounts/index.ts'
 import { decoyCredentials, decoyKey } from './decoy.ts'
-import { requireUsableKey } from './public-key.ts'
 
 const keys = deriveKeys('a secret of at least thirty-two characters')
 const others = deriveKeys('another secret of at least thirty-two characters')

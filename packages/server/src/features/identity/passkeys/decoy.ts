@@ -1,5 +1,5 @@
+import type { CredentialDescriptor } from '../../operations/webauthn/index.ts'
 import { type AccountKeys, hashCode } from '../accounts/index.ts'
-import type { CredentialDescriptor } from './options.ts'
 
 /** Lengths of credential ids of common passkeys, and the transports that browsers name for them. */
 const kinds = [

@@ -1,8 +1,19 @@
 import { userOf } from '../../../http/access/authentication.ts'
 import { ok, operation } from '../../../http/operation.ts'
-import { checkedByHandler, olderName, requiredByHandler } from '../../../http/schemas.ts'
+import { olderName, requiredByHandler } from '../../../http/schemas.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { Type } from '../../../lib/type.ts'
+import {
+  attestationResponse,
+  createChallenge,
+  creationOptions,
+  displayName,
+  PasskeyCreationOptions,
+  parseAttestation,
+  readDisplayName,
+  type VerifiedPasskey,
+  verifyAttestation,
+} from '../../operations/webauthn/index.ts'
 import { fieldRequired, messageSchema } from '../accounts/index.ts'
 import {
   beginFactor,
@@ -11,12 +22,9 @@ import {
   requireEnroller,
   requirePassedFactor,
 } from '../mfa/index.ts'
-import { credential, parseAttestation, type VerifiedPasskey, verifyAttestation } from './attestation.ts'
 import { consumeEnrollment, insertEnrollment, isEnrollmentWaiting } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
-import { displayName, readDisplayName } from './display-name.ts'
 import { passkeyErrors } from './errors.ts'
-import { createChallenge, creationOptions, PasskeyCreationOptions } from './options.ts'
 import { insertPasskey, listPasskeys } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { hasTwoFactors } from './two-factors.ts'
@@ -47,7 +55,8 @@ const begin = operation({
       if (existing.length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
       const challenge = createChallenge()
       await insertEnrollment(transaction, user.id, challenge)
-      return creationOptions({ id: party.id, name: appName }, user, existing, challenge)
+      const name = user.email ?? user.phone ?? user.id
+      return creationOptions({ id: party.id, name: appName }, { id: user.id, name }, existing, challenge)
     })
   },
 })
@@ -60,7 +69,7 @@ const confirm = operation({
   description: 'The first passkey also enrols the factor.',
   body: Type.Object({
     display_name: Type.Optional(displayName),
-    attestation_response: requiredByHandler(checkedByHandler({ ...credential }, Type.Unknown())),
+    attestation_response: requiredByHandler(attestationResponse),
     attestation: olderName(Type.Unknown()),
   }),
   success: ok(messageSchema),

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createAuthenticator } from '../../../../test/authenticator.ts'
 import { anyBroken } from '../../../../test/malformed-passkeys.ts'
-import { parseAssertion, verifyAssertion } from './assertion.ts'
-import { parseAttestation, verifyAttestation } from './attestation.ts'
+import { parseAssertion, verifyAssertion } from '../../operations/webauthn/assertion.ts'
+import { parseAttestation, verifyAttestation } from '../../operations/webauthn/attestation.ts'
 import { decoyKey } from './decoy.ts'
 
 const party = { id: 'app.example.com', origin: 'https://app.example.com' }

@@ -2,11 +2,15 @@ import { userOf } from '../../../http/access/authentication.ts'
 import { noContent, ok, operation } from '../../../http/operation.ts'
 import { requiredByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import {
+  displayName,
+  isBase64url,
+  longestCredentialId,
+  readDisplayName,
+} from '../../operations/webauthn/index.ts'
 import { lockSelf, requireText } from '../accounts/index.ts'
 import { findFactor, removeFactor } from '../mfa/index.ts'
-import { isBase64url, longestCredentialId } from './client-data.ts'
 import type { PasskeyContext } from './context.ts'
-import { displayName, readDisplayName } from './display-name.ts'
 import { passkeyErrors } from './errors.ts'
 import { deletePasskey, describePasskey, listPasskeys, Passkey, renamePasskey } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'

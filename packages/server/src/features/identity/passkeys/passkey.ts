@@ -2,10 +2,12 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { type Answered, component, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
-import type { PasskeyUse } from './assertion.ts'
-import type { VerifiedPasskey } from './attestation.ts'
-import { base64url } from './client-data.ts'
-import type { CredentialDescriptor } from './options.ts'
+import {
+  base64url,
+  type CredentialDescriptor,
+  type PasskeyUse,
+  type VerifiedPasskey,
+} from '../../operations/webauthn/index.ts'
 
 /** Passkey in responses to its user. */
 export const Passkey = component(

@@ -2,6 +2,13 @@ import { pendingOf } from '../../../http/access/authentication.ts'
 import type { PendingIdentity } from '../../../http/access/identity.ts'
 import { ok, operation } from '../../../http/operation.ts'
 import {
+  type AssertionInput,
+  PasskeyAssertion,
+  PasskeyRequestOptions,
+  parseAssertion,
+  readAssertionInput,
+} from '../../operations/webauthn/index.ts'
+import {
   type AuthenticationResponse,
   authenticationSchema,
   type Client,
@@ -10,11 +17,9 @@ import {
   requireText,
 } from '../accounts/index.ts'
 import { challengeNotFound, challengeUsed, passSecondFactor } from '../mfa/index.ts'
-import { type AssertionInput, PasskeyAssertion, parseAssertion, readAssertionInput } from './assertion.ts'
 import { findChallengeState, requestAssertion } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
 import { passkeyErrors } from './errors.ts'
-import { PasskeyRequestOptions } from './options.ts'
 import { listPasskeys } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { useAssertion } from './use-assertion.ts'

@@ -6,6 +6,13 @@ import { AppError } from '../../../lib/errors.ts'
 import { Type } from '../../../lib/type.ts'
 import { type AttemptLimit, requireAllowed } from '../../operations/throttle/index.ts'
 import {
+  type AssertionInput,
+  PasskeyAssertion,
+  PasskeyRequestOptions,
+  parseAssertion,
+  readAssertionInput,
+} from '../../operations/webauthn/index.ts'
+import {
   type AuthenticationResponse,
   accountLimits,
   authenticationSchema,
@@ -17,12 +24,10 @@ import {
   requireText,
   startSession,
 } from '../accounts/index.ts'
-import { type AssertionInput, PasskeyAssertion, parseAssertion, readAssertionInput } from './assertion.ts'
 import { type ChallengeUse, requestAssertion } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
 import { decoyCredentials } from './decoy.ts'
 import { passkeyErrors } from './errors.ts'
-import { PasskeyRequestOptions } from './options.ts'
 import { listSignInPasskeys } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { useAssertion } from './use-assertion.ts'
@@ -149,14 +154,18 @@ export async function finishSignIn(
   try {
     const assertion = parseAssertion(input.assertion_response)
     if (assertion === undefined) throw passkeyErrors.invalidAssertionResponse()
-    return await accounts.database.transaction(async (transaction) => {
-      const attempt = { use, challengeId, assertion, party, refusals }
-      const { user_id } = await useAssertion(context, transaction, attempt)
-      const user = await findUserById(transaction, user_id)
-      const session = user && (await startSession(accounts, transaction, user, 'webauthn', client))
-      if (session === undefined) throw passkeyErrors.invalidPasskey()
-      return session
-    })
+    return await accounts.functions.transaction(
+      accounts.database,
+      async (transaction) => {
+        const attempt = { use, challengeId, assertion, party, refusals }
+        const { user_id } = await useAssertion(context, transaction, attempt)
+        const user = await findUserById(transaction, user_id)
+        const session = user && (await startSession(accounts, transaction, user, 'webauthn', client))
+        if (session === undefined) throw passkeyErrors.invalidPasskey()
+        return session
+      },
+      ['claims'],
+    )
   } catch (error) {
     if (error instanceof AppError && error.status < 500) await accounts.throttle.attempt(failed, address)
     throw error

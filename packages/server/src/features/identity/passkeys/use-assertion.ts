@@ -1,14 +1,18 @@
 import type { Queryable } from '../../../database/system-database.ts'
 import { type AppError, messageOf } from '../../../lib/errors.ts'
+import {
+  type Assertion,
+  type PasskeyUse,
+  type RelyingParty,
+  userHandleOf,
+  verifyAssertion,
+} from '../../operations/webauthn/index.ts'
 import { challengeUsed } from '../mfa/index.ts'
-import { type Assertion, type PasskeyUse, verifyAssertion } from './assertion.ts'
 import { type ChallengeUse, consumeChallenge, findChallengeState } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
 import { decoyKey } from './decoy.ts'
 import { passkeyErrors } from './errors.ts'
-import { userHandleOf } from './options.ts'
 import { lockPasskey, recordUse, type StoredPasskey } from './passkey.ts'
-import type { RelyingParty } from './relying-party.ts'
 
 /** Assertion with its challenge. */
 export interface AssertionAttempt {

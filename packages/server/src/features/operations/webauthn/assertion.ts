@@ -24,11 +24,17 @@ const credential = credentialOf(
   }),
 )
 
+/** Assertion in a body, which {@link parseAssertion} checks. */
+export const assertionResponse = checkedByHandler(
+  { allOf: [component('PasskeyAssertionResponse', credential)] },
+  Type.Unknown(),
+)
+
 export const PasskeyAssertion = component(
   'PasskeyAssertion',
   Type.Object({
     challenge_id: requiredByHandler(Type.String({ maxLength: 64 })),
-    assertion_response: requiredByHandler(checkedByHandler({ ...credential }, Type.Unknown())),
+    assertion_response: requiredByHandler(assertionResponse),
     challengeId: olderName(Type.String({ maxLength: 64 })),
     assertion: olderName(Type.Unknown()),
   }),

@@ -1,5 +1,6 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { AttestationObject } from '@simplewebauthn/server/helpers'
+import { checkedByHandler, component } from '../../../http/schemas.ts'
 import { isObject } from '../../../lib/json.ts'
 import { Type } from '../../../lib/type.ts'
 import {
@@ -40,7 +41,7 @@ const longestCredentialIdBytes = 1023
 const longestAttestation = 16_384
 const mostTransports = 10
 
-export const credential = credentialOf(
+const credential = credentialOf(
   'Result of `navigator.credentials.create`, by `toJSON()`.',
   Type.Object({
     clientDataJSON: base64url,
@@ -49,6 +50,12 @@ export const credential = credentialOf(
       Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]{1,32}$' }), { maxItems: mostTransports }),
     ),
   }),
+)
+
+/** Attestation in a body, which {@link parseAttestation} checks. */
+export const attestationResponse = checkedByHandler(
+  { allOf: [component('PasskeyAttestationResponse', credential)] },
+  Type.Unknown(),
 )
 
 /** Parses an attestation. Returns undefined if it is malformed. */

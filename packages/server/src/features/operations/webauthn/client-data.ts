@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { component } from '../../../http/schemas.ts'
+import { choice, component } from '../../../http/schemas.ts'
 import { isObject } from '../../../lib/json.ts'
 import { type TObject, Type } from '../../../lib/type.ts'
 
@@ -26,7 +26,7 @@ export const base64url = component('Base64Url', Type.String({ pattern: '^[A-Za-z
 /** Describes a credential that a browser has made or used. Parsers check it, each part in their order. */
 export function credentialOf(description: string, response: TObject) {
   return Type.Object(
-    { id: base64url, rawId: Type.Optional(base64url), type: Type.Literal('public-key'), response },
+    { id: base64url, rawId: Type.Optional(base64url), type: choice(['public-key']), response },
     { description },
   )
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Answered, choice, component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
-import type { User } from '../accounts/index.ts'
 import { base64url } from './client-data.ts'
 import type { RelyingParty } from './relying-party.ts'
 
@@ -75,14 +74,13 @@ export function userHandleOf(userId: string): string {
 
 export function creationOptions(
   { id, name }: { readonly id: string; readonly name: string },
-  user: User,
+  user: { readonly id: string; readonly name: string },
   existing: readonly CredentialDescriptor[],
   challenge: string,
 ): Answered<typeof PasskeyCreationOptions> {
-  const userName = user.email ?? user.phone ?? user.id
   return {
     rp: { id, name },
-    user: { id: userHandleOf(user.id), name: userName, displayName: userName },
+    user: { id: userHandleOf(user.id), name: user.name, displayName: user.name },
     challenge,
     pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
     timeout: challengeSeconds * 1000,
