@@ -1,9 +1,9 @@
-import { randomInt } from 'node:crypto'
 import { sql } from '../../../database/sql.ts'
 import { pendingOf, userOf } from '../../../http/access/authentication.ts'
 import type { PendingIdentity } from '../../../http/access/identity.ts'
 import { ok, operation } from '../../../http/operation.ts'
 import { Type } from '../../../lib/type.ts'
+import { createBackupCodes, normalizeBackupCode } from '../../operations/one-time-codes/index.ts'
 import {
   type AuthenticationResponse,
   authenticationSchema,
@@ -17,11 +17,6 @@ import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import { code, ofPendingSignIn } from './requests.ts'
 import { passSecondFactor } from './second-factor.ts'
-
-/** Number of codes. Each has the form xxxxx-xxxxx, without similar letters, and works once. */
-const codes = 10
-const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
-const half = 5
 
 const generate = generation('generate')
 const regenerate = generation('regenerate')
@@ -40,8 +35,8 @@ function generation(name: 'generate' | 'regenerate') {
       const { database, keys } = accounts
       const identity = userOf(http)
       const { userId } = identity
-      const made = Array.from({ length: codes }, createBackupCode)
-      const hashes = made.map((code) => hashCode(keys, 'backup', userId, normalize(code)))
+      const made = createBackupCodes()
+      const hashes = made.map((code) => hashCode(keys, 'backup', userId, normalizeBackupCode(code)))
       await database.transaction(async (transaction) => {
         // The lock allows one replacement at a time, so that two concurrent ones do not leave twenty codes.
         await lockSelf(transaction, identity)
@@ -90,7 +85,7 @@ export async function verifyBackupCode(
   text: string | undefined,
   client: Client,
 ): Promise<AuthenticationResponse> {
-  const code = normalize(requireText(text, 'code'))
+  const code = normalizeBackupCode(requireText(text, 'code'))
   const codeHash = hashCode(context.accounts.keys, 'backup', pending.userId, code)
   return await passSecondFactor(context, pending, 'backup_code', client, async (transaction) => {
     const used = await transaction.count(sql`
@@ -98,14 +93,4 @@ export async function verifyBackupCode(
       where user_id = ${pending.userId} and code_hash = ${codeHash} and used_at is null`)
     if (used === 0) throw mfaErrors.invalidBackupCode()
   })
-}
-
-function createBackupCode(): string {
-  const letters = Array.from({ length: 2 * half }, () => alphabet.charAt(randomInt(alphabet.length))).join('')
-  return `${letters.slice(0, half)}-${letters.slice(half)}`
-}
-
-/** Returns a code without the characters that typing adds to it. */
-function normalize(code: string): string {
-  return code.trim().toLowerCase().replace(/[\s-]/g, '')
 }

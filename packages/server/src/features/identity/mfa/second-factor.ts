@@ -71,17 +71,21 @@ export async function passSecondFactor(
   client: Client,
   verify: (transaction: Queryable) => Promise<void>,
 ): Promise<AuthenticationResponse> {
-  const { database, throttle } = accounts
+  const { database, throttle, functions } = accounts
   await requireTry(throttle, pending.userId)
   try {
-    const response = await database.transaction(async (transaction) => {
-      // Every use case locks the user, then tokens and factors, then sessions. Another order would deadlock.
-      await lockUser(transaction, pending.userId)
-      await verify(transaction)
-      const finished = await finishSecondFactor(accounts, transaction, pending, method, client)
-      if (finished === undefined) throw httpErrors.noPendingMfa()
-      return finished
-    })
+    const response = await functions.transaction(
+      database,
+      async (transaction) => {
+        // Every use case locks the user, then tokens and factors, then sessions. Another order would deadlock.
+        await lockUser(transaction, pending.userId)
+        await verify(transaction)
+        const finished = await finishSecondFactor(accounts, transaction, pending, method, client)
+        if (finished === undefined) throw httpErrors.noPendingMfa()
+        return finished
+      },
+      ['claims'],
+    )
     await forgetFailures(throttle, pending.userId)
     return response
   } catch (error) {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { Secret, TOTP } from 'otpauth'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { pendingOf, userOf } from '../../../http/access/authentication.ts'
@@ -8,6 +7,7 @@ import { httpErrors } from '../../../http/errors/errors.ts'
 import { ok, operation } from '../../../http/operation.ts'
 import { requiredByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import { describeTotp, findTimeStep, totpSecretBytes } from '../../operations/one-time-codes/index.ts'
 import {
   type AuthenticationResponse,
   authenticationSchema,
@@ -32,11 +32,6 @@ import { requireConfirmTry } from './lockout.ts'
 import { challenge, challengeId, code, ofPendingSignIn, ofUser } from './requests.ts'
 import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
-/** Period of time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way. */
-const period = 30
-const digits = 6
-const skew = 1
-const secretBytes = 20
 const challengeSeconds = 300
 
 const path = '/api/auth/mfa/totp'
@@ -57,7 +52,7 @@ const enroll = operation({
     const identity = userOf(http)
     requireEnabled(context)
     const { accounts, secrets } = context
-    const secret = randomBytes(secretBytes)
+    const secret = randomBytes(totpSecretBytes)
     const sealed = secrets.seal(secret, secretContext(identity.userId))
     const { user, factor } = await accounts.database.transaction(async (transaction) => {
       const user = await lockEnroller(transaction, identity)
@@ -66,8 +61,8 @@ const enroll = operation({
       if (factor === undefined) throw mfaErrors.totpEnrolled()
       return { user, factor }
     })
-    const totp = totpOf(secret, { issuer: accounts.appName, label: user.email ?? user.phone ?? user.id })
-    return { factor_id: factor.id, uri: totp.toString(), secret: totp.secret.base32 }
+    const names = { issuer: accounts.appName, label: user.email ?? user.phone ?? user.id }
+    return { factor_id: factor.id, ...describeTotp(secret, names) }
   },
 })
 
@@ -181,20 +176,12 @@ async function useCode(
   const { now } = await transaction.one<{ now: string }>(
     sql`select floor(extract(epoch from now()) * 1000)::text as now`,
   )
-  const timestamp = Number(now)
-  const token = code.replace(/[\s-]/g, '')
-  const delta = /^\d{6}$/.test(token) ? totpOf(secret).validate({ token, timestamp, window: skew }) : null
-  if (delta === null) throw mfaErrors.invalidTotpCode()
-  const step = Math.floor(timestamp / 1000 / period) + delta
+  const step = findTimeStep(secret, code, Number(now))
+  if (step === undefined) throw mfaErrors.invalidTotpCode()
   if (!(await consumeStep(transaction, factor.id, step))) throw mfaErrors.totpCodeUsed()
   if (secrets.isOutdated(factor.secret ?? '')) {
     await resealSecret(transaction, factor, secrets.seal(secret, context))
   }
-}
-
-function totpOf(secret: Buffer, names: { issuer: string; label: string } = { issuer: '', label: '' }): TOTP {
-  const buffer = new Uint8Array(secret).buffer
-  return new TOTP({ ...names, algorithm: 'SHA1', digits, period, secret: new Secret({ buffer }) })
 }
 
 function secretContext(userId: string): string {
