@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestLimiter } from '../../../http/access/authentication.ts'
@@ -6,16 +5,14 @@ import type { AppLimit } from '../../../http/access/identity.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { AppError } from '../../../lib/errors.ts'
-import { type LeaseRequest, type LeaseResponse, leaseSeconds, Permits, type Refusal } from './permits.ts'
-
-/** Number of apps in memory before idle ones are removed. */
-const sweepLimit = 1000
+import { PermitPool } from './permit-pool.ts'
+import { type LeaseRequest, type LeaseResponse, leaseSeconds, type Refusal } from './permits.ts'
 
 /** Rate limiter of apps, over all nodes (docs/guides/keys.md). */
 export class AppLimiter implements RequestLimiter {
   readonly #database: SystemDatabase
   readonly #clock: Clock
-  readonly #permits = new Map<string, Permits>()
+  readonly #permits = new PermitPool((appId, _limit, request) => this.#lease(appId, request))
 
   constructor(database: SystemDatabase, clock: Clock) {
     this.#database = database
@@ -30,30 +27,14 @@ export class AppLimiter implements RequestLimiter {
     readonly appLimit?: AppLimit | undefined
   }): AppError | undefined | Promise<AppError | undefined> {
     if (appLimit === undefined) return undefined
-    const refusal = this.#permitsOf(appId, appLimit).take(appLimit)
+    const refusal = this.#permits.get(appId, appLimit).take(appLimit)
     const describe = (found: Refusal) => this.#describe(appLimit, found)
     return refusal instanceof Promise ? refusal.then(describe) : describe(refusal)
   }
 
   /** Returns permits that this node has not used. */
   async stop(): Promise<void> {
-    await Promise.allSettled([...this.#permits.values()].map((permits) => permits.stop()))
-  }
-
-  #permitsOf(appId: string, limit: AppLimit): Permits {
-    const existing = this.#permits.get(appId)
-    if (existing !== undefined) return existing
-    if (this.#permits.size >= sweepLimit) {
-      for (const [id, { isIdle }] of this.#permits) if (isIdle) this.#permits.delete(id)
-    }
-    const permits = new Permits({
-      limit,
-      newId: randomUUID,
-      now: () => performance.now(),
-      lease: (request) => this.#lease(appId, request),
-    })
-    this.#permits.set(appId, permits)
-    return permits
+    await this.#permits.stop()
   }
 
   async #lease(appId: string, { id, needed, neededAhead, reports }: LeaseRequest): Promise<LeaseResponse> {

@@ -151,6 +151,7 @@ const update = operation({
 const remove = operation({
   ...common,
   id: 'apps.delete',
+  stepUp: 'always',
   permission: 'apps.write',
   method: 'DELETE',
   path: item,

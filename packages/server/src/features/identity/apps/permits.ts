@@ -7,6 +7,8 @@ export interface LeaseResponse {
   readonly granted: number | undefined
   /** Time until one more permit may be granted, if not all needed ones were. */
   readonly retryAfterMs: number | undefined
+  /** Permits of the window that no node holds or has used. Undefined where it is not reported. */
+  readonly unleased?: number | undefined
 }
 
 /** Report of a node about one lease. */
@@ -21,7 +23,7 @@ export interface LeaseReport {
 
 export interface LeaseRequest {
   readonly id: string
-  /** Number of waiting requests. */
+  /** Number of permits that requests wait for. */
   readonly needed: number
   /** Number of permits to lease ahead of requests. */
   readonly neededAhead: number
@@ -58,12 +60,13 @@ interface Lease {
 }
 
 interface Waiting {
+  readonly count: number
   readonly resolve: (refusal: Refusal) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * Permits of one app on this node. Requests take them from memory. They come from the database in leases, and
+ * Permits of one app, user or address on this node. Requests take them from memory. They come from the database in leases, and
  * the next lease is requested before the last one is used up.
  */
 export class Permits {
@@ -72,8 +75,12 @@ export class Permits {
   #leases: Lease[] = []
   #closed: LeaseReport[] = []
   readonly #waiting = new LinkedQueue<Waiting>()
+  /** Number of permits that the waiting requests need. */
+  #needed = 0
   /** Number of permits that the last lease brought ahead of requests. */
   #ahead = 0
+  /** Permits that the database had left at the last lease. */
+  #unleased = 0
   #refusedUntil = Number.NEGATIVE_INFINITY
   #retryAt = 0
   /** Time before which no permits are requested ahead. */
@@ -92,16 +99,23 @@ export class Permits {
     return isEmpty && this.#leasing === undefined && this.#options.now() >= this.#refusedUntil
   }
 
-  take(limit: AppLimit): Refusal | Promise<Refusal> {
+  /** Number of permits that are left as far as this node knows. Other nodes may use some of them. */
+  get available(): number {
+    return Math.max(0, this.#unleased + this.#remaining)
+  }
+
+  /** Takes several permits, or none of them. */
+  take(limit: AppLimit, count = 1): Refusal | Promise<Refusal> {
     this.#limit = limit
     const now = this.#options.now()
-    if (this.#use(now)) {
+    if (this.#use(now, count)) {
       if (this.#remaining * 2 <= this.#ahead && now >= this.#aheadAt) this.#beginLeasing()
       return undefined
     }
     if (now < this.#refusedUntil) return this.#refusal(now)
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject })
+      this.#waiting.push({ count, resolve, reject })
+      this.#needed += count
       this.#beginLeasing()
     })
   }
@@ -119,14 +133,25 @@ export class Permits {
     return this.#leases.reduce((sum, { remaining }) => sum + remaining, 0)
   }
 
-  #use(now: number): boolean {
+  #use(now: number, count: number): boolean {
     this.#closeLeases(({ remaining, heldUntil }) => remaining === 0 || heldUntil <= now)
-    const [lease] = this.#leases
-    if (lease === undefined) return false
-    lease.remaining -= 1
-    lease.used += 1
-    lease.lastUsedAt = now
+    if (this.#remaining < count) return false
+    let missing = count
+    for (const lease of this.#leases) {
+      const used = Math.min(missing, lease.remaining)
+      if (used === 0) break
+      lease.remaining -= used
+      lease.used += used
+      lease.lastUsedAt = now
+      missing -= used
+    }
     return true
+  }
+
+  /** Removes all waiting requests, and returns them in the order of arrival. */
+  #takeWaiting(): readonly Waiting[] {
+    this.#needed = 0
+    return this.#waiting.take()
   }
 
   #closeLeases(isClosed: (lease: Lease) => boolean): void {
@@ -143,7 +168,7 @@ export class Permits {
   #beginLeasing(): void {
     this.#leasing ??= this.#leaseWhileNeeded()
       .catch((error) => {
-        for (const { reject } of this.#waiting.take()) reject(error)
+        for (const { reject } of this.#takeWaiting()) reject(error)
       })
       .finally(() => {
         this.#leasing = undefined
@@ -156,11 +181,11 @@ export class Permits {
     do {
       // Requests that arrive in the same tick use one lease.
       await Promise.resolve()
-      const needed = this.#waiting.length
+      const needed = this.#needed
       const response = await this.#requestLease(needed, this.#limit.requests)
       const now = this.#options.now()
       if (response.granted === undefined) {
-        for (const { resolve } of this.#waiting.take()) resolve(undefined)
+        for (const { resolve } of this.#takeWaiting()) resolve(undefined)
         return
       }
       this.#ahead = Math.max(0, response.granted - needed)
@@ -170,15 +195,23 @@ export class Permits {
     } while (this.#waiting.length > 0)
   }
 
+  /** Serves the waiting requests that the permits suffice for. */
   #serve(now: number): void {
-    while (this.#waiting.length > 0 && this.#use(now)) this.#waiting.shift()?.resolve(undefined)
+    for (const waiting of this.#takeWaiting()) {
+      if (this.#use(now, waiting.count)) {
+        waiting.resolve(undefined)
+      } else {
+        this.#waiting.push(waiting)
+        this.#needed += waiting.count
+      }
+    }
   }
 
   #refuse(now: number, retryAfterMs: number): void {
     this.#retryAt = now + retryAfterMs
     // Other nodes may return permits in the meantime.
     this.#refusedUntil = now + Math.min(retryAfterMs, this.#fractionMs(retryFraction))
-    for (const { resolve } of this.#waiting.take()) resolve(this.#refusal(now))
+    for (const { resolve } of this.#takeWaiting()) resolve(this.#refusal(now))
   }
 
   async #requestLease(needed: number, neededAhead: number): Promise<LeaseResponse> {
@@ -191,6 +224,7 @@ export class Permits {
     const reports = [...closed, ...this.#leases.map((open) => describe(open, open.remaining))]
     try {
       const response = await lease({ id, needed, neededAhead, reports })
+      this.#unleased = response.unleased ?? 0
       if ((response.granted ?? 0) > 0) this.#open(id, begunAt, response.granted ?? 0)
       return response
     } catch (error) {
