@@ -15,12 +15,22 @@ function cookieNames(isHttps: boolean): { readonly lax: string; readonly crossSi
   return { lax: `${prefix}basalt_sign_in`, crossSite: `${prefix}basalt_sign_in_post` }
 }
 
+interface BindingOptions {
+  readonly isHttps: boolean
+  readonly crossSite: boolean
+}
+
 /** Returns the hash of the browser's value, and sets the cookie when it is missing. */
-export function bindBrowser(
+export function bindBrowser(request: FastifyRequest, reply: FastifyReply, options: BindingOptions): Buffer {
+  return hashToken(bindBrowserValue(request, reply, options))
+}
+
+/** Returns the browser's value, and sets the cookie when it is missing. */
+export function bindBrowserValue(
   request: FastifyRequest,
   reply: FastifyReply,
-  { isHttps, crossSite }: { readonly isHttps: boolean; readonly crossSite: boolean },
-): Buffer {
+  { isHttps, crossSite }: BindingOptions,
+): string {
   const names = cookieNames(isHttps)
   const value = readCookie(request, names.lax) ?? randomBytes(32).toString('base64url')
   const common = `Path=/; HttpOnly; Max-Age=${signInSeconds}`
@@ -28,7 +38,12 @@ export function bindBrowser(
   // A POST from the provider's page carries no Lax cookie.
   if (crossSite) cookies.push(`${names.crossSite}=${value}; ${common}; SameSite=None; Secure`)
   void reply.header('set-cookie', cookies)
-  return hashToken(value)
+  return value
+}
+
+/** Returns the value that the browser sent with a GET request. */
+export function browserValue(request: FastifyRequest, isHttps: boolean): string | undefined {
+  return readCookie(request, cookieNames(isHttps).lax)
 }
 
 /** Returns the hashes of the values that the browser sent. */

@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { sendPage } from '../../../http/responses/send-page.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { createPage } from '../../../lib/page.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { type AuthenticationResponse, clientOf, type PendingResponse } from '../accounts/index.ts'
 import { bindState } from './binding.ts'
 import { browserHashes } from './browser-cookie.ts'
+import { sendClosingPage } from './closing-page.ts'
 import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
 import { linkArrival } from './link.ts'
 import { findReturnAddress } from './loopback-detour.ts'
+import { onlyOne } from './parameters.ts'
 import { consumeSignIn, type WaitingSignIn } from './queries.ts'
 import { findRedirectTarget, type RedirectConfig } from './redirect-target.ts'
 import { type Arrival, signInArrival } from './resolve-account.ts'
@@ -62,14 +62,15 @@ export async function finish(
     const arrival = await identify(context, provider, parameters)
     const outcome = await admit(context, signIn, arrival, request)
     if (signIn.popup_hash === null) return send(context, outcome, signIn, request, reply)
-    if (await popups.send(signIn.popup_hash, browsers, outcome)) return sendClosingPage(context, reply)
+    if (await popups.send(signIn.popup_hash, browsers, outcome))
+      return sendClosingPage(reply, context.accounts.appName)
     throw socialLoginErrors.invalidPopup()
   } catch (error) {
     const waits = signIn.popup_hash
     if (waits === null) return sendFailure(context, requireAppError(error), signIn, request, reply)
     if (!(error instanceof AppError)) throw error
     if (!(await popups.send(waits, browsers, { error: error.message }))) throw error
-    return sendClosingPage(context, reply)
+    return sendClosingPage(reply, context.accounts.appName)
   }
 }
 
@@ -107,7 +108,7 @@ async function admit(
   request: FastifyRequest,
 ): Promise<Outcome> {
   if (signIn.link_session_id === null) return await signInArrival(context, arrival, clientOf(request))
-  await linkArrival(context, signIn.link_session_id, arrival)
+  await linkArrival(context, signIn.link_session_id, arrival, request.id)
   return { linked: arrival.provider }
 }
 
@@ -167,22 +168,4 @@ function lead(
   target.hash = new URLSearchParams(fragment).toString()
   // After a POST the browser must not post the form again (RFC 9110 §15.4.4).
   return reply.redirect(target.href, request.method === 'POST' ? 303 : 307)
-}
-
-function sendClosingPage({ accounts }: SocialLoginContext, reply: FastifyReply): FastifyReply {
-  return sendPage(
-    reply,
-    createPage({
-      title: 'Sign in',
-      application: accounts.appName,
-      body: '<div class="narrow">\n<h1>Done</h1>\n<p id="say" role="status">You can close this window.</p>\n</div>',
-      script: 'window.close()',
-    }),
-  )
-}
-
-/** Returns a parameter unless it is repeated (RFC 6749 §3.1). */
-function onlyOne(parameters: URLSearchParams, name: string): string | undefined {
-  const values = parameters.getAll(name)
-  return values.length === 1 ? values[0] : undefined
 }

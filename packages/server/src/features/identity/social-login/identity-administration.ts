@@ -53,6 +53,7 @@ const remove = operation({
 const listTokens = operation({
   ...common,
   id: 'users.listProviderTokens',
+  stepUp: 'always',
   method: 'GET',
   path: tokens,
   summary: "List a user's provider tokens",

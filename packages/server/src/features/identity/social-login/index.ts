@@ -21,11 +21,20 @@ import { requireStart, startFromPage } from './start.ts'
 import { defineTokenRenewal } from './token-renewal.ts'
 import { createTransport } from './transport.ts'
 
+export { bindState } from './binding.ts'
+export { bindBrowserValue, browserValue, signInSeconds } from './browser-cookie.ts'
+export { sendClosingPage } from './closing-page.ts'
 export type { ReturnToPage } from './context.ts'
 export { socialLoginErrorTable } from './errors.ts'
+export { findReturnAddress, stateSuffix } from './loopback-detour.ts'
+export { onlyOne } from './parameters.ts'
+export { ProviderClient } from './provider-client.ts'
+export { createOidcProvider } from './providers/oidc.ts'
+export { type Profile, ProviderFailure } from './providers/provider.ts'
 export { countClientSecretsByKey } from './queries.ts'
 export { type ProviderStandIn, startProviderStandIn } from './stand-in/server.ts'
 export { defineTokenRenewal } from './token-renewal.ts'
+export { createTransport } from './transport.ts'
 
 export interface SocialLoginDeps {
   readonly queue: JobQueue

@@ -3,6 +3,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
 import {
   type AuthenticationResponse,
+  admitAccount,
   alreadyLinked,
   type Client,
   fieldRequired,
@@ -55,11 +56,14 @@ export async function linkByAccessToken(
   const { profile, audience } = await inspect(at, token)
   if (audience === 'foreign') throw socialLoginErrors.foreignToken()
   const isProven = audience === 'ours'
-  return await accounts.database.transaction(async (transaction) => {
+  return await accounts.functions.transaction(accounts.database, async (transaction) => {
     await lockIdentity(transaction, { provider, profile })
     await requireFree(transaction, provider, profile.subject, caller.userId)
     const { id } = await lockSelf(transaction, caller)
-    const user = await makePermanent(transaction, id, isProven ? profile : undefined)
+    const permanent = await makePermanent(transaction, id, isProven ? profile : undefined)
+    const user = await admitAccount(accounts, transaction, permanent, {
+      ...{ method: 'oauth', provider, requestId: client.requestId, wasAnonymous: true },
+    })
     await saveIdentity(transaction, {
       provider,
       subject: profile.subject,
@@ -99,8 +103,9 @@ export async function linkArrival(
   { accounts, secrets }: SocialLoginContext,
   sessionId: string,
   { provider, at, profile, tokens }: Arrival,
+  requestId: string,
 ): Promise<void> {
-  await accounts.database.transaction(async (transaction) => {
+  await accounts.functions.transaction(accounts.database, async (transaction) => {
     await lockIdentity(transaction, { provider, profile })
     const userId = await findSessionOwner(transaction, sessionId)
     const user = userId === undefined ? undefined : await lockUser(transaction, userId)
@@ -108,7 +113,11 @@ export async function linkArrival(
     // While this waited for the lock, the session may have ended, and with it the credentials of a stranger.
     if ((await findSessionOwner(transaction, sessionId)) !== user.id) throw socialLoginErrors.invalidState()
     await requireFree(transaction, provider, profile.subject, user.id)
-    if (user.is_anonymous) await makePermanent(transaction, user.id, profile)
+    if (user.is_anonymous) {
+      const permanent = await makePermanent(transaction, user.id, profile)
+      const signUp = { method: 'oauth', provider, requestId, wasAnonymous: true } as const
+      await admitAccount(accounts, transaction, permanent, signUp)
+    }
     await saveIdentity(transaction, {
       provider,
       subject: profile.subject,

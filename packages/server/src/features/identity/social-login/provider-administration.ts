@@ -48,6 +48,7 @@ const list = operation({
 const update = operation({
   ...common,
   id: 'socialProviders.update',
+  stepUp: 'always',
   method: 'PUT',
   path: item,
   summary: 'Change a sign-in provider',
@@ -79,6 +80,7 @@ const update = operation({
 const reset = operation({
   ...common,
   id: 'socialProviders.reset',
+  stepUp: 'always',
   method: 'DELETE',
   path: item,
   summary: 'Reset a sign-in provider to the configuration',

@@ -57,14 +57,20 @@ export class ProviderClient {
     this.#deps = deps
   }
 
-  /** Returns the address that the browser is redirected to. @throws ProviderFailure */
-  async createAuthorizationUrl(binding: Binding): Promise<URL> {
+  /**
+   * Returns the address that the browser is redirected to.
+   *
+   * @param more further parameters of the authorization request
+   * @throws ProviderFailure
+   */
+  async createAuthorizationUrl(binding: Binding, more: Readonly<Record<string, string>> = {}): Promise<URL> {
     const { provider } = this
     const library = await import('openid-client')
     return await this.#use(async (configuration) => {
       const codeChallenge = await library.calculatePKCECodeChallenge(binding.codeVerifier)
       return library.buildAuthorizationUrl(configuration, {
         ...provider.authorizeParameters,
+        ...more,
         redirect_uri: binding.redirectUri,
         response_type: 'code',
         state: binding.state,
@@ -239,7 +245,10 @@ export class ProviderClient {
     const library = await import('openid-client')
     const { clientId } = settings
     const secret = provider.createClientSecret?.(settings, this.#deps.clock.now()) ?? settings.clientSecret
-    const [basic, post] = [library.ClientSecretBasic(secret), library.ClientSecretPost(secret)]
+    // The library rejects an empty secret. A public client has none.
+    const isPublic = secret === ''
+    const basic = isPublic ? library.None() : library.ClientSecretBasic(secret)
+    const post = isPublic ? library.None() : library.ClientSecretPost(secret)
     const now = this.#deps.clock.now().getTime()
     const client = { [library.clockSkew]: Math.round((now - Date.now()) / 1000) }
     if (!this.#isOidc) {
@@ -262,7 +271,7 @@ export class ProviderClient {
     if (this.#discovered === undefined || this.#discovered.until <= now) {
       this.#discovered = { metadata: this.#discover(), until: now + discoveryMs }
     }
-    const authentication = secret === '' ? library.None() : choose
+    const authentication = isPublic ? library.None() : choose
     const configuration = new library.Configuration(
       await this.#discovered.metadata,
       clientId,

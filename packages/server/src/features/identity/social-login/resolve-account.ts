@@ -1,14 +1,17 @@
-import type { Queryable } from '../../../database/system-database.ts'
+import type { Queryable, SystemTransaction } from '../../../database/system-database.ts'
 import { takeTransactionLock } from '../../../database/transaction-lock.ts'
 import { normalizeEmail } from '../../../lib/email-address.ts'
 import {
+  type AccountContext,
   type AuthenticationResponse,
+  admitAccount,
   type Client,
   findOrMakeOwner,
   finishFirstFactor,
   insertUser,
   lockUser,
   type PendingResponse,
+  type SignUp,
   type User,
 } from '../accounts/index.ts'
 import type { SocialLoginContext } from './context.ts'
@@ -39,15 +42,16 @@ export async function signInArrival(
 ): Promise<AuthenticationResponse | PendingResponse> {
   const { provider, profile } = arrival
   const ended: string[] = []
-  const response = await accounts.database.transaction(async (transaction) => {
+  const signUp = { method: 'oauth', provider, requestId: client.requestId } as const
+  const response = await accounts.functions.transaction(accounts.database, async (transaction) => {
     await lockIdentity(transaction, arrival)
     const email = verifiedEmail(profile)
     const existing = await findProvenUser(transaction, arrival)
     const user =
       existing ??
       (email === undefined
-        ? await insertUser(transaction, {})
-        : await findOrMakeOwner(accounts, transaction, email, ended))
+        ? await createWithoutAddress(accounts, transaction, signUp)
+        : await findOrMakeOwner(accounts, transaction, email, ended, signUp))
     if (user === undefined) throw socialLoginErrors.signInRefused()
     const identity = { provider, subject: profile.subject }
     await saveIdentity(transaction, {
@@ -66,6 +70,15 @@ export async function signInArrival(
   })
   for (const id of ended) accounts.endedSessions.add(id)
   return response
+}
+
+async function createWithoutAddress(
+  accounts: AccountContext,
+  transaction: SystemTransaction,
+  signUp: SignUp,
+): Promise<User | undefined> {
+  const user = await insertUser(transaction, {})
+  return user && (await admitAccount(accounts, transaction, user, signUp))
 }
 
 /** Locks an identity, so that it signs in or is linked once at a time. */

@@ -1,13 +1,15 @@
-import { audienceIs, decodeClaims, type Provider, requireText, textOf } from './provider.ts'
+import { audienceIs, decodeClaims, type Json, type Provider, requireText, textOf } from './provider.ts'
 
 /** Title of an OpenID provider, and the requested scopes. */
 export interface OidcDescription {
   readonly title: string
   readonly scopes: readonly string[]
+  /** Claims beside `email` that are read from the userinfo if the id_token lacks them. */
+  readonly claims?: readonly string[]
 }
 
 /** Creates an OpenID provider, whose endpoints come from its discovery document (OpenID Connect Discovery §4). */
-export function createOidcProvider({ title, scopes }: OidcDescription): Provider {
+export function createOidcProvider({ title, scopes, claims: needed = [] }: OidcDescription): Provider {
   return {
     title,
     endpoints: () => ({ authorize: '', token: '' }),
@@ -15,13 +17,17 @@ export function createOidcProvider({ title, scopes }: OidcDescription): Provider
     authentication: 'basic',
     acceptsPkce: true,
     async readProfile({ claims, fetchUserInfo }) {
-      const isWhole = claims.sub !== undefined && claims.email !== undefined
-      const user = isWhole ? claims : { ...claims, ...(await fetchUserInfo()) }
+      const isWhole = ['sub', 'email', ...needed].every((name) => claims[name] !== undefined)
+      const info: Json = isWhole ? {} : await fetchUserInfo()
+      const user = { ...claims, ...info }
+      // One document vouches for the address that it contains, not for that of the other.
+      const { email, email_verified: isVerified } = info.email === undefined ? claims : info
       return {
         subject: requireText(user.sub, 'sub'),
-        email: textOf(user.email),
-        isEmailVerified: user.email_verified === true || user.email_verified === 'true',
+        email: textOf(email),
+        isEmailVerified: isVerified === true || isVerified === 'true',
         name: textOf(user.name, user.preferred_username),
+        claims: { ...user, ...claims },
       }
     },
     findAudience({ accessToken, settings }) {

@@ -11,6 +11,8 @@ export interface Profile {
   /** True if the provider says that the address belongs to the person. */
   readonly isEmailVerified: boolean
   readonly name?: string | undefined
+  /** All claims of an OpenID provider. Those of the id_token win over those of the userinfo. */
+  readonly claims?: Json | undefined
 }
 
 /** Client of this server at a provider. */

@@ -78,12 +78,31 @@ describe('social login › callback', () => {
     expect(again.user.id).toBe(body.user.id)
   })
 
+  test('signs in as a public client, which has no secret', async () => {
+    newPerson()
+    await using open = await createAccountsApp({ config: oidcConfig(peer.issuer, { client_secret: '' }) })
+    expect((await new Browser().signIn(open.app, 'peer')).status).toBe(200)
+  })
+
   test('creates an account without an address when the provider does not vouch for it', async () => {
     const { email } = newPerson({ email_verified: false })
     const body = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     expect(body.user).toMatchObject({ email: '', emailVerified: false })
     const users = await accounts.app.sql('select 1 from basalt.users where email = $1', [email])
     expect(users).toEqual([])
+  })
+
+  test('takes address and verification from one document', async () => {
+    const { email } = newPerson()
+    const idToken = { sub: peer.person.sub, email_verified: true }
+    const hasOnlyVerification = (token: { payload: object }) => {
+      Object.assign(token.payload, { email: undefined, ...idToken })
+    }
+    peer.person = { sub: peer.person.sub, email, name: 'Ada' }
+    peer.server.service.on('beforeTokenSigning', hasOnlyVerification)
+    const body = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
+    peer.server.service.off('beforeTokenSigning', hasOnlyVerification)
+    expect(body.user).toMatchObject({ email: '', emailVerified: false })
   })
 
   test('accepts a state once, also for ten concurrent requests on two nodes', async () => {
