@@ -6,16 +6,16 @@ export function KeysHelp({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" isOpen onClose={onClose}>
       <KeyValue
-        items={[
-          ['Commands, tables, users', <Keys key="palette" keys={['Ctrl or ⌘', 'K']} />],
-          ['Filter of the view', <Keys key="filter" keys={['/']} />],
-          ['Keyboard shortcuts', <Keys key="help" keys={['?']} />],
-          ['Close a panel or a dialog', <Keys key="close" keys={['Esc']} />],
-        ]}
+        items={{
+          'Commands, tables, users': <Keys keys={['Ctrl or ⌘', 'K']} />,
+          'Filter of the view': <Keys keys={['/']} />,
+          'Keyboard shortcuts': <Keys keys={['?']} />,
+          'Close a panel or a dialog': <Keys keys={['Esc']} />,
+        }}
       />
       <h3>Go to</h3>
       <KeyValue
-        items={[
+        pairs={[
           ['Home', <Keys key="home" keys={['g', 'h']} />],
           ...screens.flatMap(({ title, key }) =>
             key === undefined ? [] : [[title, <Keys key={key} keys={['g', key]} />] as const],
