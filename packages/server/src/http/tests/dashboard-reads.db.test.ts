@@ -59,6 +59,45 @@ test('dashboard reads › are logged and counted by logging.dashboard_reads', as
   )
 })
 
+test('dashboard reads › follow the setting of an owner on every node, without a restart', async () => {
+  await using app = await createTestApp()
+  const path = '/api/admin/dashboard-reads'
+  const token = await app.adminToken()
+  expect((await app.request('GET', path, { token })).json).toEqual({ isLogged: false })
+  const set = (isLogged: boolean) => app.request('PUT', path, { token, body: { isLogged } })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => set(true)))
+  expect(answers.map(({ status, json }) => [status, json])).toEqual(
+    Array.from({ length: 10 }, () => [200, { isLogged: true }]),
+  )
+  const countReads = (read: string) => app.sql('select from basalt.requests where path = $1', [read])
+  {
+    await using other = await createTestApp({ database: app.database })
+    const isLogged = async () => {
+      await useDashboard(other)
+      return (await countReads('/api/admin/users/x')).length > 0
+    }
+    await expect.poll(isLogged, { timeout: 30_000 }).toBe(true)
+    expect((await other.request('GET', path, { token })).json).toEqual({ isLogged: true })
+  }
+  expect((await set(false)).json).toEqual({ isLogged: false })
+  await app.sql('delete from basalt.requests')
+  await useDashboard(app)
+  // Requests are written in order, and those with a token always are.
+  await app.request('GET', '/api/admin/tables', { token })
+  await expect.poll(() => countReads('/api/admin/tables'), { timeout: 30_000 }).toHaveLength(1)
+  expect(await countReads('/api/admin/server')).toEqual([])
+  expect(
+    await app.sql("select distinct detail from basalt.audit where action = 'dashboard_reads.set'"),
+  ).toHaveLength(2)
+})
+
+test('dashboard reads › rejects a setting that is no boolean', async () => {
+  await using app = await createTestApp()
+  const token = await app.adminToken()
+  const answer = await app.request('PUT', '/api/admin/dashboard-reads', { token, body: { isLogged: 'yes' } })
+  expect([answer.status, JSON.stringify(answer.json)]).toEqual([400, expect.stringContaining('isLogged')])
+})
+
 test('dashboard reads › do not hide requests with a token, also beside a cookie', async () => {
   await using app = await createTestApp()
   const token = await app.adminToken()
