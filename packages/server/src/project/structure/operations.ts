@@ -6,8 +6,12 @@ import { redactStatement } from '../../features/data/sql-runner/index.ts'
 import { findCaptureGap } from '../../features/events/outbox/index.ts'
 import { recordAudit } from '../../features/operations/audit/index.ts'
 import type { Slots } from '../../features/operations/throttle/index.ts'
+import { adminOf } from '../../http/access/authentication.ts'
+import { requirePermission, requireStepUp } from '../../http/access/grants.ts'
+import type { AdminIdentity } from '../../http/access/identity.ts'
+import { holds } from '../../http/access/permissions.ts'
 import { ok, operation } from '../../http/operation.ts'
-import { component, nullable } from '../../http/schemas.ts'
+import { component, described, nullable } from '../../http/schemas.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { Type } from '../../lib/type.ts'
@@ -18,6 +22,7 @@ import { readStatus } from '../migrations/status.ts'
 import { applyScript, parseStructureScript, refuseStatement } from './apply.ts'
 import { compileChange } from './changes/compile.ts'
 import { parseChange } from './changes/parse.ts'
+import { restrictChange } from './changes/restrict.ts'
 import { changeKinds } from './changes/schema.ts'
 import { defineRelation } from './describe/definition.ts'
 import { mostDrawn, readDiagram } from './describe/diagram.ts'
@@ -158,39 +163,62 @@ const objects = operation({
 
 const script = Type.String({ maxLength: 1_000_000 })
 
+const changeSchema = Type.Optional(
+  Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: `\`kind\`, \`schema\`, \`name\` and the members of the kind: ${changeKinds.join(', ')}.`,
+    },
+  ),
+)
+
+const developersNote =
+  'The role `developer` sends a change of tables, columns, indexes, constraints, policies or enums. Its expressions ' +
+  'may call a list of functions.'
+
+/**
+ * Returns the script of a request. @throws AppError insufficient_role for a developer's script,
+ * invalid_structure_change
+ */
+function readScript(
+  { change, sql }: { readonly change?: unknown; readonly sql?: string | undefined },
+  administrator: AdminIdentity,
+): string {
+  if (sql !== undefined) requirePermission(administrator, 'owner')
+  if ((change === undefined) === (sql === undefined)) {
+    throw structureErrors.invalidStructureChange('body', 'expected either change or sql')
+  }
+  if (sql !== undefined) return sql
+  const parsed = parseChange(change)
+  return compileChange(holds(administrator.role, 'owner') ? parsed : restrictChange(parsed))
+}
+
 const plan = operation({
   ...common,
   id: 'structure.plan',
-  permission: 'owner',
+  stepUp: 'byHandler',
+  permission: 'structure.write',
   method: 'POST',
   path: `${path}/plan`,
   summary: 'Plan a change of the structure',
   description:
     'Returns the SQL of the change and its effects, as observed in a transaction that is rolled ' +
     'back. The change is not run when its locks would be held for long. That is the case when it ' +
-    'reads or writes all rows of a large table, or runs without a transaction. Nothing is changed.',
+    'reads or writes all rows of a large table, or runs without a transaction. Nothing is changed. ' +
+    developersNote,
   body: Type.Object({
-    change: Type.Optional(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: `\`kind\`, \`schema\`, \`name\` and the members of the kind: ${changeKinds.join(', ')}.`,
-        },
-      ),
-    ),
-    sql: Type.Optional(Type.String({ description: 'Script, instead of a change.', maxLength: 1_000_000 })),
+    change: changeSchema,
+    sql: Type.Optional(described('Script, instead of a change.', script)),
   }),
   success: ok(StructurePlan),
-  async handle(context: StructureContext, { body: { change, sql }, origin }) {
-    if ((change === undefined) === (sql === undefined)) {
-      throw structureErrors.invalidStructureChange('body', 'expected either change or sql')
-    }
-    const text = sql ?? compileChange(parseChange(change))
+  async handle(context: StructureContext, { body: { change, sql }, http, origin }) {
+    const text = readScript({ change, sql }, adminOf(http))
     const file = parse(text)
-    // The script is rolled back, but effects of database functions elsewhere are not.
-    if (sql !== undefined) {
-      const detail = { query: redactStatement(sql).slice(0, 4000).toWellFormed() }
+    // The script is rolled back, but effects of database functions elsewhere are not. Its errors may contain rows.
+    if (sql !== undefined || !holds(adminOf(http).role, 'owner')) {
+      requireStepUp(adminOf(http))
+      const detail = { query: redactStatement(text).slice(0, 4000).toWellFormed() }
       const { system } = context.database
       await recordAudit(system, { actor: 'admin', action: 'structure.plan', detail, origin })
     }
@@ -209,16 +237,19 @@ const plan = operation({
 const apply = operation({
   ...common,
   id: 'structure.apply',
-  permission: 'owner',
+  stepUp: 'always',
+  permission: 'structure.write',
   method: 'POST',
   path: `${path}/apply`,
   summary: 'Apply a change of the structure as a migration',
   description:
     'The script becomes a file in `project.migrations`, if that folder exists, and is applied as by ' +
     '`basalt migrate up`. Without a folder the database stores its text, which `basalt migrate ' +
-    'pull` can later write to a project. A script that fails half-way has no effect.',
+    'pull` can later write to a project. A script that fails half-way has no effect. ' +
+    developersNote,
   body: Type.Object({
-    sql: script,
+    change: changeSchema,
+    sql: Type.Optional(described('Script, instead of a change.', script)),
     name: Type.String({
       description: 'Purpose, such as `add todo`, from which the file name is derived.',
     }),
@@ -238,8 +269,9 @@ const apply = operation({
       }),
     ),
   ),
-  async handle({ database, project, clock, catalog }: StructureContext, { body, origin }) {
-    const { sql, name, version } = body
+  async handle({ database, project, clock, catalog }: StructureContext, { body, http, origin }) {
+    const { name, version } = body
+    const sql = readScript(body, adminOf(http))
     const applied = await applyScript(
       { database, folder: project.migrations, settings: project },
       { sql, name, version, now: clock.now() },

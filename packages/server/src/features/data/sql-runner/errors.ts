@@ -16,6 +16,11 @@ export const sqlRunnerErrorTable = {
     message: (remedy: string) => `read-only runs have no login of their own: ${remedy}`,
     help: 'Read-only statements log in as `basalt_reader`, which the server creates if its login may. The message names the statement or the setting that makes it possible. Until then no other role is used instead. `mode: "write"` runs as the login of the server.',
   },
+  sqlWriteUnavailable: {
+    status: 409,
+    message: (remedy: string) => `SQL of developers that writes has no login of its own: ${remedy}`,
+    help: 'Developers write as `basalt_developer`, which the server creates if its login may. The message names the statement or the setting that makes it possible.',
+  },
   sqlRunNotFound: {
     status: 404,
     message: 'no run with this id is in flight',

@@ -31,7 +31,7 @@ export async function explainStatement(
   signal: AbortSignal,
 ): Promise<Explained> {
   const { query, mode, runAs, parameters } = request
-  const statements = readScript(query, { mode, transaction: 'all' })
+  const statements = readScript(query, { mode, transaction: 'all', isDeveloper: request.isDeveloper })
   const [statement] = statements
   if (statement === undefined || statements.length > 1)
     throw sqlRunnerErrors.invalidSqlRequest(`query must be one statement, and has ${statements.length}`)

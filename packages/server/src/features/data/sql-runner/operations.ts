@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Database } from '../../../database/open.ts'
 import { adminOf } from '../../../http/access/authentication.ts'
-import { requirePermission } from '../../../http/access/grants.ts'
+import { requirePermission, requireStepUp } from '../../../http/access/grants.ts'
 import { untilRefused } from '../../../http/access/until-refused.ts'
 import { type Content, ok, operation, type Success } from '../../../http/operation.ts'
 import { untilDisconnected } from '../../../http/responses/disconnection.ts'
@@ -68,14 +68,21 @@ const resultOrLines: Success<TUnsafe<Content>> = {
   }),
 }
 
-/** Rejects a run that writes or has another caller, except by an owner. @throws AppError insufficient_role */
+/**
+ * Rejects a run that writes or has another caller, without the right and a fresh second factor.
+ *
+ * @throws AppError insufficient_role, step_up_required
+ */
 function requireMode({ mode, scope }: RunRequest, http: FastifyRequest): void {
-  if (mode === 'write' || scope.kind !== 'unrestricted') requirePermission(adminOf(http), 'owner')
+  if (mode !== 'write' && scope.kind === 'unrestricted') return
+  requirePermission(adminOf(http), scope.kind === 'unrestricted' ? 'sql.write' : 'owner')
+  requireStepUp(adminOf(http))
 }
 
 const run = operation({
   ...common,
   id: 'sql.run',
+  stepUp: 'byHandler',
   method: 'POST',
   path,
   summary: 'Run SQL',
@@ -84,7 +91,7 @@ const run = operation({
   body: RunBody,
   success: resultOrLines,
   async handle({ runner }: SqlContext, { body, origin, http }, reply) {
-    const request = readRunRequest(body)
+    const request = readRunRequest(body, adminOf(http))
     requireMode(request, http)
     const signal = AbortSignal.any([untilDisconnected(reply), untilRefused(http, reply)])
     if (http.headers.accept?.includes(ndjson) === true) {
@@ -107,6 +114,7 @@ const run = operation({
 const explain = operation({
   ...common,
   id: 'sql.explain',
+  stepUp: 'byHandler',
   method: 'POST',
   path: `${path}/explain`,
   summary: 'Show the plan of a statement',
@@ -120,7 +128,7 @@ const explain = operation({
   ),
   async handle({ database }: SqlContext, { body, origin, http }, reply) {
     const { analyze = false, ...statement } = body
-    const request = readRunRequest(statement)
+    const request = readRunRequest(statement, adminOf(http))
     requireMode(request, http)
     const signal = AbortSignal.any([untilDisconnected(reply), untilRefused(http, reply)])
     return await explainStatement(database, request, analyze, origin, signal)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CallerScope } from '../../../database/caller/caller-scope.ts'
+import type { AdminIdentity } from '../../../http/access/identity.ts'
 import {
   checkedByHandler,
   checkedText,
@@ -33,6 +34,8 @@ export interface RunRequest {
   readonly scope: CallerScope
   /** Identity for the history: `administrator`, `anonymous` or `user <id>`. */
   readonly runAs: string
+  /** True if a writing run has the rights of the role `developer`, and not of the owner of the tables. */
+  readonly isDeveloper: boolean
   readonly parameters: readonly Parameter[]
   readonly maxRows: number
   readonly timeoutSeconds: number
@@ -87,7 +90,7 @@ const statementMembers = {
   query: requiredByHandler(checkedByHandler({ format: 'sql' }, SqlText)),
   mode: option(
     modes,
-    '`read` (default): a read-only role in a read-only transaction. `write`: the login role of the server.',
+    '`read` (default): a read-only role in a read-only transaction. `write`: the login role of the server for owners, `basalt_developer` for developers.',
   ),
   runAs: Type.Optional(SqlCaller),
   parameters: Type.Optional(
@@ -119,7 +122,7 @@ export const RunBody = Type.Object({
 type RunBody = Static<typeof RunBody>
 
 /** @throws AppError invalid_sql_request */
-export function readRunRequest(body: RunBody): RunRequest {
+export function readRunRequest(body: RunBody, { role }: Pick<AdminIdentity, 'role'>): RunRequest {
   const { id = randomUUID() } = body
   const mode = readOption('mode', body.mode ?? 'read', modes)
   const transaction = readOption('transaction', body.transaction ?? 'all', transactions)
@@ -138,6 +141,7 @@ export function readRunRequest(body: RunBody): RunRequest {
     transaction,
     scope,
     runAs,
+    isDeveloper: role !== 'owner',
     parameters: readParameters(body.parameters ?? []),
     maxRows,
     timeoutSeconds,

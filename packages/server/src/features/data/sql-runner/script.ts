@@ -1,7 +1,7 @@
 import { offsetAt } from '../../../database/errors/script-failure.ts'
-import { type SqlStatement, splitStatements } from '../../../lib/sql-statements.ts'
+import { readTokens, type SqlStatement, type SqlToken, splitStatements } from '../../../lib/sql-statements.ts'
 import { sqlRunnerErrors } from './errors.ts'
-import type { RunMode, RunTransaction } from './request.ts'
+import type { RunRequest } from './request.ts'
 
 const maxStatements = 1000
 
@@ -14,7 +14,7 @@ const beginsOrEnds = new Set(['begin', 'start', 'commit', 'end', 'abort', 'rollb
  */
 export function readScript(
   query: string,
-  { mode, transaction }: { readonly mode: RunMode; readonly transaction: RunTransaction },
+  { mode, transaction, isDeveloper }: Pick<RunRequest, 'mode' | 'transaction' | 'isDeveloper'>,
 ): SqlStatement[] {
   const statements = splitStatements(query)
   if (statements.length === 0) throw sqlRunnerErrors.invalidSqlRequest('query has no statement')
@@ -30,7 +30,58 @@ export function readScript(
       `line ${ending.line}: ${ending.words[0]?.toUpperCase()} is not allowed: ${advice}`,
     )
   }
+  const other =
+    isDeveloper && mode === 'write'
+      ? statements.find((statement) => findForbidden(statement) !== undefined)
+      : undefined
+  if (other !== undefined) {
+    throw sqlRunnerErrors.invalidSqlRequest(
+      `line ${other.line}: ${findForbidden(other)?.toUpperCase()} is not allowed for your role`,
+    )
+  }
   return statements
+}
+
+/**
+ * First words of the statements with which a developer writes. A role may change its own password and settings, so
+ * the privileges of the login are not enough.
+ */
+const statementsOfDevelopers = new Set(
+  'select insert update delete merge with values table explain show'.split(' '),
+)
+
+/** Options of EXPLAIN without parentheses. */
+const explainWords = new Set(['analyze', 'analyse', 'verbose'])
+
+/**
+ * Returns the word for which a developer's statement is refused: its first, the first of an explained statement, or
+ * the INTO of a SELECT, which would create a table.
+ */
+function findForbidden({ text, words: [first = 'this'] }: SqlStatement): string | undefined {
+  if (!statementsOfDevelopers.has(first)) return first
+  const tokens = [...readTokens(text)].map((each) => ({ ...each, text: each.text.toLowerCase() }))
+  if (first === 'explain') {
+    const explained = findExplained(tokens)
+    if (!statementsOfDevelopers.has(explained)) return explained
+  }
+  // For each open parenthesis, and the statement itself: true after a SELECT.
+  const selects = [false]
+  for (const { kind, text: value } of tokens) {
+    if (value === '(') selects.push(false)
+    else if (value === ')' && selects.length > 1) selects.pop()
+    else if (kind === 'word' && value === 'select') selects[selects.length - 1] = true
+    else if (kind === 'word' && value === 'into' && selects.at(-1) === true) return value
+  }
+  return undefined
+}
+
+/** Returns the first word of the statement that EXPLAIN explains. */
+function findExplained([, ...tokens]: readonly SqlToken[]): string {
+  let rest = tokens
+  const hasOptions = rest[0]?.text === '(' && !statementsOfDevelopers.has(rest[1]?.text ?? '')
+  if (hasOptions) rest = rest.slice(rest.findIndex(({ text }) => text === ')') + 1)
+  const found = rest.find(({ kind, text }) => text !== '(' && !(kind === 'word' && explainWords.has(text)))
+  return found?.text ?? 'this'
 }
 
 /**

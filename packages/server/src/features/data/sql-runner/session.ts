@@ -4,7 +4,7 @@ import type { Connection, Notice } from '../../../database/connection/connection
 import { ConnectionLost } from '../../../database/errors/failures.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
-import { ReaderUnavailable } from '../../../database/sql-reader.ts'
+import { SqlLoginUnavailable } from '../../../database/sql-login.ts'
 import { queryableOn } from '../../../database/system-database.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { cutText } from '../../../lib/cut-text.ts'
@@ -20,7 +20,10 @@ export interface SessionDeps {
   readonly engine: Pick<Database['engine'], 'isPooled'>
 }
 
-export type SessionOptions = Pick<RunRequest, 'mode' | 'transaction' | 'scope' | 'timeoutSeconds'>
+export type SessionOptions = Pick<
+  RunRequest,
+  'mode' | 'transaction' | 'scope' | 'timeoutSeconds' | 'isDeveloper'
+>
 
 /**
  * Interval at which a cancel is repeated. One that arrives between two statements has no effect (PostgreSQL,
@@ -74,7 +77,7 @@ export class SqlSession {
   /** @throws AppError sql_read_only_unavailable; ConnectionLost, pg.DatabaseError */
   static async open({ aside, user, engine }: SessionDeps, options: SessionOptions): Promise<SqlSession> {
     const { mode, transaction, scope, timeoutSeconds } = options
-    const connection = await openFor(aside, mode, scope)
+    const connection = await openFor(aside, options)
     try {
       // The session's own clock ends a run. This timeout applies when the server has died.
       const timeoutMs = timeoutSeconds * 1000 + cutAfterMs
@@ -154,20 +157,22 @@ export class SqlSession {
 }
 
 /**
- * Opens the connection for a mode. An administrator's write runs as the owner, who may change everything. As a caller
- * it logs in as callers do.
+ * Opens the connection for a mode. An owner's write runs as the owner of the tables, who may change everything. As a
+ * caller it logs in as callers do. A developer's write has a login of its own.
  */
 async function openFor(
   aside: Database['aside'],
-  mode: SessionOptions['mode'],
-  scope: SessionOptions['scope'],
+  { mode, scope, isDeveloper }: SessionOptions,
 ): Promise<Connection> {
-  if (mode === 'write') return await (scope.kind === 'unrestricted' ? aside.open() : aside.openFor(scope))
+  if (mode === 'write' && scope.kind !== 'unrestricted') return await aside.openFor(scope)
+  if (mode === 'write' && !isDeveloper) return await aside.open()
   try {
-    return await aside.openReader()
+    return await (mode === 'write' ? aside.openDeveloper() : aside.openReader())
   } catch (error) {
-    if (error instanceof ReaderUnavailable) throw sqlRunnerErrors.sqlReadOnlyUnavailable(error.message)
-    throw error
+    if (!(error instanceof SqlLoginUnavailable)) throw error
+    throw mode === 'write'
+      ? sqlRunnerErrors.sqlWriteUnavailable(error.message)
+      : sqlRunnerErrors.sqlReadOnlyUnavailable(error.message)
   }
 }
 
