@@ -22,6 +22,7 @@ export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () =
     'POST /api/admin/account/tokens': async () =>
       make.at('/account/tokens', { name: make.name(), expiresInDays: 1 }),
     'PATCH /api/admin/preferences': async () => make.at('/preferences', { theme: 'dark' }),
+    'PUT /api/admin/dashboard-reads': async () => make.at('/dashboard-reads', { isLogged: true }),
     'PUT /api/admin/usage/{tenantId}/plan': async () =>
       make.at(`/usage/${defaultApp}/plan`, { plan: 'default' }),
     'POST /api/admin/search/{table}/enable': async () => make.at('/search/note/enable'),

@@ -1,6 +1,11 @@
 import type { Config } from '../configuration.ts'
 import { createPasswordHasher } from '../features/identity/passwords/index.ts'
-import { type AdminDeps, createSession, removeFirstSignIn } from '../features/operations/admin/index.ts'
+import {
+  type AdminDeps,
+  createSession,
+  removeFirstSignIn,
+  signInMethodsOf,
+} from '../features/operations/admin/index.ts'
 import { createThrottle } from '../features/operations/throttle/index.ts'
 import type { Terminal } from './context.ts'
 import { withDatabase } from './with-database.ts'
@@ -25,6 +30,7 @@ export async function withAdmin<Result>(
   return await withDatabase(config, 'basalt admin', ({ system }) =>
     work({
       database: system,
+      methods: signInMethodsOf(config.admin),
       passwords: createPasswordHasher(),
       throttle: createThrottle(system),
       forgetFirstSignIn: () =>

@@ -7,6 +7,7 @@ import {
   passwordLink,
   recoverAdministrator,
   resetPassword,
+  signInLink,
 } from '../features/operations/admin/index.ts'
 import { type AdministratorRole, administratorRoles } from '../http/access/permissions.ts'
 import { httpOrigin } from '../lib/addresses.ts'
@@ -29,7 +30,7 @@ export function adminCommands(terminal: Terminal): Command {
 
 function addCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'add')
-    .description('invite an administrator, and print the link that sets the password')
+    .description('invite an administrator, and print the link that sets the password, or the dashboard')
     .argument('<email>', 'address of the administrator')
     .addOption(
       new Option('--role <role>', 'rights of the administrator')
@@ -38,10 +39,10 @@ function addCommand(terminal: Terminal): Command {
     )
   return withConfigFlags(command).action(async (email: string, { role }: { role: AdministratorRole }) => {
     const { config } = loadCommandConfig(terminal, command)
-    const { invitation } = await withAdmin(terminal, config, ({ database }) =>
-      refuseInWords(addAdministrator(database, { email, role }, { actor: commandActor })),
+    const { invitation } = await withAdmin(terminal, config, (deps) =>
+      refuseInWords(addAdministrator(deps, { email, role }, { actor: commandActor })),
     )
-    printInvitation(terminal, config, invitation.code)
+    print(terminal, `${linkOf(config, invitation?.code)}\n`)
   })
 }
 
@@ -50,10 +51,10 @@ function listCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
     const found = await withAdmin(terminal, config, ({ database }) => listAdministrators(database))
-    const rows = found.map(({ email, role, isFirst, isDisabled, hasPassword }) => [
+    const rows = found.map(({ email, role, isFirst, isDisabled, hasPassword, hasIdentity }) => [
       email ?? '(no address)',
       role,
-      isDisabled ? 'disabled' : hasPassword ? (isFirst ? 'first' : '') : 'invited',
+      isDisabled ? 'disabled' : hasPassword || hasIdentity ? (isFirst ? 'first' : '') : 'invited',
     ])
     print(terminal, `${formatTable(['administrator', 'role', 'state'], rows)}\n`)
   })
@@ -61,22 +62,25 @@ function listCommand(terminal: Terminal): Command {
 
 function recoverCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'recover')
-    .description('make an administrator an enabled owner, and print a link that sets a new password')
+    .description(
+      'make an administrator an enabled owner, and print a link that sets a new password or signs in',
+    )
     .argument('[email]', 'address of the administrator; the first one by default')
   return withConfigFlags(command).action(async (email: string | undefined) => {
     const { config } = loadCommandConfig(terminal, command)
-    const { code } = await withAdmin(terminal, config, ({ database }) =>
-      refuseInWords(recoverAdministrator(database, email, { actor: commandActor })),
+    const code = await withAdmin(terminal, config, (deps) =>
+      refuseInWords(recoverAdministrator(deps, email, { actor: commandActor })),
     )
-    printInvitation(terminal, config, code)
+    print(terminal, `${linkOf(config, code)}\n`)
   })
 }
 
-/** Prints the code alone where no dashboard is served. */
-function printInvitation(terminal: Terminal, { admin, server }: Config, code: string): void {
+/** Returns the link of a code, or the code alone where no dashboard is served. Without a code, returns the dashboard. */
+function linkOf({ admin, server }: Config, code: string | undefined): string {
   const origin = server.public_base_url || httpOrigin(server.host, server.port)
   const dashboard = admin.enabled ? `${origin.replace(/\/$/, '')}${admin.path}` : undefined
-  print(terminal, `${passwordLink(dashboard, code) ?? code}\n`)
+  if (code === undefined || dashboard === undefined) return code ?? dashboard ?? ''
+  return admin.password_sign_in ? (passwordLink(dashboard, code) ?? code) : signInLink(dashboard, code)
 }
 
 /** Turns an error of the API into one of the command. */
@@ -94,6 +98,9 @@ function resetPasswordCommand(terminal: Terminal): Command {
   )
   return withConfigFlags(command).action(async () => {
     const { config, sources } = loadCommandConfig(terminal, command)
+    if (!config.admin.password_sign_in) {
+      throw new OperatorError('admin.password_sign_in is off: run basalt admin recover')
+    }
     if (config.admin.password !== '') {
       throw new OperatorError(`admin.password is set (${sources.get('admin.password')}): change it there`)
     }

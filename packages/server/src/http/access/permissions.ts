@@ -15,12 +15,13 @@ export const rights = {
   owner: {
     from: 'owner',
     covers:
-      'Administrators, sign-in providers, webhooks and their targets, OAuth clients, actions of API keys, changes of settings, changes of the structure, SQL that writes or runs as a user, impersonation, addresses and factors of users',
+      'Administrators, sign-in providers, webhooks and their targets, OAuth clients, actions of API keys, changes of settings, other changes of the structure, SQL with definitions or as a user, impersonation, addresses and factors of users',
   },
   'settings.read': { from: 'developer', covers: 'Settings and the configuration' },
   'structure.write': {
     from: 'developer',
-    covers: 'Search, vector indexes, storage policies, trials of policies',
+    covers:
+      'Tables, columns, enums, indexes, constraints and policies by their forms, search, vector indexes, storage policies, trials of policies',
   },
   'apps.write': { from: 'developer', covers: 'Apps and API keys' },
   'content.write': {
@@ -34,23 +35,32 @@ export const rights = {
     covers: 'Creating and deleting users, their quotas and providers',
   },
   'operations.write': { from: 'developer', covers: 'Jobs, schedules, replays of webhooks, advisors' },
+  'sql.write': { from: 'developer', covers: 'SQL that writes rows of the operator, as `basalt_developer`' },
   'sql.read': {
     from: 'support',
     covers: 'SQL that reads the tables of the operator, statistics of statements',
   },
-  'rows.read': { from: 'support', covers: 'Rows and files, exports' },
+  'rows.read': { from: 'support', covers: 'Rows with personal columns, files, exports' },
+  'rows.view': { from: 'viewer', covers: 'Rows of tables, without columns marked `@personal`' },
   'access.explain': { from: 'support', covers: 'Explanations of access, events as a user sees them' },
-  'users.read': { from: 'support', covers: 'Users, their sessions, and support tickets' },
+  'users.read': {
+    from: 'support',
+    covers: 'Users with their addresses and phone numbers, their sessions, and support tickets',
+  },
+  'users.view': { from: 'viewer', covers: 'Users, with masked addresses and phone numbers' },
   'users.act': { from: 'support', covers: 'Disabling users, ending their sessions' },
   'tickets.write': { from: 'support', covers: 'Answers to support tickets' },
   'bodies.read': {
     from: 'support',
-    covers: 'Contents of events, jobs, deliveries and messages, and the audit log',
+    covers: 'Contents of the log, events, jobs, deliveries and messages, and the audit log',
   },
   'structure.read': { from: 'viewer', covers: 'Tables, columns, policies, the API document' },
   'apps.read': { from: 'viewer', covers: 'Lists of apps, API keys and OAuth clients, without secrets' },
   'content.read': { from: 'viewer', covers: 'Lists of mail templates, buckets, sites, devices, views' },
-  'operations.read': { from: 'viewer', covers: 'Home, logs, requests, usage, advisors, schedules, streams' },
+  'operations.read': {
+    from: 'viewer',
+    covers: 'Home, logs, requests, events, jobs, usage, advisors, schedules and streams, without contents',
+  },
   account: { from: 'viewer', covers: "One's own password, sessions, tokens and preferences" },
 } as const satisfies Readonly<Record<string, Right>>
 

@@ -13,13 +13,20 @@ function pathIn(dataDirectory: string): string {
  * @returns the file's path
  * @throws Error when the data directory cannot be written
  */
-export function writeFirstSignIn(dataDirectory: string, password: string, link: string | undefined): string {
+export function writeFirstSignIn(
+  dataDirectory: string,
+  password: string | undefined,
+  link: string | undefined,
+): string {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   const path = pathIn(dataDirectory)
   // An existing file could have other permissions, or be a link to another location.
   rmSync(path, { force: true })
-  const open = link === undefined ? '' : `or open:  ${link}\n`
-  const text = `password: ${password}\n${open}\nThis file is removed at the first sign-in.\n`
+  const lines = [
+    ...(password === undefined ? [] : [`password: ${password}`]),
+    ...(link === undefined ? [] : [`${password === undefined ? 'open:    ' : 'or open: '} ${link}`]),
+  ]
+  const text = `${lines.join('\n')}\n\nThis file is removed at the first sign-in.\n`
   writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })
   return path
 }

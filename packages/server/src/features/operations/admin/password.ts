@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { createToken, hashToken } from '../../../lib/tokens.ts'
 import { recordAudit } from '../audit/index.ts'
+import { createSignInCode } from './administrators/invitation.ts'
 import type { AdminDeps } from './context.ts'
 import * as queries from './queries.ts'
 
-const signInCodePrefix = 'basalt_signin_'
-const signInCodeSeconds = 60 * 60
-
 /** Credentials that are printed once, after the first start. */
 export interface FirstSignIn {
-  readonly password: string
+  /** Undefined while `admin.password_sign_in` is off. */
+  readonly password: string | undefined
   /** Code of a link that signs in without the password. */
   readonly code: string
 }
@@ -34,15 +32,19 @@ export async function ensurePassword(deps: AdminDeps, configured: string): Promi
 }
 
 /** Creates the first password. Returns undefined when another node was first. */
-async function createFirstSignIn({ database, passwords }: AdminDeps): Promise<FirstSignIn | undefined> {
+async function createFirstSignIn({
+  database,
+  passwords,
+  methods,
+}: AdminDeps): Promise<FirstSignIn | undefined> {
   const password = createPassword()
-  const code = createToken(signInCodePrefix)
   const hash = await passwords.hash(password)
   return await database.transaction(async (transaction) => {
-    if (!(await queries.insertFirst(transaction, hash))) return undefined
-    await queries.insertSignInCode(transaction, hashToken(code), signInCodeSeconds)
+    const first = await queries.insertFirst(transaction, hash)
+    if (first === undefined) return undefined
+    const code = await createSignInCode(transaction, first.id)
     await recordAudit(transaction, { actor: 'first start', action: 'admin.create_password' })
-    return { password, code }
+    return { password: methods.password ? password : undefined, code }
   })
 }
 

@@ -2,7 +2,7 @@ import type { Queryable, SystemDatabase } from '../../../database/system-databas
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { createToken, hashToken } from '../../../lib/tokens.ts'
 import { type NewAuditEntry, recordAudit } from '../audit/index.ts'
-import { deleteSession, insertSession } from './queries.ts'
+import { deleteSession, insertSession, type SessionProof } from './queries.ts'
 
 export const adminTokenPrefix = 'basalt_admin_'
 
@@ -38,6 +38,7 @@ export async function startSession(
   keeper: SessionKeeper,
   entry: NewAuditEntry,
   userAgent?: string,
+  proof: SessionProof = {},
 ): Promise<AdminSession> {
   const token = createToken(adminTokenPrefix)
   const idleSeconds = keeper === 'browser' ? idleLife.idleSeconds : undefined
@@ -47,6 +48,7 @@ export async function startSession(
     administratorId: administrator?.id ?? null,
     address: entry.origin?.address,
     userAgent,
+    proof,
     ...life,
   })
   await recordAudit(transaction, entry)

@@ -15,6 +15,12 @@ import { adminTokenPrefix, hashesOf, idleLife } from './session.ts'
 /** Time after the end of a session during which another node may still accept its token. */
 const trustMs = 1000
 
+interface VerifierOptions {
+  readonly requiresSecondFactor: boolean
+  /** Provider at which administrators authenticate again; undefined without one. */
+  readonly issuer: string | undefined
+}
+
 export interface AdminTokenVerifier extends TokenVerifier {
   /** Removes the session's token from the cache of this node. */
   invalidate(sessionId: string): void
@@ -23,7 +29,10 @@ export interface AdminTokenVerifier extends TokenVerifier {
 }
 
 /** Creates a verifier that looks up each admin token in the database, at most once a second. */
-export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVerifier {
+export function createAdminTokenVerifier(
+  database: SystemDatabase,
+  { requiresSecondFactor, issuer }: VerifierOptions,
+): AdminTokenVerifier {
   const cache = new Lru<
     string,
     { readonly verdict: Verdict; readonly sessionId: string; readonly at: number }
@@ -32,7 +41,7 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
   async function lookUp(token: string): Promise<Verdict> {
     // The time from before the query counts, because the session may end while the response is in flight.
     const at = performance.now()
-    const session = await findSession(database, hashesOf(token), idleLife)
+    const session = await findSession(database, hashesOf(token), idleLife, issuer)
     if (session === undefined) {
       cache.delete(token)
       return { refusal: 'invalid' }
@@ -40,7 +49,7 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
     // A database that accepts no writes must not lock the administrator out. The session then ends at its old time.
     if (session.is_due) await recordUse(database, session.id, idleLife).catch(() => undefined)
     const verdict: Verdict = {
-      identity: identityOf(session),
+      identity: identityOf(session, requiresSecondFactor),
     }
     cache.set(token, { verdict, sessionId: session.id, at })
     return verdict
@@ -54,6 +63,8 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
       if (cached !== undefined && performance.now() - cached.at < trustMs) return cached.verdict
       return lookUp(token)
     },
+    verifyAgain: async (token) =>
+      isToken(adminTokenPrefix, token) ? await lookUp(token) : { refusal: 'invalid' },
     invalidate(sessionId) {
       cache.deleteWhere((entry) => entry.sessionId === sessionId)
     },
@@ -62,13 +73,20 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
 }
 
 /** Returns the identity of an administrator. Rows are written only in roles that may. */
-function identityOf({
-  id,
-  email,
-  administrator_id,
-  allowed_addresses,
-  ...session
-}: ActiveSession): AdminIdentity {
+function identityOf(
+  {
+    id,
+    email,
+    administrator_id,
+    allowed_addresses,
+    is_enrolled,
+    has_identity,
+    is_fresh,
+    is_program,
+    ...session
+  }: ActiveSession,
+  requiresSecondFactor: boolean,
+): AdminIdentity {
   const role = lesserRole(session.role, session.session_role ?? session.role)
   return {
     kind: 'admin',
@@ -77,10 +95,19 @@ function identityOf({
     administratorId: administrator_id ?? undefined,
     email: email ?? undefined,
     allowedAddresses: allowed_addresses ?? undefined,
-    scope: holds(role, 'rows.write') ? unrestricted : readOnly,
+    secondFactor: {
+      isEnrolled: is_enrolled,
+      hasIdentity: has_identity,
+      isFresh: is_fresh,
+      canProve: !is_program,
+      mustEnroll:
+        requiresSecondFactor && administrator_id !== null && !is_enrolled && !session.is_multi_factor,
+    },
+    scope: holds(role, 'rows.write') ? unrestricted : holds(role, 'rows.read') ? readOnly : viewing,
     ...unattributed,
   }
 }
 
 const unrestricted: CallerScope = { kind: 'unrestricted' }
 const readOnly: CallerScope = { kind: 'unrestricted', isReadOnly: true }
+const viewing: CallerScope = { ...readOnly, hidesPersonal: true }

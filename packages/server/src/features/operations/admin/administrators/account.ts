@@ -4,6 +4,7 @@ import { adminOf } from '../../../../http/access/authentication.ts'
 import { requirePermission } from '../../../../http/access/grants.ts'
 import type { AdminIdentity } from '../../../../http/access/identity.ts'
 import { administratorRoles, lesserRole } from '../../../../http/access/permissions.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import { created, noContent, ok, operation } from '../../../../http/operation.ts'
 import {
   type Answered,
@@ -23,8 +24,8 @@ import { type AttemptLimit, requireAllowed } from '../../throttle/index.ts'
 import type { AdminContext } from '../context.ts'
 import { adminErrors } from '../errors.ts'
 import { adminTokenPrefix, hashNamedToken } from '../session.ts'
-import { failSignIn, limitsOf, requireAttempts } from '../sign-in.ts'
-import { consumePasswordCode, lockAdministrator, setPassword } from './administrator.ts'
+import { failSignIn, limitsOf, requireAttempts, requirePasswordSignIn } from '../sign-in.ts'
+import { consumePasswordCode, hasPasswordCode, lockAdministrator, setPassword } from './administrator.ts'
 import { passwordCodePrefix, requireAddress } from './invitation.ts'
 import { mailForgottenPassword } from './mail.ts'
 
@@ -49,11 +50,16 @@ const setByCode = operation({
   body: Type.Object({ code: Type.String({ maxLength: 200 }), password: newPassword }),
   success: noContent,
   async handle(context: AdminContext, { body: { code, password }, origin }) {
+    requirePasswordSignIn(context)
     const attempt = { deps: context, limits: limitsOf(origin) }
     await requireAttempts(attempt)
     if (!isToken(passwordCodePrefix, code)) {
       return await failSignIn(attempt, adminErrors.invalidPasswordCode())
     }
+    if (!(await hasPasswordCode(context.database, hashToken(code)))) {
+      return await failSignIn(attempt, adminErrors.invalidPasswordCode())
+    }
+    await refuseBreached(context, password)
     const hash = await context.passwords.hash(password)
     const isSet = await context.database.transaction(async (transaction) => {
       const found = await consumePasswordCode(transaction, hashToken(code))
@@ -72,6 +78,11 @@ const setByCode = operation({
   },
 })
 
+/** Rejects a password of a known data breach. @throws AppError breached_password */
+async function refuseBreached({ breachedPasswords }: AdminContext, password: string): Promise<void> {
+  if (await breachedPasswords.includes(password)) throw httpErrors.breachedPassword('password')
+}
+
 /** Limit of requested mails per network address. */
 const forgottenPasswords: AttemptLimit = {
   name: 'admin.forgotten_password',
@@ -89,7 +100,9 @@ const forgot = operation({
   description: 'The response is the same for an unknown address.',
   body: Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }),
   success: { ...noContent, status: 202 },
-  async handle({ database, queue, throttle }: AdminContext, { body: { email }, origin }) {
+  async handle(context: AdminContext, { body: { email }, origin }) {
+    requirePasswordSignIn(context)
+    const { database, queue, throttle } = context
     const address = requireAddress(email)
     requireAllowed(await throttle.attempt(forgottenPasswords, origin.address))
     await mailForgottenPassword(queue, database, address)
@@ -109,6 +122,7 @@ const changePassword = operation({
   body: Type.Object({ currentPassword: Type.String({ maxLength: 1024 }), password: newPassword }),
   success: noContent,
   async handle(context: AdminContext, { body: { currentPassword, password }, http, origin }) {
+    requirePasswordSignIn(context)
     const { administratorId, sessionId } = ownerOf(adminOf(http))
     const { database, passwords, tokens } = context
     const attempt = { deps: context, limits: limitsOf(origin, administratorId) }
@@ -119,6 +133,7 @@ const changePassword = operation({
     if (!(await passwords.verify(currentPassword, stored?.password_hash))) {
       return await failSignIn(attempt, adminErrors.invalidPassword())
     }
+    await refuseBreached(context, password)
     const hash = await passwords.hash(password)
     await database.transaction(async (transaction) => {
       await setPassword(transaction, administratorId, hash, sessionId)
@@ -139,6 +154,7 @@ const AdministratorSession = component(
   Type.Object({
     id: Type.String({ format: 'uuid' }),
     name: nullable(Type.String(), { description: 'Name of a token; null for a sign-in.' }),
+    passesStepUp: Type.Boolean({ description: 'True for a token that needs no fresh second factor.' }),
     role: nullable(choice(administratorRoles), { description: 'null for the role of the administrator.' }),
     allowedAddresses: nullable(Type.Array(Type.String()), { description: 'null for all addresses.' }),
     address: nullable(Type.String(), { description: 'Network address of the sign-in.' }),
@@ -208,6 +224,7 @@ const endOne = operation({
 const createOwnToken = operation({
   ...common,
   id: 'administrators.createToken',
+  stepUp: 'always',
   method: 'POST',
   path: '/api/admin/account/tokens',
   summary: 'Create a token for a program, such as a build server',
@@ -218,6 +235,12 @@ const createOwnToken = operation({
       choice(administratorRoles, { description: "At most the caller's own role, which is the default." }),
     ),
     expiresInDays: Type.Integer({ minimum: 1, maximum: 365 }),
+    passesStepUp: Type.Optional(
+      Type.Boolean({
+        description:
+          'True if the token may run operations that require a fresh second factor of its administrator. Default: false.',
+      }),
+    ),
     allowedAddresses: Type.Optional(
       Type.Array(Type.String(), {
         minItems: 1,
@@ -228,8 +251,13 @@ const createOwnToken = operation({
   }),
   success: created(Type.Object({ token: Type.String(), session: AdministratorSession })),
   async handle({ database }: AdminContext, { body, http, origin }, reply) {
-    const { administratorId, role: own, sessionId } = ownerOf(adminOf(http))
+    const identity = adminOf(http)
+    const { administratorId, role: own, sessionId } = ownerOf(identity)
     const role = body.role ?? own
+    const { isEnrolled, hasIdentity } = identity.secondFactor
+    if (body.passesStepUp === true && !isEnrolled && !hasIdentity) {
+      throw adminErrors.invalidTokenRequest('passesStepUp: expected a second factor of the administrator')
+    }
     if (lesserRole(role, own) !== role) throw adminErrors.invalidTokenRequest(`role: expected at most ${own}`)
     const wrong = body.allowedAddresses?.find((range) => !isAddressRange(range))
     if (wrong !== undefined) {
@@ -246,8 +274,11 @@ const createOwnToken = operation({
         where administrator_id = ${administratorId} and name is not null`)
       if (count >= mostTokens) throw adminErrors.invalidTokenRequest(`name: at most ${mostTokens} tokens`)
       const created = await transaction.one<AdministratorSession>(sql`
-        insert into basalt.admin_sessions (token_hash, administrator_id, name, role, allowed_addresses, expires_at)
+        insert into basalt.admin_sessions (token_hash, administrator_id, name, role, allowed_addresses, passes_step_up,
+          is_multi_factor, expires_at)
         values (${hashNamedToken(token)}, ${administratorId}, ${name}, ${role}, ${body.allowedAddresses ?? null}::text[],
+          ${body.passesStepUp ?? false},
+          (select is_multi_factor from basalt.admin_sessions where id = ${sessionId}),
           now() + least(make_interval(days => ${body.expiresInDays}::int),
             make_interval(secs => ${longestTokenSeconds}::int)))
         returning ${columns(sessionId)}`)
@@ -255,7 +286,7 @@ const createOwnToken = operation({
         actor: 'admin',
         action: 'administrators.create_token',
         target: administratorId,
-        detail: { sessionId: created.id, name, role },
+        detail: { sessionId: created.id, name, role, passesStepUp: body.passesStepUp ?? false },
         origin,
       })
       return created
@@ -269,7 +300,7 @@ const createOwnToken = operation({
 export const accountOperations = [setByCode, forgot, changePassword, listSessions, endOne, createOwnToken]
 
 const columns = (current: string) => sql`
-  id, name, role, allowed_addresses as "allowedAddresses", address, user_agent as "userAgent",
+  id, name, passes_step_up as "passesStepUp", role, allowed_addresses as "allowedAddresses", address, user_agent as "userAgent",
   id = ${current} as "isCurrent", created_at as "createdAt", last_used_at as "lastUsedAt",
   least(expires_at, idle_expires_at) as "expiresAt"`
 

@@ -3,6 +3,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { type AdministratorRole, administratorRoles } from '../../../../http/access/permissions.ts'
 import { type Answered, choice, component, nullable, timestamp } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
+import type { SignInMethods } from '../context.ts'
 
 /** Person who runs the server. */
 export const Administrator = component(
@@ -14,6 +15,8 @@ export const Administrator = component(
     isFirst: Type.Boolean({ description: 'True for the one whom the first start created.' }),
     isDisabled: Type.Boolean(),
     hasPassword: Type.Boolean({ description: 'False until the invitation is accepted.' }),
+    hasSecondFactor: Type.Boolean(),
+    hasIdentity: Type.Boolean({ description: 'True if bound to an account at the OpenID provider.' }),
     createdAt: timestamp,
     lastSignInAt: nullable(timestamp),
   }),
@@ -22,13 +25,22 @@ export type Administrator = Answered<typeof Administrator>
 
 const columns = sql`
   id, email, role, is_first is not null as "isFirst", disabled_at is not null as "isDisabled",
-  password_hash is not null as "hasPassword", created_at as "createdAt", last_sign_in_at as "lastSignInAt"`
+  password_hash is not null as "hasPassword", basalt.has_second_factor(id) as "hasSecondFactor",
+  exists (select from basalt.administrator_identities where administrator_id = id) as "hasIdentity", created_at as "createdAt", last_sign_in_at as "lastSignInAt"`
 
 export async function listAdministrators(database: Queryable): Promise<Administrator[]> {
   return await database.many<Administrator>(
     sql`select ${columns} from basalt.administrators order by created_at, id`,
   )
 }
+
+/**
+ * Condition that the administrator `a` has accepted an invitation or signed in with the provider. Only such owners get
+ * notices.
+ */
+export const isEstablished = sql`(
+  a.password_hash is not null
+  or exists (select from basalt.administrator_identities i where i.administrator_id = a.id))`
 
 /** Locks an administrator until the transaction ends. */
 export async function lockAdministrator(
@@ -87,10 +99,17 @@ export async function deleteAdministrator(
  *
  * @returns their ids
  */
-export async function lockOwners(transaction: Queryable): Promise<string[]> {
+export async function lockOwners(
+  transaction: Queryable,
+  { password, provider }: SignInMethods,
+): Promise<string[]> {
   const owners = await transaction.many<{ id: string }>(sql`
-    select id from basalt.administrators
-    where role = 'owner' and disabled_at is null and password_hash is not null
+    select id from basalt.administrators a
+    where role = 'owner' and disabled_at is null and (
+      ${password}::bool and password_hash is not null
+      or exists (
+        select from basalt.administrator_identities i
+        where i.administrator_id = a.id and i.issuer = ${provider?.issuer ?? null}))
     order by id for update`)
   return owners.map(({ id }) => id)
 }
@@ -131,6 +150,14 @@ export async function insertPasswordCode(
 export async function deletePasswordCodes(transaction: Queryable, administratorId: string): Promise<void> {
   await transaction.count(sql`
     delete from basalt.admin_sign_in_codes where administrator_id = ${administratorId} and purpose = 'password'`)
+}
+
+/** Returns true if a code may set a password. It decides nothing, but spares the work for any other. */
+export async function hasPasswordCode(database: Queryable, codeHash: Buffer): Promise<boolean> {
+  const found = await database.count(sql`
+    select from basalt.admin_sign_in_codes
+    where code_hash = ${codeHash} and expires_at > now() and purpose = 'password'`)
+  return found > 0
 }
 
 /** Consumes a code that sets a password. One of several concurrent attempts succeeds. @returns the administrator */

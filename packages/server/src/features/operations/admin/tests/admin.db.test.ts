@@ -217,7 +217,7 @@ describe('POST /api/admin/auth › wrong passwords', () => {
     await client.query('begin; update basalt.administrators set password_hash = password_hash')
     const attempt = signIn(first, { password: testAdminPassword }, address)
     const isWaiting = `select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%last_sign_in_at%'`
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%password_hash = %for update%'`
     await expect.poll(() => database.sql(isWaiting)).toHaveLength(1)
     for (let failure = 0; failure < 10; failure += 1) await signIn(second, { password: 'wrong' }, address)
     await client.query('commit')
@@ -318,7 +318,7 @@ describe('new administrator password', () => {
     await client.query(`begin; update basalt.administrators set password_hash = password_hash || 'x'`)
     const attempt = signIn(node, { password: testAdminPassword })
     const isWaiting = `select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%last_sign_in_at%'`
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%password_hash = %for update%'`
     await expect.poll(() => own.sql(isWaiting)).toHaveLength(1)
     await client.query('delete from basalt.admin_sessions; commit')
     await client.end()

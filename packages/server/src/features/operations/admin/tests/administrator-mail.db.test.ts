@@ -37,7 +37,7 @@ describe('POST /api/admin/administrators › mail', () => {
     })
     expect(await accounts.inbox.take('owner@example.com')).toMatchObject({
       subject: expect.stringContaining('New administrator'),
-      text: expect.stringContaining('ada@example.com (support) was invited'),
+      text: expect.stringContaining('ada@example.com (support) was added'),
     })
     expect((await setPassword(codeIn(mail.text), administratorPassword)).status).toBe(204)
     await signInAs(app, 'ada@example.com')

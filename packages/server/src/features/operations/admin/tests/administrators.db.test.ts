@@ -75,6 +75,8 @@ describe('POST /api/admin/administrators', () => {
           isFirst: false,
           isDisabled: false,
           hasPassword: false,
+          hasSecondFactor: false,
+          hasIdentity: false,
           createdAt: expect.any(String),
           lastSignInAt: null,
         },
@@ -103,6 +105,9 @@ describe('POST /api/admin/administrators', () => {
       email: 'ada@example.com',
       role: 'support',
       permissions: expect.arrayContaining(['rows.read', 'users.act']),
+      hasSecondFactor: false,
+      hasIdentity: false,
+      mustEnroll: false,
     })
     expect(session.json.permissions).not.toContain('rows.write')
   })
@@ -422,6 +427,7 @@ describe('own account', () => {
         {
           id: expect.any(String),
           name: null,
+          passesStepUp: false,
           role: null,
           allowedAddresses: null,
           address: expect.any(String),
@@ -475,7 +481,9 @@ describe('POST /api/admin/account/tokens', () => {
     ])
     const program = made.json.token
     expect((await second.request('GET', '/api/admin/stats', { token: program })).status).toBe(200)
-    expect((await second.request('GET', '/api/collections/note', { token: program })).status).toBe(403)
+    const note = '/api/collections/note'
+    expect((await second.request('GET', note, { token: program })).status).toBe(200)
+    expect((await second.request('POST', note, { token: program, body: {} })).status).toBe(403)
     const list = await first.request('GET', `${path}/me/sessions`, { token })
     const listed = list.json.items.find(({ name }: { name: string | null }) => name === 'build')
     expect(listed.lastUsedAt).toEqual(expect.any(String))
@@ -554,7 +562,9 @@ describe('migration from one administrator', () => {
     await before.request('PATCH', '/api/admin/preferences', { token, body: { theme: 'dark' } })
     await own.sql(
       `update basalt.settings set key = 'dashboard_preferences' where key like 'dashboard_preferences %';
-      delete from basalt.schedules where job_type = 'function_deploy_cleanup';
+      delete from basalt.schedules where job_type in ('function_deploy_cleanup', 'inbound_message_retention');
+      drop table basalt.caller_permit_leases;
+      drop function basalt.lease_caller_permits(uuid, text, int, float8, int, int, float8, jsonb);
       drop table basalt.function_live, basalt.function_files, basalt.function_blobs, basalt.function_deploys;
       ${oneAdministrator};
       delete from basalt.migrations where version >= 35`,

@@ -15,24 +15,27 @@ const rows = {
     '/api/admin/users/:id/passkeys/:credential_id': 'DELETE',
     '/api/admin/users/:id/factors/:factorId': 'DELETE',
     '/api/admin/users/:id/factors': 'DELETE',
-    '/api/admin/functions/deploys': 'GET POST',
+    '/api/admin/functions/deploys': 'POST',
     '/api/admin/functions/deploys/:hash/promote': 'POST',
     '/api/admin/functions/deploys/rollback': 'POST',
     '/api/admin/functions/files': 'POST',
+    '/api/admin/functions/invoke': 'POST',
+    '/api/admin/functions/source': 'GET',
     '/api/admin/secrets': 'GET',
     '/api/admin/secrets/:name': 'PUT DELETE',
     '/api/admin/administrators': 'GET POST',
     '/api/admin/administrators/:id': 'PATCH DELETE',
+    '/api/admin/administrators/:id/identity': 'DELETE',
     '/api/admin/administrators/:id/invitation': 'POST',
+    '/api/admin/administrators/:id/factors': 'DELETE',
     '/api/admin/auth-settings': 'PUT PATCH',
+    '/api/admin/dashboard-reads': 'PUT',
     '/api/admin/auth/providers': 'GET',
     '/api/admin/auth/providers/:provider': 'PUT DELETE',
     '/api/admin/auth/providers/:provider/test': 'POST',
     '/api/admin/oauth/clients': 'POST',
     '/api/admin/oauth/clients/:clientId': 'PUT DELETE',
     '/api/admin/oauth/clients/:clientId/rotate-secret': 'POST',
-    '/api/admin/structure/apply': 'POST',
-    '/api/admin/structure/plan': 'POST',
     '/api/admin/users/:id/impersonate': 'POST',
     '/api/webhooks': 'GET POST',
     '/api/webhooks/:id': 'GET PATCH DELETE',
@@ -40,8 +43,11 @@ const rows = {
     '/api/webhooks/:id/test': 'POST',
   },
   developers: {
+    '/api/admin/structure/plan': 'POST',
+    '/api/admin/structure/apply': 'POST',
     '/api/admin/access/compare': 'POST',
     '/api/functions/*': 'GET POST PUT PATCH DELETE',
+    '/functions/v1/:name': 'GET POST PUT PATCH DELETE',
     '/api/admin/access/cases': 'POST',
     '/api/admin/advisors/:id/dismissal': 'PUT DELETE',
     '/api/admin/api-keys': 'POST',
@@ -130,13 +136,8 @@ const rows = {
     '/api/admin/access/parts': 'POST',
     '/api/admin/audit': 'GET',
     '/api/admin/email/sent': 'GET',
-    '/api/admin/events': 'GET',
-    '/api/admin/events/:id': 'GET',
     '/api/admin/impersonations': 'GET',
     '/api/admin/impersonations/:id': 'DELETE',
-    '/api/admin/jobs': 'GET',
-    '/api/admin/jobs/:id': 'GET',
-    '/api/admin/jobs/:id/runs': 'GET',
     '/api/admin/push/deliveries': 'GET',
     '/api/admin/push/deliveries/:id': 'GET',
     '/api/admin/push/sends/:id': 'GET',
@@ -155,11 +156,6 @@ const rows = {
     '/api/admin/support/tickets/:id': 'GET PUT',
     '/api/admin/support/tickets/:id/messages': 'POST',
     '/api/admin/support/tickets/:id/messages/:messageId/attachments/:place': 'GET',
-    '/api/admin/tables/:table/cell': 'GET',
-    '/api/admin/tables/:table/count': 'GET',
-    '/api/admin/tables/:table/rows': 'GET',
-    '/api/admin/users': 'GET',
-    '/api/admin/users/:id': 'GET',
     '/api/admin/users/:id/disable': 'POST',
     '/api/admin/users/:id/enable': 'POST',
     '/api/admin/users/:id/factors': 'GET',
@@ -169,16 +165,10 @@ const rows = {
     '/api/admin/users/:id/sessions': 'GET DELETE',
     '/api/admin/users/:id/sessions/:sessionId': 'DELETE',
     '/api/admin/users/:id/storage-quota': 'GET',
-    '/api/admin/users/names': 'GET',
-    '/api/collections/:table': 'GET',
-    '/api/collections/:table/:id': 'GET',
-    '/api/collections/:table/aggregate': 'POST',
     '/api/collections/:table/export.csv': 'GET',
     '/api/collections/:table/export.json': 'GET',
     '/api/collections/:table/export.ndjson': 'GET',
-    '/api/collections/:table/facets/:column/search': 'GET',
     '/api/collections/:table/imports/:id': 'GET',
-    '/api/collections/:table/query': 'POST',
     '/api/graphql': 'POST GET',
     '/api/storage/:bucket': 'GET',
     '/api/storage/:bucket/*': 'GET',
@@ -188,12 +178,38 @@ const rows = {
     '/api/webhooks/:id/deliveries/:deliveryId': 'GET',
   },
   everyone: {
+    '/api/collections/:table/query': 'POST',
+    '/api/collections/:table/facets/:column/search': 'GET',
+    '/api/collections/:table/aggregate': 'POST',
+    '/api/collections/:table/:id': 'GET',
+    '/api/collections/:table': 'GET',
+    '/api/admin/users/names': 'GET',
+    '/api/admin/users/:id': 'GET',
+    '/api/admin/users': 'GET',
+    '/api/admin/tables/:table/rows': 'GET',
+    '/api/admin/tables/:table/count': 'GET',
+    '/api/admin/tables/:table/cell': 'GET',
+    '/api/admin/jobs/:id/runs': 'GET',
+    '/api/admin/jobs/:id': 'GET',
+    '/api/admin/jobs': 'GET',
+    '/api/admin/events/:id': 'GET',
+    '/api/admin/events': 'GET',
     '/api/admin/analytics/requests/histogram': 'GET',
     '/api/admin/logs/histogram': 'GET',
     '/api/collections/:table/search-settings': 'GET',
     '/api/collections/:table/synonyms': 'GET',
     '/api/storage/buckets': 'GET',
     '/api/admin/account/password': 'PUT',
+    '/api/admin/account/factors': 'GET',
+    '/api/admin/account/factors/backup-codes': 'POST',
+    '/api/admin/account/factors/totp': 'POST DELETE',
+    '/api/admin/account/factors/totp/confirm': 'POST',
+    '/api/admin/account/passkeys': 'POST',
+    '/api/admin/account/passkeys/:id': 'DELETE',
+    '/api/admin/account/passkeys/challenge': 'POST',
+    '/api/admin/account/passkeys/confirm': 'POST',
+    '/api/admin/account/step-up': 'POST',
+    '/api/admin/account/step-up/oidc': 'POST',
     '/api/admin/account/tokens': 'POST',
     '/api/admin/administrators/:id/sessions': 'GET',
     '/api/admin/administrators/:id/sessions/:sessionId': 'DELETE',
@@ -209,6 +225,7 @@ const rows = {
     '/api/admin/apps/:id/rate-limit': 'GET',
     '/api/admin/auth/logout': 'POST',
     '/api/admin/billing/events': 'GET',
+    '/api/admin/dashboard-reads': 'GET',
     '/api/admin/domains': 'GET',
     '/api/admin/domains/:id': 'GET',
     '/api/admin/email/templates': 'GET',
@@ -218,6 +235,10 @@ const rows = {
     '/api/admin/embeddings/:name': 'GET',
     '/api/admin/graphql/documents': 'GET',
     '/api/admin/jobs/stats': 'GET',
+    '/api/admin/functions': 'GET',
+    '/api/admin/functions/activity': 'GET',
+    '/api/admin/functions/deploys': 'GET',
+    '/api/admin/functions/errors': 'GET',
     '/api/admin/logs': 'GET',
     '/api/admin/logs/tail': 'GET',
     '/api/admin/matviews': 'GET',
@@ -294,13 +315,14 @@ function routesOf(least: Least): ServedRoute[] {
 
 /** Routes whose guard admits no administrator, or everybody. */
 const others: readonly RegExp[] = [
-  /^\/(?!api\/)/,
+  /^\/(?!api\/|functions\/)/,
   /^\/api\/auth\//,
   /^\/api\/docs/,
   /^\/api\/(messaging\/sms|email|push|support|sites)\//,
-  /^\/api\/admin\/(status|auth|auth\/password|auth\/forgot)$/,
+  /^\/api\/admin\/(status|auth|auth\/(password|forgot|passkey|methods|oidc|oidc\/callback))$/,
   /^\/api\/realtime/,
   /^\/api\/webhooks\/(billing|sms\/status|support\/email)$/,
+  /^\/api\/functions\/inbound\//,
 ]
 
 test('lists every route for administrators and for data', () => {
@@ -350,7 +372,7 @@ describe('insufficient_role', () => {
 describe('handlers', () => {
   const insert = "insert into note (owner_id, body) values (gen_random_uuid(), 'x')"
 
-  test.each(['developer', 'support'])('run reading SQL of %s, and refuse writing SQL', async (role) => {
+  test.each(['support'])('run reading SQL of %s, and refuse writing SQL', async (role) => {
     const read = await call(role, 'POST', '/api/admin/sql', { body: { query: 'select 1 as one' } })
     expect([read.status, read.json.rows]).toEqual([200, [[1]]])
     const written = await call(role, 'POST', '/api/admin/sql', { body: { query: insert, mode: 'write' } })
@@ -399,7 +421,7 @@ describe('handlers', () => {
     const refused = await call('support', 'GET', path)
     expect([refused.status, refused.json.message]).toEqual([
       400,
-      'reason: required to view rows as a user with the role support',
+      'reason: required to view data as a user with the role support',
     ])
     expect((await call('support', 'GET', `${path}&reason=ticket%2012`)).status).toBe(200)
     const audit = await app.sql(
@@ -407,6 +429,41 @@ describe('handlers', () => {
     )
     expect(audit).toEqual([
       { administrator: 'support@example.com', detail: { as: `user ${user?.id}`, reason: 'ticket 12' } },
+    ])
+  })
+
+  test('require a reason of support for previews and explanations, and audit it', async () => {
+    const [user] = await app.sql('select id from basalt.users limit 1')
+    const as = { kind: 'user', id: user?.id }
+    const explain = (role: string, path: string, more: object) =>
+      call(role, 'POST', `/api/admin/access/${path}`, { body: { table: 'note', as, ...more } })
+    const preview = (query: string) =>
+      call('support', 'GET', `/api/admin/realtime/preview?tables=note${query}`)
+    const message = 'reason: required to view data as a user with the role support'
+    const part = { policy: 'absent', stage: 0 }
+    for (const refused of [
+      await explain('support', 'explain', {}),
+      await explain('support', 'explain', { reason: ' ' }),
+      await explain('support', 'explain', { as: { kind: 'claims', userId: alice } }),
+      await explain('support', 'parts', part),
+      await preview(`&as=${user?.id}`),
+    ]) {
+      expect([refused.status, refused.json.message]).toEqual([400, message])
+    }
+    const reason = { reason: 'ticket 13' }
+    expect((await explain('support', 'explain', { reason: 'x'.repeat(501) })).status).toBe(400)
+    expect((await explain('support', 'explain', { as: { kind: 'anonymous' } })).status).toBe(200)
+    expect((await explain('developer', 'explain', {})).status).toBe(200)
+    expect((await explain('support', 'explain', reason)).status).toBe(200)
+    expect((await explain('support', 'parts', { ...part, ...reason })).status).toBe(404)
+    expect((await preview(`&as=${user?.id}&reason=ticket%2013`)).status).toBe(200)
+    const audit = await app.sql(
+      "select action from basalt.audit where administrator = 'support@example.com' and detail ->> 'reason' = 'ticket 13' order by action",
+    )
+    expect(audit.map(({ action }) => action)).toEqual([
+      'access.explain',
+      'access.take_apart',
+      'realtime.preview',
     ])
   })
 
