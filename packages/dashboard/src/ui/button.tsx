@@ -1,5 +1,6 @@
 import type { ComponentProps, ReactNode } from 'react'
 import { Link } from 'wouter'
+import { type Need, usePermissions } from '../api/administrator.ts'
 import styles from './button.module.css'
 
 export interface ButtonProps extends ComponentProps<'button'> {
@@ -8,6 +9,8 @@ export interface ButtonProps extends ComponentProps<'button'> {
   readonly size?: 'normal' | 'small'
   /** True to disable the button and announce the reason to screen readers. */
   readonly isPending?: boolean
+  /** Permission without which the button is not rendered. */
+  readonly needs?: Need
 }
 
 export function Button({
@@ -17,8 +20,11 @@ export function Button({
   disabled,
   type = 'button',
   className,
+  needs,
   ...rest
 }: ButtonProps) {
+  const may = usePermissions()
+  if (needs !== undefined && !may(needs)) return null
   return (
     <button
       {...rest}

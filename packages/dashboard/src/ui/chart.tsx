@@ -83,7 +83,7 @@ export function Chart({ label, times, series, format, isPlain = false, scale, on
               ? { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } }
               : {}),
           },
-          ...(isPlain ? { padding: [8, 8, 0, 0] } : {}),
+          ...(isPlain ? { padding: [8, 24, 0, 0] } : {}),
           axes: [
             isPlain && !isSelectable
               ? { ...axis, size: 26, values: (_plot, values) => values.map((at) => clock.format(at * 1000)) }

@@ -1,14 +1,11 @@
 import { json } from '@codemirror/lang-json'
 import { PostgreSQL, sql } from '@codemirror/lang-sql'
-import { syntaxHighlighting } from '@codemirror/language'
 import { Compartment, EditorState, type Extension, Prec, Transaction } from '@codemirror/state'
 import { keymap } from '@codemirror/view'
-import { classHighlighter } from '@lezer/highlight'
-import { basicSetup, EditorView } from 'codemirror'
+import { EditorView } from 'codemirror'
 import { useEffect, useRef } from 'react'
 import type { CodeEditorProps } from './code-editor.tsx'
-import './code-mirror.css'
-import { nonce } from './nonce.ts'
+import { editorSetup } from './editor-setup.ts'
 
 export function CodeMirror(props: CodeEditorProps) {
   const { label, value, language = 'text', isReadOnly = false, schema } = props
@@ -25,12 +22,9 @@ export function CodeMirror(props: CodeEditorProps) {
     const view = new EditorView({
       parent: parent.current,
       extensions: [
-        EditorView.cspNonce.of(nonce),
         // This binding comes before those of the setup, which insert a line.
         Prec.highest(keymap.of([{ key: 'Mod-Enter', run: (of) => runSelection(of, latest.current.onRun) }])),
-        basicSetup,
-        syntaxHighlighting(classHighlighter),
-        EditorView.lineWrapping,
+        editorSetup,
         EditorView.updateListener.of((update) => {
           const text = update.docChanged ? update.state.doc.toString() : undefined
           if (text !== undefined && text !== withLineFeeds(latest.current.value))

@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useState } from 'react'
+import { type ActionOptions, useAction } from '../api/queries.ts'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { TextField } from './field.tsx'
@@ -71,4 +72,26 @@ export function ConfirmDialog({
       </form>
     </Dialog>
   )
+}
+
+interface ConfirmActionProps<Result>
+  extends Omit<ConfirmDialogProps, 'isPending' | 'error' | 'onConfirm'>,
+    Omit<ActionOptions<void, Result>, 'failure'> {
+  readonly send: () => Promise<Result>
+}
+
+/** Shows the confirmation of a request, and sends it. Unless `onDone` is set, the dialog closes after success. */
+export function ConfirmAction<Result>({
+  send,
+  invalidates = [],
+  done,
+  onDone = () => onClose(),
+  onClose,
+  ...dialog
+}: ConfirmActionProps<Result>) {
+  const { run, isPending, error } = useAction(send, {
+    ...{ invalidates, onDone, failure: 'view' },
+    ...(done !== undefined && { done }),
+  })
+  return <ConfirmDialog {...{ ...dialog, isPending, error, onClose }} onConfirm={() => run()} />
 }

@@ -1,32 +1,37 @@
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import type { Need } from '../api/administrator.ts'
 import { Button } from './button.tsx'
 import styles from './data-table.module.css'
-import { Empty } from './states.tsx'
+import { Empty, EmptyState, type Lesson } from './states.tsx'
 
-export interface Column<Row> {
-  /** Key, unique in the table. */
-  readonly key: string
-  readonly title: ReactNode
-  readonly cell: (row: Row) => ReactNode
-  readonly align?: 'start' | 'end'
-  /** True to cut long text with an ellipsis instead of wrapping it. */
-  readonly isCut?: boolean
-  /** True to hide the column on narrow screens. */
-  readonly isMinor?: boolean
-}
+/**
+ * Trait of a column: `end` aligns numbers, `actions` has buttons and a title for screen readers only, `cut` shortens long text with an
+ * ellipsis, and `minor` is hidden on narrow screens.
+ */
+export type ColumnTrait = 'end' | 'actions' | 'untitled' | 'cut' | 'minor'
 
-export interface DataTableProps<Row> {
+/** Column: its title, which is unique in the table, the content of a row's cell, and traits. */
+export type Column<Row> = readonly [
+  title: string,
+  cell: (row: Row) => ReactNode,
+  ...traits: readonly ColumnTrait[],
+]
+
+export interface DataTableProps<Row> extends Lesson {
   /** Caption for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  readonly rowKey: (row: Row) => string
+  /** Key of a row: its `id`, unless set. */
+  readonly rowKey?: (row: Row) => string
   /** Link target of a row. The first cell becomes the link. */
   readonly href?: (row: Row) => string
   readonly selectedKey?: string | undefined
-  /** Content of an empty table: a message and what to do. */
+  /** Content of an empty table. A text is a lesson: the purpose of the list, in one or two sentences. */
   readonly empty?: ReactNode
+  /** True if a filter may be the reason why the table is empty. */
+  readonly isFiltered?: boolean
   readonly hasMore?: boolean
   readonly isLoadingMore?: boolean
   readonly onLoadMore?: () => void
@@ -37,16 +42,23 @@ export function DataTable<Row>({
   caption,
   columns,
   rows,
-  rowKey,
+  rowKey = idOf,
   href,
   selectedKey,
   empty = 'Nothing to show.',
+  first,
+  example,
+  isFiltered = false,
   hasMore = false,
   isLoadingMore = false,
   onLoadMore,
 }: DataTableProps<Row>) {
   const [, navigate] = useLocation()
   const [isCutOff, observe] = useIsCutOff()
+  if (rows.length === 0 && isFiltered) return <Empty>No entries match.</Empty>
+  if (rows.length === 0 && typeof empty === 'string') {
+    return <EmptyState {...{ first, example }}>{empty}</EmptyState>
+  }
   if (rows.length === 0) return <Empty>{empty}</Empty>
   return (
     // A scrolling element must be reachable by keyboard. Without scrolling it would be a useless tab stop.
@@ -59,9 +71,13 @@ export function DataTable<Row>({
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.key} scope="col" data-align={column.align} data-minor={column.isMinor}>
-                {column.title}
+            {columns.map(([title, , ...traits]) => (
+              <th key={title} scope="col" data-traits={traits.join(' ')}>
+                {traits.includes('actions') || traits.includes('untitled') ? (
+                  <span className="visually-hidden">{title}</span>
+                ) : (
+                  title
+                )}
               </th>
             ))}
           </tr>
@@ -80,18 +96,9 @@ export function DataTable<Row>({
                   if (target !== undefined && isPlainPress(event)) navigate(target)
                 }}
               >
-                {columns.map((column, index) => (
-                  <td
-                    key={column.key}
-                    data-align={column.align}
-                    data-cut={column.isCut}
-                    data-minor={column.isMinor}
-                  >
-                    {index === 0 && target !== undefined ? (
-                      <Link href={target}>{column.cell(row)}</Link>
-                    ) : (
-                      column.cell(row)
-                    )}
+                {columns.map(([title, cell, ...traits], index) => (
+                  <td key={title} data-traits={traits.join(' ')}>
+                    {index === 0 && target !== undefined ? <Link href={target}>{cell(row)}</Link> : cell(row)}
                   </td>
                 ))}
               </tr>
@@ -107,6 +114,33 @@ export function DataTable<Row>({
         </div>
       )}
     </div>
+  )
+}
+
+function idOf(row: unknown): string {
+  if (typeof row !== 'object' || row === null || !('id' in row)) throw new Error('rowKey is missing')
+  return String(row.id)
+}
+
+interface RowActionsProps {
+  /** Name of the row, which the labels for screen readers end with. */
+  readonly of: string
+  /** Labels of the buttons, with their functions and permissions: `change`, unless set. `false` hides a button. */
+  readonly actions: readonly (readonly [label: string, run: () => void, needs?: Need] | false)[]
+}
+
+/** Renders the buttons of a row. */
+export function RowActions({ of, actions }: RowActionsProps) {
+  return (
+    <span className={styles.actions}>
+      {actions
+        .filter((action) => action !== false)
+        .map(([label, run, needs = 'change']) => (
+          <Button key={label} size="small" aria-label={`${label} ${of}`} needs={needs} onClick={run}>
+            {label}
+          </Button>
+        ))}
+    </span>
   )
 }
 

@@ -1,4 +1,5 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type Need, usePermissions } from '../api/administrator.ts'
 import styles from './field.module.css'
 
 interface FieldText {
@@ -106,6 +107,8 @@ export interface Choice<T extends string> {
   readonly value: T
   readonly label: string
   readonly disabled?: boolean
+  /** Permission without which the choice is not offered. */
+  readonly needs?: Need
 }
 
 type SelectProps<T extends string> = FieldText &
@@ -124,6 +127,8 @@ export function Select<T extends string>({
   onChange,
   ...rest
 }: SelectProps<T>) {
+  const may = usePermissions()
+  const permitted = choices.filter(({ needs }) => needs === undefined || may(needs))
   return (
     <Field {...{ label, hint, error }} hidesLabel={hidesLabel ?? false}>
       {(attributes) => (
@@ -134,7 +139,7 @@ export function Select<T extends string>({
           // The value is one of the options.
           onChange={(event) => onChange(event.target.value as T)}
         >
-          {choices.map((choice) => (
+          {permitted.map((choice) => (
             <option key={choice.value} value={choice.value} disabled={choice.disabled}>
               {choice.label}
             </option>

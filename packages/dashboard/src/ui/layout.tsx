@@ -1,15 +1,23 @@
 import type { ComponentProps, ReactNode } from 'react'
+import type { Need } from '../api/administrator.ts'
+import { AsCode, type AsCodeProps } from './as-code.tsx'
+import { Button } from './button.tsx'
 import styles from './layout.module.css'
 
 interface PageHeaderProps {
   readonly title: ReactNode
   /** Description of the view, in one sentence. */
   readonly children?: ReactNode
+  /** Request, SQL or command line that returns what the view shows. */
+  readonly asCode?: AsCodeProps
+  /** Main action of the view, with its permission: `change`, unless set. */
+  readonly action?: readonly [label: string, run: () => void, needs?: Need]
+  /** Further actions. */
   readonly actions?: ReactNode
 }
 
 /** Renders the heading of a view, which receives the focus after navigation. */
-export function PageHeader({ title, children, actions }: PageHeaderProps) {
+export function PageHeader({ title, children, asCode, action, actions }: PageHeaderProps) {
   return (
     <header className={styles.header}>
       <div>
@@ -18,7 +26,17 @@ export function PageHeader({ title, children, actions }: PageHeaderProps) {
         </h1>
         {children !== undefined && <p className={styles.lead}>{children}</p>}
       </div>
-      {actions !== undefined && <div className={styles.actions}>{actions}</div>}
+      {(asCode ?? action ?? actions) !== undefined && (
+        <div className={styles.actions}>
+          {asCode !== undefined && <AsCode {...asCode} />}
+          {actions}
+          {action !== undefined && (
+            <Button variant="primary" needs={action[2] ?? 'change'} onClick={action[1]}>
+              {action[0]}
+            </Button>
+          )}
+        </div>
+      )}
     </header>
   )
 }
@@ -87,11 +105,17 @@ export function Notice({
   )
 }
 
+interface KeyValueProps {
+  readonly items?: Readonly<Record<string, ReactNode>>
+  /** Names that are not known in advance, with their values. */
+  readonly pairs?: readonly (readonly [string, ReactNode])[]
+}
+
 /** Renders the properties of one object. */
-export function KeyValue({ items }: { readonly items: readonly (readonly [string, ReactNode])[] }) {
+export function KeyValue({ items = {}, pairs = Object.entries(items) }: KeyValueProps) {
   return (
     <dl className={styles.keyValue}>
-      {items.map(([name, value]) => (
+      {pairs.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>

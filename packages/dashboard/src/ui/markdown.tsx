@@ -42,7 +42,7 @@ function Block({ text }: { readonly text: string }) {
   if (!item.test(first)) return <p>{inline(lines.join('\n'))}</p>
   const List = /^\d/.test(first) ? 'ol' : 'ul'
   return (
-    <List>
+    <List data-marks>
       {lines.map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: as above.
         <li key={index}>{inline(line.trim().replace(item, ''))}</li>

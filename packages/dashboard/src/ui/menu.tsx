@@ -1,5 +1,6 @@
 import { Menu as Parts } from '@base-ui/react/menu'
 import type { ReactNode } from 'react'
+import { type Need, usePermissions } from '../api/administrator.ts'
 import buttonStyles from './button.module.css'
 import styles from './menu.module.css'
 
@@ -8,6 +9,8 @@ export interface MenuItem {
   readonly onSelect: () => void
   readonly disabled?: boolean
   readonly isDangerous?: boolean
+  /** Permission without which the item is not rendered. */
+  readonly needs?: Need
 }
 
 export interface MenuProps {
@@ -19,8 +22,11 @@ export interface MenuProps {
   readonly size?: 'normal' | 'small'
 }
 
-/** Renders a button with further actions. */
+/** Renders a button with further actions, unless the role may do none of them. */
 export function Menu({ label, name, items, size = 'normal' }: MenuProps) {
+  const may = usePermissions()
+  const permitted = items.filter(({ needs }) => needs === undefined || may(needs))
+  if (permitted.length === 0) return null
   return (
     <Parts.Root>
       <Parts.Trigger className={buttonStyles.button} data-size={size} aria-label={name}>
@@ -29,7 +35,7 @@ export function Menu({ label, name, items, size = 'normal' }: MenuProps) {
       <Parts.Portal>
         <Parts.Positioner className={styles.positioner} align="end" sideOffset={4}>
           <Parts.Popup className={styles.popup}>
-            {items.map((item) => (
+            {permitted.map((item) => (
               <Parts.Item
                 key={item.label}
                 className={styles.item}

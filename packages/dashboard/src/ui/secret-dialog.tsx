@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
 import { Code } from './code.tsx'
 import { Dialog } from './dialog.tsx'
@@ -8,13 +9,21 @@ interface SecretDialogProps {
   /** Kind of the secret: `API key`. */
   readonly label: string
   readonly secret: string
+  /** Instruction above the secret. */
+  readonly children?: ReactNode
   readonly onClose: () => void
 }
 
 /**
  * Shows a secret that the server does not show again. Only the button closes it, because a press outside would lose the secret.
  */
-export function SecretDialog({ title, label, secret, onClose }: SecretDialogProps) {
+export function SecretDialog({
+  title,
+  label,
+  secret,
+  children = 'This is shown only once. The server stores only its hash.',
+  onClose,
+}: SecretDialogProps) {
   return (
     <Dialog
       title={title}
@@ -25,7 +34,7 @@ export function SecretDialog({ title, label, secret, onClose }: SecretDialogProp
         </Button>
       }
     >
-      <Notice tone="warning">This is shown only once. The server stores only its hash.</Notice>
+      <Notice tone="warning">{children}</Notice>
       <Code label={label}>{secret}</Code>
     </Dialog>
   )

@@ -1,6 +1,7 @@
 import { isBasaltError } from '@basaltdb/client'
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { createContext, type ReactNode, useContext } from 'react'
+import { type Need, usePermissions } from '../api/administrator.ts'
 import { Button, LinkButton } from './button.tsx'
 import { Code } from './code.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -12,37 +13,43 @@ export function Empty({ children }: { readonly children: ReactNode }) {
   return <div className={styles.empty}>{children}</div>
 }
 
-interface EmptyStateProps {
-  readonly icon: IconName
-  /** One sentence: the purpose of the empty list. */
+/** Icon of the current screen. */
+export const ScreenIcon = createContext<IconName>('list')
+
+/** Button and code of an empty list, below its sentence. */
+export interface Lesson {
+  /** Button that adds the first row or leads to a path, with its permission: `change`, unless set. */
+  readonly first?: readonly [label: string, act: string | (() => void), needs?: Need] | undefined
+  /** Code that adds a row, up to three lines, and its label for screen readers. */
+  readonly example?: readonly [code: string, label?: string] | undefined
+}
+
+interface EmptyStateProps extends Lesson {
+  /** Icon, if it is not that of the screen. */
+  readonly icon?: IconName
+  /** Purpose of the empty list, in one or two sentences. */
   readonly children: ReactNode
-  /** Three lines of code that fill the list. */
-  readonly code?: string
-  /** Label of the code for screen readers. */
-  readonly label?: string
-  /** Label of the button that fills the list. It leads to a path or runs a function. */
-  readonly action?: string
-  readonly to?: string
-  readonly onAct?: () => void
 }
 
 /** Renders an empty list for a person who sees it for the first time. */
-export function EmptyState({ icon, children, code, label = 'Example', action, to, onAct }: EmptyStateProps) {
+export function EmptyState({ icon, children, first, example }: EmptyStateProps) {
+  const ofScreen = useContext(ScreenIcon)
+  const may = usePermissions()
+  const [action, act, needs = 'change'] = first ?? []
+  const [code, label = 'Example'] = example ?? []
   return (
     <div className={styles.emptyState}>
       <span className={styles.picture}>
-        <Icon name={icon} size={22} />
+        <Icon name={icon ?? ofScreen} size={22} />
       </span>
       <p>{children}</p>
       {code !== undefined && <Code label={label}>{code}</Code>}
-      {action !== undefined &&
-        (to === undefined ? (
-          <Button variant="primary" onClick={onAct}>
-            {action}
-          </Button>
-        ) : (
-          <LinkButton href={to}>{action}</LinkButton>
-        ))}
+      {typeof act === 'string' && may(needs) && <LinkButton href={act}>{action}</LinkButton>}
+      {typeof act === 'function' && (
+        <Button variant="primary" needs={needs} onClick={act}>
+          {action}
+        </Button>
+      )}
     </div>
   )
 }

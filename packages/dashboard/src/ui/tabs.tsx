@@ -1,11 +1,14 @@
 import { Tabs as Parts } from '@base-ui/react/tabs'
 import type { ReactNode } from 'react'
+import { type Need, usePermissions } from '../api/administrator.ts'
 import styles from './tabs.module.css'
 
 export interface TabItem {
   readonly value: string
   readonly label: ReactNode
   readonly content: ReactNode
+  /** Permission without which the tab is not shown. */
+  readonly needs?: Need
 }
 
 export interface TabsProps {
@@ -19,11 +22,17 @@ export interface TabsProps {
 }
 
 export function Tabs({ label, tabs, value, onChange, actions }: TabsProps) {
+  const may = usePermissions()
+  const permitted = tabs.filter(({ needs }) => needs === undefined || may(needs))
+  const isPermitted = permitted.some((tab) => tab.value === value)
   return (
-    <Parts.Root value={value} onValueChange={(next) => onChange(String(next))}>
+    <Parts.Root
+      value={isPermitted ? value : permitted[0]?.value}
+      onValueChange={(next) => onChange(String(next))}
+    >
       <div className={styles.bar}>
         <Parts.List className={styles.list} aria-label={label}>
-          {tabs.map((tab) => (
+          {permitted.map((tab) => (
             <Parts.Tab key={tab.value} value={tab.value} className={styles.tab}>
               {tab.label}
             </Parts.Tab>
@@ -31,7 +40,7 @@ export function Tabs({ label, tabs, value, onChange, actions }: TabsProps) {
         </Parts.List>
         {actions}
       </div>
-      {tabs.map((tab) => (
+      {permitted.map((tab) => (
         <Parts.Panel key={tab.value} value={tab.value} className={styles.panel}>
           {tab.content}
         </Parts.Panel>
