@@ -131,7 +131,7 @@ journeys('dashboard › logs, requests, audit, usage and statements', () => {
     await page.getByRole('img', { name: /^Requests: about [1-9]/ }).waitFor()
     await dashboard.screenshot('requests-histogram')
     await page.getByLabel('Status').selectOption('5xx')
-    await page.getByText('No requests match.').waitFor()
+    await page.getByText('No entries match.').waitFor()
     await page.getByRole('img', { name: 'Requests: 0, 0 of them errors' }).waitFor()
   })
 

@@ -1,0 +1,99 @@
+import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
+import { useApi } from '../../api/queries.ts'
+import { jobsLink, requestsLink } from '../../links.ts'
+import { formatNumber } from '../../ui/format.ts'
+import { Badge, KeyValue, Section } from '../../ui/layout.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { queryPath } from '../activity/query-path.ts'
+import { type Activity, type LoadedFunction, listErrors } from './api.ts'
+import { accessOf, triggerOf } from './describe.ts'
+import { ErrorItem } from './error-item.tsx'
+import { RunForm } from './run-form.tsx'
+
+interface FunctionPanelProps {
+  readonly of: LoadedFunction
+  readonly activity: Activity | undefined
+  readonly onClose: () => void
+}
+
+export function FunctionPanel({ of: each, activity, onClose }: FunctionPanelProps) {
+  const may = usePermissions()
+  const { name, kind, file, timeout, retries } = each
+  const access = accessOf(each)
+  return (
+    <SidePanel title={name} size="wide" onClose={onClose}>
+      <KeyValue
+        items={{
+          Kind: <Badge>{kind}</Badge>,
+          'Runs on': <code>{triggerOf(each)}</code>,
+          ...(access && { 'Open to': <Badge tone={access[1]}>{access[0]}</Badge> }),
+          ...(each.admin === true && {
+            Rights: <Badge tone="warning">may act as the administrator</Badge>,
+          }),
+          ...(each.as !== undefined && { 'Runs as': each.as }),
+          File: <code>{file}</code>,
+          ...(timeout !== undefined && { 'Time limit': `${timeout} s` }),
+          ...(retries !== undefined && { Retries: retries }),
+          ...(kind !== 'before' && {
+            Calls: `${formatNumber(activity?.calls.hour ?? 0)} in the last hour, ${formatNumber(activity?.calls.day ?? 0)} in the last day`,
+            Errors: `${formatNumber(activity?.errors.hour ?? 0)} in the last hour, ${formatNumber(activity?.errors.day ?? 0)} in the last day`,
+          }),
+          Records: <Records of={each} />,
+        }}
+      />
+      {kind === 'route' && may('owner') && (
+        <Section title="Run">
+          <RunForm of={each} />
+        </Section>
+      )}
+      <LatestErrors name={name} />
+    </SidePanel>
+  )
+}
+
+/** Renders links to the records of the calls. */
+function Records({ of: { name, kind, path = '', method, inbound, job } }: { readonly of: LoadedFunction }) {
+  const may = usePermissions()
+  const address = kind === 'inbound' ? `/inbound/${inbound}` : path.replace(/:[^/]+/g, '*')
+  return (
+    <>
+      {(kind === 'route' || kind === 'inbound') && (
+        <Link href={requestsLink({ path: `/api/functions${address}`, method: method ?? 'POST' })}>
+          Requests
+        </Link>
+      )}
+      {kind === 'job' && <Link href={jobsLink(job === undefined ? {} : { type: job })}>Jobs</Link>}
+      {kind === 'schedule' && <Link href={jobsLink({ type: `function:${name}` })}>Jobs</Link>}
+      {kind === 'after' && may('owner') && <Link href="/webhooks">Deliveries</Link>}
+      {may('bodies.read') && (
+        <>
+          {kind !== 'before' && (kind !== 'after' || may('owner')) && ' · '}
+          <Link href={queryPath('/functions/log', { function: name })}>Log</Link>
+        </>
+      )}
+    </>
+  )
+}
+
+function LatestErrors({ name }: { readonly name: string }) {
+  const errors = useApi(['functions', 'errors', name], (signal) => listErrors({ function: name }, signal), {
+    refetchIntervalMs: 10_000,
+  })
+  return (
+    <Section title="Latest errors">
+      <Loaded query={errors}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p>None in the last seven days.</p>
+          ) : (
+            items
+              .slice(0, 5)
+              .map((error) => <ErrorItem key={`${error.time} ${error.requestId}`} error={error} />)
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
