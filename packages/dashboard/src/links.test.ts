@@ -30,6 +30,7 @@ describe('dashboard › links', () => {
       ids: ['a b'],
       filter: '',
       values: '',
+      reason: '',
     })
     expect(parseAccessQuery(searchOf(links.accessLink({ table: 'post' }))).as).toBeUndefined()
   })

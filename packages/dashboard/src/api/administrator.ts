@@ -1,3 +1,4 @@
+import { createContext, useContext } from 'react'
 import type { Operations } from './operations.ts'
 import { createStore, useStore } from './store.ts'
 
@@ -8,8 +9,15 @@ export type Permission = CurrentAdministrator['permissions'][number]
 /** Administrator of the session; undefined until the session is known. */
 export const currentAdministrator = createStore<CurrentAdministrator | undefined>(undefined)
 
+/** Permission of an action. `change` is the one for changes of the current screen. */
+export type Need = Permission | 'change'
+
+/** Permission for changes of the current screen. */
+export const ChangePermission = createContext<Permission>('account')
+
 /** Returns a test whether the role of the administrator has a permission. */
-export function usePermissions(): (permission: Permission) => boolean {
+export function usePermissions(): (need: Need) => boolean {
   const administrator = useStore(currentAdministrator)
-  return (permission) => administrator?.permissions.includes(permission) ?? false
+  const change = useContext(ChangePermission)
+  return (need) => administrator?.permissions.includes(need === 'change' ? change : need) ?? false
 }

@@ -8,6 +8,12 @@ import { markSessionEnded } from './session-state.ts'
  */
 const dashboardHeaders = { 'x-basalt-dashboard': '1' } as const
 
+/** Returns true for a proof of a second factor. Its 401 means a wrong code, not an ended session. */
+function provesFactor(input: Parameters<typeof fetch>[0]): boolean {
+  const address = input instanceof Request ? input.url : String(input)
+  return /\/api\/admin\/account\/(step-up|factors\/totp\/confirm)$/.test(address)
+}
+
 /** Sends a request as `fetch` does. Detects an ended session and an unavailable server. */
 export const sessionFetch: typeof fetch = async (input, init) => {
   const headers = new Headers(init?.headers)
@@ -22,7 +28,7 @@ export const sessionFetch: typeof fetch = async (input, init) => {
   if (await isProxyResponse(response)) noteDisconnected()
   else noteConnected()
   // A request with its own token says nothing about the session.
-  if (response.status === 401 && !headers.has('authorization')) markSessionEnded()
+  if (response.status === 401 && !headers.has('authorization') && !provesFactor(input)) markSessionEnded()
   return response
 }
 

@@ -192,6 +192,8 @@ export type AccessSaveCaseInput = {
   }> | undefined
   /** Plan of the statement to include; `analyze` runs it. Default: `none`. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+  /** Reason to view data as a user, which the audit log stores. The role `support` needs one. */
+  readonly reason?: string | undefined
   /** Name of the file, without `.toml`: lower-case letters, digits, `-` and `_`. */
   readonly name: string
   /** Expectation of the case. Default: the present outcome. */
@@ -220,6 +222,8 @@ export type AccessTakeApartInput = {
   }> | undefined
   /** Plan of the statement to include; `analyze` runs it. Default: `none`. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+  /** Reason to view data as a user, which the audit log stores. The role `support` needs one. */
+  readonly reason?: string | undefined
   readonly policy: string
   /** Index among the stages of the explanation. */
   readonly stage: number
@@ -315,8 +319,12 @@ export type AdminCredentials = {
   /** Address. Without it, the first administrator signs in while they are an owner. */
   readonly email?: string | undefined
   readonly password?: string | undefined
-  /** Code of a one-time sign-in link. */
+  /** Code of a one-time sign-in link. With `mfa_token`: code of the authenticator app, or a backup code. */
   readonly code?: string | undefined
+  /** Token of the sign-in that waits for its second factor. */
+  readonly mfa_token?: string | undefined
+  readonly challenge_id?: string | undefined
+  readonly assertion_response?: PasskeyAssertionResponse & unknown | undefined
 }
 
 export type AdminSession = {
@@ -329,13 +337,26 @@ export type AdminSetPreferencesInput = {
   readonly lastTable?: string | undefined
 }
 
-export type AdminSignInResult = {
-  readonly token: string
-  readonly expiresAt: string
+export type AdminSignInMethodsResult = {
+  /** False if passwords, and passkeys without another factor, are refused. */
+  readonly password: boolean
+  /** OpenID provider of the company: `POST /api/admin/auth/oidc`. null for none. */
+  readonly provider: {
+    readonly name: string
+  } | null
 }
+
+export type AdminSignInResult = AdminToken | PendingAdminSession
+
+export type AdminStartSessionResult = AdminSession | PendingAdminSession
 
 export type AdminStatusResult = {
   readonly auth: boolean
+}
+
+export type AdminToken = {
+  readonly token: string
+  readonly expiresAt: string
 }
 
 export type AdminUser = User & {
@@ -357,8 +378,21 @@ export type Administrator = {
   readonly isDisabled: boolean
   /** False until the invitation is accepted. */
   readonly hasPassword: boolean
+  readonly hasSecondFactor: boolean
+  /** True if bound to an account at the OpenID provider. */
+  readonly hasIdentity: boolean
   readonly createdAt: string
   readonly lastSignInAt: string | null
+}
+
+export type AdministratorFactors = {
+  /** null without an authenticator app. */
+  readonly totp: {
+    readonly confirmedAt: string
+  } | null
+  readonly passkeys: ReadonlyArray<AdministratorPasskey>
+  /** Number of unused backup codes. */
+  readonly backupCodes: number
 }
 
 export type AdministratorInvitation = {
@@ -369,10 +403,24 @@ export type AdministratorInvitation = {
   readonly expiresAt: string
 }
 
+export type AdministratorPasskey = {
+  readonly id: string
+  readonly displayName: string
+  readonly createdAt: string
+  readonly lastUsedAt: string | null
+}
+
+export type AdministratorProviderRequest = {
+  /** Address of the provider, which the browser opens. */
+  readonly url: string
+}
+
 export type AdministratorSession = {
   readonly id: string
   /** Name of a token; null for a sign-in. */
   readonly name: string | null
+  /** True for a token that needs no fresh second factor. */
+  readonly passesStepUp: boolean
   /** null for the role of the administrator. */
   readonly role: 'owner' | 'developer' | 'support' | 'viewer' | null
   /** null for all addresses. */
@@ -392,11 +440,35 @@ export type AdministratorsChangePasswordInput = {
   readonly password: string
 }
 
+export type AdministratorsConfirmPasskeyInput = {
+  /** Name that the user gave to the passkey. */
+  readonly display_name?: string | undefined
+  readonly attestation_response: PasskeyAttestationResponse & unknown
+}
+
+export type AdministratorsConfirmPasskeyResult = {
+  readonly passkey: AdministratorPasskey
+  /** Codes that each replace a factor once. They are shown only once. Empty unless this is the first factor. */
+  readonly backupCodes: ReadonlyArray<string>
+}
+
+export type AdministratorsConfirmTotpInput = {
+  /** Code of the authenticator app. */
+  readonly code: string
+}
+
+export type AdministratorsConfirmTotpResult = {
+  /** Codes that each replace a factor once. They are shown only once. Empty unless this is the first factor. */
+  readonly backupCodes: ReadonlyArray<string>
+}
+
 export type AdministratorsCreateTokenInput = {
   readonly name: string
   /** At most the caller's own role, which is the default. */
   readonly role?: 'owner' | 'developer' | 'support' | 'viewer' | undefined
   readonly expiresInDays: number
+  /** True if the token may run operations that require a fresh second factor of its administrator. Default: false. */
+  readonly passesStepUp?: boolean | undefined
   /** IP addresses or CIDR ranges. Default: all addresses. */
   readonly allowedAddresses?: ReadonlyArray<string> | undefined
 }
@@ -404,6 +476,13 @@ export type AdministratorsCreateTokenInput = {
 export type AdministratorsCreateTokenResult = {
   readonly token: string
   readonly session: AdministratorSession
+}
+
+export type AdministratorsEnrollTotpResult = {
+  /** URI for a QR code. */
+  readonly uri: string
+  /** Secret in base32. It is shown only once. */
+  readonly secret: string
 }
 
 export type AdministratorsForgotPasswordInput = {
@@ -419,7 +498,8 @@ export type AdministratorsInviteInput = {
 
 export type AdministratorsInviteResult = {
   readonly administrator: Administrator
-  readonly invitation: AdministratorInvitation
+  /** null while `admin.password_sign_in` is off: they sign in with the provider. */
+  readonly invitation: AdministratorInvitation | null
 }
 
 export type AdministratorsListResult = {
@@ -430,9 +510,25 @@ export type AdministratorsListSessionsResult = {
   readonly items: ReadonlyArray<AdministratorSession>
 }
 
+export type AdministratorsRenewBackupCodesResult = {
+  /** Codes that each replace a factor once. They are shown only once. Empty unless this is the first factor. */
+  readonly backupCodes: ReadonlyArray<string>
+}
+
+export type AdministratorsRequestPasskeyInput = {
+  readonly mfa_token?: string | undefined
+}
+
 export type AdministratorsSetPasswordInput = {
   readonly code: string
   readonly password: string
+}
+
+export type AdministratorsStepUpInput = {
+  /** Code of the authenticator app, or a backup code. */
+  readonly code?: string | undefined
+  readonly challenge_id?: string | undefined
+  readonly assertion_response?: PasskeyAssertionResponse & unknown | undefined
 }
 
 export type AdministratorsUpdateInput = {
@@ -544,7 +640,7 @@ export type ApiKey = {
   /** Empty means all collections. */
   readonly allowedTables: ReadonlyArray<string>
   /** Actions that the key may perform in addition to its scope. */
-  readonly actions: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'>
+  readonly actions: ReadonlyArray<string>
   readonly appId: string | null
   readonly lastUsedAt: string | null
   readonly expiresAt: string | null
@@ -571,7 +667,7 @@ export type ApiKeysCreateInput = {
   readonly expiresAt?: string | null | undefined
   readonly userId: string
   /** Default: none. The scope `*` includes no actions. */
-  readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
+  readonly actions?: ReadonlyArray<string> | null | undefined
   readonly appId?: string | null | undefined
   /** Not supported: there are no organizations. */
   readonly orgId?: null | undefined
@@ -609,7 +705,7 @@ export type ApiKeysUpdateInput = {
   /** NUL is not allowed; surrounding blanks are removed. */
   readonly name?: string | undefined
   /** Default: none. The scope `*` includes no actions. */
-  readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
+  readonly actions?: ReadonlyArray<string> | null | undefined
 }
 
 export type App = {
@@ -623,6 +719,11 @@ export type App = {
   readonly rateLimitWindowSeconds: number
   readonly createdAt: string
   readonly updatedAt: string
+}
+
+/** Facts that only functions and administrators set. The user can read them. */
+export type AppMetadata = {
+  readonly [name: string]: unknown
 }
 
 export type AppPage = {
@@ -863,6 +964,20 @@ export type CallerReference = {
   readonly isAnonymous?: boolean | undefined
 }
 
+export type CaptchaChallenge = {
+  readonly provider: 'off' | 'proof_of_work' | 'turnstile' | 'hcaptcha' | 'friendly_captcha'
+  readonly route: 'register' | 'sms' | 'magic_link' | 'password_reset' | 'anonymous'
+  /** Public key, for the widget of the provider. */
+  readonly siteKey?: string | undefined
+  readonly algorithm?: 'SHA-256' | undefined
+  /** SHA-256 of the salt followed by the number to find, in hexadecimal. */
+  readonly challenge?: string | undefined
+  /** Largest number to try; the first one is 0. */
+  readonly maxnumber?: number | undefined
+  readonly salt?: string | undefined
+  readonly signature?: string | undefined
+}
+
 export type CdnPurge = {
   readonly operation: 'purge_urls' | 'purge_all'
   /** Number of distinct addresses; 1 for `purge_all`. */
@@ -979,6 +1094,16 @@ export type CollectionsSearchFacetResult = {
   readonly exhaustiveFacetsCount: boolean
 }
 
+export type CompanySignInStartInput = {
+  /** Page of the dashboard to return to: a path. */
+  readonly returnTo?: string | undefined
+}
+
+export type CompanySignInStepUpInput = {
+  /** Page of the dashboard to return to: a path. */
+  readonly returnTo?: string | undefined
+}
+
 export type CreateVectorIndex = {
   readonly table: string
   readonly column: string
@@ -1017,7 +1142,13 @@ export type CurrentAdminSession = {
   readonly email: string | null
   readonly role: 'owner' | 'developer' | 'support' | 'viewer'
   /** Permissions of the role. */
-  readonly permissions: ReadonlyArray<'owner' | 'settings.read' | 'structure.write' | 'apps.write' | 'content.write' | 'rows.write' | 'users.manage' | 'operations.write' | 'sql.read' | 'rows.read' | 'access.explain' | 'users.read' | 'users.act' | 'tickets.write' | 'bodies.read' | 'structure.read' | 'apps.read' | 'content.read' | 'operations.read' | 'account'>
+  readonly permissions: ReadonlyArray<'owner' | 'settings.read' | 'structure.write' | 'apps.write' | 'content.write' | 'rows.write' | 'users.manage' | 'operations.write' | 'sql.write' | 'sql.read' | 'rows.read' | 'rows.view' | 'access.explain' | 'users.read' | 'users.view' | 'users.act' | 'tickets.write' | 'bodies.read' | 'structure.read' | 'apps.read' | 'content.read' | 'operations.read' | 'account'>
+  /** True if the administrator has a second factor. */
+  readonly hasSecondFactor: boolean
+  /** True if the administrator can authenticate again at the OpenID provider, for sensitive operations. */
+  readonly hasIdentity: boolean
+  /** True if only the enrolment of a second factor is admitted: `admin.require_second_factor`. */
+  readonly mustEnroll: boolean
 }
 
 export type CustomMailTemplate = MailTemplate & {
@@ -1033,6 +1164,15 @@ export type DashboardPreferences = {
   readonly foldedGroups: ReadonlyArray<string>
   /** Table that was opened last. */
   readonly lastTable: string | null
+}
+
+export type DashboardReads = {
+  /** True if reads by the dashboard are logged and counted. Its writes and sign-ins always are. */
+  readonly isLogged: boolean
+}
+
+export type DashboardReadsSetInput = {
+  readonly isLogged: boolean
 }
 
 export type DatabaseState = {
@@ -1384,18 +1524,113 @@ export type Factor = {
   readonly email?: string | undefined
 }
 
+export type FunctionActivity = {
+  readonly name: string
+  readonly calls: {
+    readonly hour: number
+    readonly day: number
+  }
+  readonly errors: {
+    readonly hour: number
+    readonly day: number
+  }
+}
+
 export type FunctionDeploy = {
   /** SHA-256 over the paths and contents of the files. */
   readonly hash: string
   readonly fileCount: number
   readonly totalBytes: number
+  /** Files in the folder of the functions. */
+  readonly functionFiles: ReadonlyArray<string>
   readonly isLive: boolean
+  /** True if each node installs the packages. */
+  readonly installs: boolean
   readonly createdAt: string
+  /** Last time at which it was made live, if the audit log has that. */
+  readonly promotedAt: string | null
+  /** Administrator who made it live. null for the role `viewer`. */
+  readonly promotedBy: string | null
 }
 
 export type FunctionDeployList = {
   readonly items: ReadonlyArray<FunctionDeploy>
   readonly count: number
+}
+
+export type FunctionFailure = {
+  readonly time: string
+  readonly function: string
+  /** null for the role `viewer`. */
+  readonly message: string | null
+  /** null for the role `viewer`, and for errors without one. */
+  readonly stack: string | null
+  /** Frames in the code of the functions, the innermost first. */
+  readonly frames: ReadonlyArray<FunctionStackFrame>
+  readonly requestId: string | null
+  readonly node: string
+}
+
+export type FunctionFailureList = {
+  readonly items: ReadonlyArray<FunctionFailure>
+  readonly count: number
+}
+
+export type FunctionInvocation = {
+  /** Status of the response that a client would get. */
+  readonly status: number
+  /** Result; missing for none, and after an error. For a streamed response, its first 65,536 bytes as a text. */
+  readonly result?: unknown | undefined
+  readonly error: {
+    readonly error: string
+    readonly message: string
+    /** Stack of an error other than a refusal. */
+    readonly stack?: string | undefined
+    readonly frames: ReadonlyArray<FunctionStackFrame>
+  } | null
+  /** True if the transaction was committed. */
+  readonly isCommitted: boolean
+  readonly durationMs: number
+  /** Lines of the function: the level, the message and its fields. At most 200. */
+  readonly log: ReadonlyArray<string>
+  /** Statements in the order in which they ended, without those of hooks. At most 200. */
+  readonly statements: ReadonlyArray<{
+    /** SQL without its values, or the request of the data API. At most 2,000 characters. */
+    readonly text: string
+    readonly durationMs: number
+    /** Message of its error. */
+    readonly error?: string | undefined
+  }>
+  /** Id of the call in the log. */
+  readonly requestId: string
+}
+
+export type FunctionSource = {
+  readonly file: string
+  readonly deploy: string | null
+  readonly line: number
+  /** Number of the first line of the excerpt. */
+  readonly firstLine: number
+  readonly lines: ReadonlyArray<string>
+  /** Time of the last change of a file on this machine. null for a deploy, which does not change. */
+  readonly modifiedAt: string | null
+}
+
+export type FunctionStackFrame = {
+  /** Path in the folder of the functions: `shop.ts`. */
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  /** Hash of the deploy. null for a folder of the machine. */
+  readonly deploy: string | null
+  /** Name of the JavaScript function, if it has one. */
+  readonly caller: string | null
+}
+
+export type FunctionsActivityResult = {
+  readonly items: ReadonlyArray<FunctionActivity>
+  /** False if there were more calls than are counted: 20,000 requests, and for each function 2,000 jobs or 5,000 attempts to handle a change. */
+  readonly isComplete: boolean
 }
 
 export type FunctionsCreateDeployInput = {
@@ -1405,11 +1640,50 @@ export type FunctionsCreateDeployInput = {
     readonly sha256: string
     readonly size: number
   }>
+  /** True if each node installs the packages by `npm ci`. The files then have a `package-lock.json` and no packages. Default: false. */
+  readonly install?: boolean | undefined
 }
 
 export type FunctionsCreateDeployResult = {
   readonly deploy: FunctionDeploy
   readonly missing: ReadonlyArray<string>
+}
+
+export type FunctionsInvokeInput = {
+  /** Export of the route, or its file for a default export. */
+  readonly name: string
+  /** Input of the function. */
+  readonly input?: unknown | undefined
+  /** Parameters of the path by name. */
+  readonly params?: {
+    readonly [name: string]: string
+  } | undefined
+  /** Id of the user who calls, or `anonymous` for a request without a token. Default: the administrator. */
+  readonly as?: string | undefined
+  /** Keeps what the function has written. Default: false. */
+  readonly commit?: boolean | undefined
+  /** Reason for the audit log. `commit` requires it. At most 500 characters. */
+  readonly reason?: string | undefined
+}
+
+export type FunctionsListResult = {
+  /** `deploy`, `folder` of the machine, or `none`. */
+  readonly source: string
+  /** Hash of the deploy that is loaded. */
+  readonly deploy: string | null
+  /** False while the process of the functions restarts. */
+  readonly isAvailable: boolean
+  /** Newest load, if it has failed. */
+  readonly failure: {
+    readonly failedAt: string
+    /** Hash of the deploy. null for a folder of the machine. */
+    readonly deploy: string | null
+    /** null for the role `viewer`. */
+    readonly reason: string | null
+    readonly frames: ReadonlyArray<FunctionStackFrame>
+  } | null
+  readonly items: ReadonlyArray<LoadedFunction>
+  readonly count: number
 }
 
 export type FunctionsSendFilesResult = {
@@ -1582,7 +1856,7 @@ export type Histogram = {
   readonly from: string
   /** Exclusive end. */
   readonly to: string
-  /** True if a filter without an index is applied to the newest 1,000 rows of each step. */
+  /** True if a filter without an index is applied to the newest 1,000 rows of each step. Also true if the range has more than 100,000 errors or selected entries: the others are not counted. */
   readonly isEstimated: boolean
   readonly items: ReadonlyArray<{
     /** Start of the step. */
@@ -1668,6 +1942,8 @@ export type Job = {
   readonly lastRunAt?: string | undefined
   /** Id of the schedule that added the job. */
   readonly scheduleId?: string | undefined
+  /** Hash of the deploy of functions with which the job was queued. */
+  readonly deploy?: string | undefined
   /** Key from `basalt.enqueue`, until the job starts for the first time. */
   readonly key?: string | undefined
   readonly createdAt: string
@@ -1770,6 +2046,39 @@ export type ListedSql = {
   readonly queryLength: number
   /** True if the query, or the error of a run, is longer than here. A request by its id returns all of it. */
   readonly isCut: boolean
+}
+
+export type LoadedFunction = {
+  /** Name of the export, or of the file for a default export. */
+  readonly name: string
+  readonly file: string
+  /** `route`, `before`, `after`, `job`, `schedule` or `inbound`, for example. */
+  readonly kind: string
+  readonly method?: string | undefined
+  /** Path of a route below `/api/functions`. */
+  readonly path?: string | undefined
+  /** Callers of a route: `anonymous`, `user` or `admin`. */
+  readonly access?: string | undefined
+  readonly table?: string | undefined
+  readonly operations?: ReadonlyArray<string> | undefined
+  /** Type of the job. */
+  readonly job?: string | undefined
+  /** Cron expression of a schedule. */
+  readonly expression?: string | undefined
+  readonly timezone?: string | undefined
+  /** Name in the address of an inbound function. */
+  readonly inbound?: string | undefined
+  /** Identity of an inbound function: `anonymous` or `admin`. */
+  readonly as?: string | undefined
+  /** True if it may act as the administrator. */
+  readonly admin?: boolean | undefined
+  /** Time limit in seconds, if it has its own. */
+  readonly timeout?: number | undefined
+  readonly retries?: number | undefined
+  /** JSON Schema of the input, if it is one. */
+  readonly input?: {
+    readonly [name: string]: unknown
+  } | undefined
 }
 
 export type LogEntry = {
@@ -2107,7 +2416,7 @@ export type OAuthGrantOfUser = {
   readonly email: string
 }
 
-export type OAuthScope = 'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'
+export type OAuthScope = string
 
 export type OAuthTokenParameters = {
   readonly token: string
@@ -2162,7 +2471,7 @@ export type OauthClientsCreateInput = {
   /** Name that users see. */
   readonly name: string
   readonly redirectUris: ReadonlyArray<RedirectUri>
-  /** `readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`. `*` includes no actions. */
+  /** `readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`, `function:<name>`. `*` includes no actions. */
   readonly scopes: ReadonlyArray<OAuthScope>
   readonly appId: string
   readonly clientType?: 'confidential' | 'public' | undefined
@@ -2182,7 +2491,7 @@ export type OauthClientsUpdateInput = {
   /** Name that users see. */
   readonly name: string
   readonly redirectUris: ReadonlyArray<RedirectUri>
-  /** `readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`. `*` includes no actions. */
+  /** `readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`, `function:<name>`. `*` includes no actions. */
   readonly scopes: ReadonlyArray<OAuthScope>
 }
 
@@ -2266,18 +2575,32 @@ export type Passkey = {
 
 export type PasskeyAssertion = {
   readonly challenge_id: string
-  /** Result of `navigator.credentials.get`, by `toJSON()`. */
-  readonly assertion_response: {
-    readonly id: Base64Url
-    readonly rawId?: Base64Url | undefined
-    readonly type: 'public-key'
-    readonly response: {
-      readonly clientDataJSON: Base64Url
-      readonly authenticatorData: Base64Url
-      readonly signature: Base64Url
-      /** Base64url. */
-      readonly userHandle?: string | null | undefined
-    }
+  readonly assertion_response: PasskeyAssertionResponse & unknown
+}
+
+/** Result of `navigator.credentials.get`, by `toJSON()`. */
+export type PasskeyAssertionResponse = {
+  readonly id: Base64Url
+  readonly rawId?: Base64Url | undefined
+  readonly type: 'public-key'
+  readonly response: {
+    readonly clientDataJSON: Base64Url
+    readonly authenticatorData: Base64Url
+    readonly signature: Base64Url
+    /** Base64url. */
+    readonly userHandle?: string | null | undefined
+  }
+}
+
+/** Result of `navigator.credentials.create`, by `toJSON()`. */
+export type PasskeyAttestationResponse = {
+  readonly id: Base64Url
+  readonly rawId?: Base64Url | undefined
+  readonly type: 'public-key'
+  readonly response: {
+    readonly clientDataJSON: Base64Url
+    readonly attestationObject: Base64Url
+    readonly transports?: ReadonlyArray<string> | undefined
   }
 }
 
@@ -2339,17 +2662,7 @@ export type PasskeysBeginSignInInput = {
 export type PasskeysConfirmInput = {
   /** Name that the user gave to the passkey. */
   readonly display_name?: string | undefined
-  /** Result of `navigator.credentials.create`, by `toJSON()`. */
-  readonly attestation_response: {
-    readonly id: Base64Url
-    readonly rawId?: Base64Url | undefined
-    readonly type: 'public-key'
-    readonly response: {
-      readonly clientDataJSON: Base64Url
-      readonly attestationObject: Base64Url
-      readonly transports?: ReadonlyArray<string> | undefined
-    }
-  }
+  readonly attestation_response: PasskeyAttestationResponse & unknown
 }
 
 export type PasskeysListResult = {
@@ -2359,6 +2672,12 @@ export type PasskeysListResult = {
 export type PasskeysRenameInput = {
   /** Name that the user gave to the passkey. */
   readonly display_name: string
+}
+
+export type PendingAdminSession = {
+  readonly mfa_pending: true
+  /** Token that is sent with the second factor. It is valid for five minutes. */
+  readonly mfa_token: string
 }
 
 export type PendingAuthentication = {
@@ -2422,6 +2741,8 @@ export type PolicyExplanation = {
   }> | undefined
   /** Plan of the statement to include; `analyze` runs it. Default: `none`. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+  /** Reason to view data as a user, which the audit log stores. The role `support` needs one. */
+  readonly reason?: string | undefined
 }
 
 export type ProviderIdentity = {
@@ -2780,6 +3101,8 @@ export type Schedule = {
   /** True if the schedule adds jobs. Default: true. */
   readonly enabled: boolean
   readonly maxAttempts: number
+  /** True if a function of the project defines the schedule. It can only be enabled and disabled. */
+  readonly isOfFunction: boolean
   /** Time of the next run; null while the schedule is disabled. */
   readonly nextRunAt: string | null
   readonly lastRunAt?: string | undefined
@@ -3296,7 +3619,7 @@ export type SqlChangeSavedInput = {
 
 export type SqlExplainInput = {
   readonly query: string
-  /** `read` (default): a read-only role in a read-only transaction. `write`: the login role of the server. */
+  /** `read` (default): a read-only role in a read-only transaction. `write`: the login role of the server for owners, `basalt_developer` for developers. */
   readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
@@ -3386,7 +3709,7 @@ export type SqlRun = {
 
 export type SqlRunInput = {
   readonly query: string
-  /** `read` (default): a read-only role in a read-only transaction. `write`: the login role of the server. */
+  /** `read` (default): a read-only role in a read-only transaction. `write`: the login role of the server for owners, `basalt_developer` for developers. */
   readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
@@ -3536,7 +3859,12 @@ export type StorageUploadForm = {
 }
 
 export type StructureApplyInput = {
-  readonly sql: string
+  /** `kind`, `schema`, `name` and the members of the kind: create_table, rename_table, comment_table, drop_relation, add_column, alter_column, drop_column, set_row_level_security, set_grants, create_index, drop_index, add_primary_key, add_unique, add_check, add_foreign_key, validate_constraint, rename_constraint, drop_constraint, create_enum, add_enum_value, rename_enum_value, rename_type, drop_type, apply_template, create_policy, alter_policy, drop_policy, drop_trigger, set_trigger, drop_function. */
+  readonly change?: {
+    readonly [name: string]: unknown
+  } | undefined
+  /** Script, instead of a change. */
+  readonly sql?: string | undefined
   /** Purpose, such as `add todo`, from which the file name is derived. */
   readonly name: string
   /** Version of the plan. The response is 409 when the structure has changed since. */
@@ -4038,6 +4366,8 @@ export type User = {
   readonly phone?: string | undefined
   readonly is_anonymous: boolean
   readonly linked_at?: string | undefined
+  /** Absent while there are none. */
+  readonly app_metadata?: AppMetadata | undefined
   readonly createdAt: string
   readonly updatedAt: string
 }
@@ -4136,6 +4466,8 @@ export type UsersUpdateInput = {
   readonly emailVerified?: boolean | undefined
   /** null removes it. */
   readonly phone?: string | null | undefined
+  /** Replaces all of it. At most 8192 bytes. */
+  readonly app_metadata?: AppMetadata | undefined
 }
 
 export type VectorIndex = {
@@ -4165,6 +4497,8 @@ export type Webhook = {
   readonly events: ReadonlyArray<'create' | 'update' | 'delete' | 'truncate'>
   readonly tables: ReadonlyArray<string>
   readonly enabled: boolean
+  /** True if a function of the project gets the events. It follows the live deploy and cannot be changed. */
+  readonly isOfFunction: boolean
   /** Time at which the server paused the webhook. `enabled` is false then. */
   readonly pausedAt: string | null
   readonly pausedReason: string | null
@@ -4472,6 +4806,13 @@ export interface Operations {
     readonly body: AdminCredentials
     readonly answer: AdminSignInResult
   }
+  'admin.signInMethods': {
+    readonly method: 'GET'
+    readonly path: 'admin/auth/methods'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdminSignInMethodsResult
+  }
   'admin.signOut': {
     readonly method: 'POST'
     readonly path: 'admin/auth/logout'
@@ -4484,7 +4825,7 @@ export interface Operations {
     readonly path: 'admin/session'
     readonly query: never
     readonly body: AdminCredentials
-    readonly answer: AdminSession
+    readonly answer: AdminStartSessionResult
   }
   'admin.status': {
     readonly method: 'GET'
@@ -4493,12 +4834,33 @@ export interface Operations {
     readonly body: undefined
     readonly answer: AdminStatusResult
   }
+  'administrators.challengePasskey': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/passkeys/challenge'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: PasskeyRequestOptions
+  }
   'administrators.changePassword': {
     readonly method: 'PUT'
     readonly path: 'admin/account/password'
     readonly query: never
     readonly body: AdministratorsChangePasswordInput
     readonly answer: undefined
+  }
+  'administrators.confirmPasskey': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/passkeys/confirm'
+    readonly query: never
+    readonly body: AdministratorsConfirmPasskeyInput
+    readonly answer: AdministratorsConfirmPasskeyResult
+  }
+  'administrators.confirmTotp': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/factors/totp/confirm'
+    readonly query: never
+    readonly body: AdministratorsConfirmTotpInput
+    readonly answer: AdministratorsConfirmTotpResult
   }
   'administrators.createToken': {
     readonly method: 'POST'
@@ -4513,6 +4875,20 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: undefined
+  }
+  'administrators.enrollPasskey': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/passkeys'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: PasskeyCreationOptions
+  }
+  'administrators.enrollTotp': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/factors/totp'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdministratorsEnrollTotpResult
   }
   'administrators.forgotPassword': {
     readonly method: 'POST'
@@ -4535,6 +4911,13 @@ export interface Operations {
     readonly body: undefined
     readonly answer: AdministratorsListResult
   }
+  'administrators.listFactors': {
+    readonly method: 'GET'
+    readonly path: 'admin/account/factors'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdministratorFactors
+  }
   'administrators.listSessions': {
     readonly method: 'GET'
     readonly path: `admin/administrators/${string}/sessions`
@@ -4556,11 +4939,60 @@ export interface Operations {
     readonly body: undefined
     readonly answer: undefined
   }
+  'administrators.removeFactors': {
+    readonly method: 'DELETE'
+    readonly path: `admin/administrators/${string}/factors`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'administrators.removeIdentity': {
+    readonly method: 'DELETE'
+    readonly path: `admin/administrators/${string}/identity`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'administrators.removePasskey': {
+    readonly method: 'DELETE'
+    readonly path: `admin/account/passkeys/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'administrators.removeTotp': {
+    readonly method: 'DELETE'
+    readonly path: 'admin/account/factors/totp'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'administrators.renewBackupCodes': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/factors/backup-codes'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: AdministratorsRenewBackupCodesResult
+  }
+  'administrators.requestPasskey': {
+    readonly method: 'POST'
+    readonly path: 'admin/auth/passkey'
+    readonly query: never
+    readonly body: AdministratorsRequestPasskeyInput
+    readonly answer: PasskeyRequestOptions
+  }
   'administrators.setPassword': {
     readonly method: 'POST'
     readonly path: 'admin/auth/password'
     readonly query: never
     readonly body: AdministratorsSetPasswordInput
+    readonly answer: undefined
+  }
+  'administrators.stepUp': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/step-up'
+    readonly query: never
+    readonly body: AdministratorsStepUpInput
     readonly answer: undefined
   }
   'administrators.update': {
@@ -4796,6 +5228,13 @@ export interface Operations {
     }
     readonly answer: BillingReportResult
   }
+  'captcha.describe': {
+    readonly method: 'GET'
+    readonly path: 'auth/captcha'
+    readonly query: 'route'
+    readonly body: undefined
+    readonly answer: CaptchaChallenge
+  }
   'cdn.purge': {
     readonly method: 'POST'
     readonly path: 'admin/storage/cdn/purge'
@@ -4929,6 +5368,41 @@ export interface Operations {
     readonly body: TableRecord
     readonly answer: RecordsUpdateResult
   }
+  'companySignIn.finish': {
+    readonly method: 'GET'
+    readonly path: 'admin/auth/oidc/callback'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'companySignIn.start': {
+    readonly method: 'POST'
+    readonly path: 'admin/auth/oidc'
+    readonly query: never
+    readonly body: CompanySignInStartInput
+    readonly answer: AdministratorProviderRequest
+  }
+  'companySignIn.stepUp': {
+    readonly method: 'POST'
+    readonly path: 'admin/account/step-up/oidc'
+    readonly query: never
+    readonly body: CompanySignInStepUpInput
+    readonly answer: AdministratorProviderRequest
+  }
+  'dashboardReads.get': {
+    readonly method: 'GET'
+    readonly path: 'admin/dashboard-reads'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: DashboardReads
+  }
+  'dashboardReads.set': {
+    readonly method: 'PUT'
+    readonly path: 'admin/dashboard-reads'
+    readonly query: never
+    readonly body: DashboardReadsSetInput
+    readonly answer: DashboardReads
+  }
   'domains.create': {
     readonly method: 'POST'
     readonly path: 'admin/domains'
@@ -4999,6 +5473,13 @@ export interface Operations {
     readonly body: undefined
     readonly answer: EventsListResult
   }
+  'functions.activity': {
+    readonly method: 'GET'
+    readonly path: 'admin/functions/activity'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: FunctionsActivityResult
+  }
   'functions.createDeploy': {
     readonly method: 'POST'
     readonly path: 'admin/functions/deploys'
@@ -5020,12 +5501,33 @@ export interface Operations {
     readonly body: undefined
     readonly answer: unknown
   }
+  'functions.invoke': {
+    readonly method: 'POST'
+    readonly path: 'admin/functions/invoke'
+    readonly query: never
+    readonly body: FunctionsInvokeInput
+    readonly answer: FunctionInvocation
+  }
+  'functions.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/functions'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: FunctionsListResult
+  }
   'functions.listDeploys': {
     readonly method: 'GET'
     readonly path: 'admin/functions/deploys'
     readonly query: never
     readonly body: undefined
     readonly answer: FunctionDeployList
+  }
+  'functions.listErrors': {
+    readonly method: 'GET'
+    readonly path: 'admin/functions/errors'
+    readonly query: 'function' | 'limit'
+    readonly body: undefined
+    readonly answer: FunctionFailureList
   }
   'functions.patch': {
     readonly method: 'PATCH'
@@ -5061,6 +5563,15 @@ export interface Operations {
     }
     readonly answer: unknown
   }
+  'functions.receive': {
+    readonly method: 'POST'
+    readonly path: `functions/inbound/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
+  }
   'functions.rollback': {
     readonly method: 'POST'
     readonly path: 'admin/functions/deploys/rollback'
@@ -5074,6 +5585,54 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: FunctionsSendFilesResult
+  }
+  'functions.source': {
+    readonly method: 'GET'
+    readonly path: 'admin/functions/source'
+    readonly query: 'file' | 'line' | 'deploy'
+    readonly body: undefined
+    readonly answer: FunctionSource
+  }
+  'functionsByName.delete': {
+    readonly method: 'DELETE'
+    readonly path: `/functions/v1/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: unknown
+  }
+  'functionsByName.get': {
+    readonly method: 'GET'
+    readonly path: `/functions/v1/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: unknown
+  }
+  'functionsByName.patch': {
+    readonly method: 'PATCH'
+    readonly path: `/functions/v1/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
+  }
+  'functionsByName.post': {
+    readonly method: 'POST'
+    readonly path: `/functions/v1/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
+  }
+  'functionsByName.put': {
+    readonly method: 'PUT'
+    readonly path: `/functions/v1/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
   }
   'graphql.addDocuments': {
     readonly method: 'POST'
@@ -5826,7 +6385,7 @@ export interface Operations {
   'realtime.preview': {
     readonly method: 'GET'
     readonly path: 'admin/realtime/preview'
-    readonly query: 'as' | 'tables' | 'filter' | 'since' | 'limit' | 'cursor'
+    readonly query: 'as' | 'reason' | 'tables' | 'filter' | 'since' | 'limit' | 'cursor'
     readonly body: undefined
     readonly answer: RealtimePreview
   }

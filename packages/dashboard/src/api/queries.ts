@@ -11,6 +11,7 @@ import {
 } from '@tanstack/react-query'
 import { showToast } from '../ui/toasts.ts'
 import { sessionState } from './session-state.ts'
+import { requestStepUp } from './step-up.ts'
 import { waitFor } from './store.ts'
 
 export const queryClient = new QueryClient({
@@ -23,18 +24,33 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** Sends a request, and repeats it after the next sign-in if the session has ended. */
+/** Sends a request. Repeats it after the next sign-in if the session has ended, and after a second factor if it needs one. */
 export async function inSession<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await call()
   } catch (error) {
+    if (isBasaltError(error, 'step_up_required')) {
+      if (!(await requestStepUp(signal))) throw error
+      return call()
+    }
     if (!isBasaltError(error) || error.status !== 401) throw error
-    // These errors belong to the sign-in itself.
-    if (isBasaltError(error, 'invalid_password', 'invalid_sign_in_code')) throw error
+    // These errors belong to the sign-in itself, or to the proof of a second factor.
+    if (isBasaltError(error, ...ofSignIn)) throw error
     await waitFor(sessionState, (state) => state === 'signed-in', signal)
     return call()
   }
 }
+
+const ofSignIn = [
+  'invalid_password',
+  'invalid_administrator_credentials',
+  'invalid_sign_in_code',
+  'invalid_password_code',
+  'no_pending_admin_sign_in',
+  'invalid_second_factor_code',
+  'second_factor_code_used',
+  'passkey_refused',
+] as const
 
 export interface ApiOptions {
   readonly enabled?: boolean

@@ -1,14 +1,15 @@
 import { useCallback, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
+import { loadPart } from '../api/load-part.ts'
 import { Button } from '../ui/button.tsx'
 import { Icon, Mark } from '../ui/icon.tsx'
 import { SkipLink } from '../ui/skip-link.tsx'
 import { ConnectionBanner } from './connection-banner.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
 import styles from './frame.module.css'
 import { useKeys } from './keys.ts'
-import { KeysHelp } from './keys-help.tsx'
+import { importPalette, KeysHelp, Palette } from './later-parts.tsx'
 import { Navigation } from './navigation.tsx'
-import { Palette } from './palette.tsx'
 import { ScreenView } from './screen-view.tsx'
 
 export function Frame() {
@@ -19,6 +20,8 @@ export function Frame() {
   const openKeys = useCallback(() => setOverlay('keys'), [])
   const close = useCallback(() => setOverlay(undefined), [])
   useKeys({ openPalette, openHelp: openKeys })
+  // The palette is loaded after the first view, so that it receives the keys that follow its shortcut.
+  useEffect(() => void loadPart(importPalette).catch(() => undefined), [])
   // biome-ignore lint/correctness/useExhaustiveDependencies: any navigation closes the menu.
   useEffect(() => setUnfolded(false), [path])
   return (
@@ -47,8 +50,10 @@ export function Frame() {
         <ConnectionBanner />
         <ScreenView />
       </main>
-      {overlay === 'palette' && <Palette onClose={close} />}
-      {overlay === 'keys' && <KeysHelp onClose={close} />}
+      <ErrorBoundary>
+        {overlay === 'palette' && <Palette onClose={close} />}
+        {overlay === 'keys' && <KeysHelp onClose={close} />}
+      </ErrorBoundary>
     </div>
   )
 }

@@ -1,8 +1,9 @@
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { currentAdministrator } from '../api/administrator.ts'
 import { useAction } from '../api/queries.ts'
 import { useStore } from '../api/store.ts'
 import { Icon } from '../ui/icon.tsx'
+import { OwnFactorsDialog } from './later-parts.tsx'
 import styles from './navigation.module.css'
 import { changePreferences } from './preferences.ts'
 import { signOut } from './session.ts'
@@ -20,6 +21,7 @@ const labels: Readonly<Record<Theme, string>> = { system: 'System', light: 'Ligh
 export function PersonMenu({ theme, onKeys }: PersonMenuProps) {
   const menu = useRef<HTMLDivElement>(null)
   const end = useAction(signOut)
+  const [areFactorsOpen, setFactorsOpen] = useState(false)
   const administrator = useStore(currentAdministrator)
   return (
     <>
@@ -43,6 +45,17 @@ export function PersonMenu({ theme, onKeys }: PersonMenuProps) {
             </label>
           ))}
         </fieldset>
+        {administrator?.administratorId != null && (
+          <button
+            type="button"
+            onClick={() => {
+              menu.current?.hidePopover()
+              setFactorsOpen(true)
+            }}
+          >
+            Second factor
+          </button>
+        )}
         <a href="/docs">Documentation</a>
         <button
           type="button"
@@ -57,6 +70,7 @@ export function PersonMenu({ theme, onKeys }: PersonMenuProps) {
           Sign out
         </button>
       </div>
+      {areFactorsOpen && <OwnFactorsDialog onClose={() => setFactorsOpen(false)} />}
     </>
   )
 }

@@ -1,11 +1,11 @@
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, useLocation } from 'wouter'
-import { usePermissions } from '../api/administrator.ts'
+import { ChangePermission, usePermissions } from '../api/administrator.ts'
 import { loadPart } from '../api/load-part.ts'
 import { useStore } from '../api/store.ts'
 import { type Screen, screens } from '../screens.ts'
 import { PageHeader } from '../ui/layout.tsx'
-import { Spinner } from '../ui/states.tsx'
+import { ScreenIcon, Spinner } from '../ui/states.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { useFocusOnNavigation } from './focus.ts'
 import styles from './frame.module.css'
@@ -38,20 +38,25 @@ export function ScreenView() {
   useFocusOnNavigation(key, 'content')
   if (path === signInPath) return <Redirect to="/" replace />
   return (
-    <>
-      {screen !== undefined && <ScreenTabs screen={screen} />}
-      <ErrorBoundary key={key}>
-        <Suspense fallback={<Spinner />}>
-          {screen === undefined || may(screen.permission) ? <View /> : <NoAccess />}
-        </Suspense>
-      </ErrorBoundary>
-    </>
+    <ChangePermission value={screen?.change ?? 'account'}>
+      <ScreenIcon value={screen === undefined ? 'list' : iconOf(screen)}>
+        {screen !== undefined && <ScreenTabs screen={screen} />}
+        <ErrorBoundary key={key}>
+          <Suspense fallback={<Spinner />}>
+            {screen === undefined || may(screen.permission) ? <View /> : <NoAccess />}
+          </Suspense>
+        </ErrorBoundary>
+      </ScreenIcon>
+    </ChangePermission>
   )
 }
 
 function NoAccess() {
   return <PageHeader title="No access">Your role has no access to this screen.</PageHeader>
 }
+
+/** Returns the icon of a screen, or of the screen of which it is a tab. */
+const iconOf = (screen: Screen) => tabsOf(screen)[0]?.entry?.icon ?? 'list'
 
 /** Renders the screens that belong together. */
 function ScreenTabs({ screen }: { readonly screen: Screen }) {

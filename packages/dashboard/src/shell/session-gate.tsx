@@ -1,15 +1,18 @@
 import { isBasaltError } from '@basaltdb/client'
 import { type ReactNode, useEffect, useState } from 'react'
+import { currentAdministrator } from '../api/administrator.ts'
 import { sessionState } from '../api/session-state.ts'
+import { stepUpState } from '../api/step-up.ts'
 import { useStore } from '../api/store.ts'
-import { Dialog } from '../ui/dialog.tsx'
 import { Failure, Spinner } from '../ui/states.tsx'
+import { EnrollmentPage, SessionEndedDialog, SignInPage, StepUpDialog } from './later-parts.tsx'
 import { checkSession } from './session.ts'
-import { PasswordForm, SignInPage } from './sign-in.tsx'
 
 /** Shows the page only with a session. When the session ends, the page stays unchanged below a sign-in dialog. */
 export function SessionGate({ children }: { readonly children: ReactNode }) {
   const state = useStore(sessionState)
+  const stepUp = useStore(stepUpState)
+  const administrator = useStore(currentAdministrator)
   const [failure, setFailure] = useState<unknown>()
   const [attempt, setAttempt] = useState(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: each attempt checks the session again.
@@ -33,13 +36,12 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
       />
     )
   if (state === 'signed-out') return <SignInPage />
+  if (administrator?.mustEnroll === true) return <EnrollmentPage />
   return (
     <>
       {children}
-      <Dialog title="Your session has ended" isOpen={state === 'ended'} size="small">
-        <p>Sign in to continue. Your unsaved input is kept.</p>
-        <PasswordForm />
-      </Dialog>
+      {state === 'ended' && <SessionEndedDialog />}
+      {stepUp === 'open' && <StepUpDialog />}
     </>
   )
 }

@@ -1,13 +1,23 @@
 import { useState } from 'react'
 import { useAction } from '../api/queries.ts'
+import { useStore } from '../api/store.ts'
 import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/layout.tsx'
-import { requestPassword, setPassword, signIn } from './session.ts'
+import { SecondFactorForm } from './later-parts.tsx'
+import {
+  beginProviderSignIn,
+  ProviderButton,
+  readFragment,
+  resumeSession,
+  useSignInMethods,
+} from './provider.tsx'
+import { pendingToken, requestPassword, setPassword, signIn, signInWithPasskey } from './session.ts'
 import styles from './sign-in.module.css'
 
 export function SignInPage() {
-  const [code, setCode] = useState(new URLSearchParams(location.hash.slice(1)).get('code'))
+  const [code, setCode] = useState(readFragment)
   const dismiss = () => {
     forgetCode()
     setCode(null)
@@ -55,7 +65,13 @@ function NewPasswordForm({ code, onDone }: { readonly code: string; readonly onD
 
 /** Shows the form of a one-time link. Mail programs that open links must not use it up, so signing in takes a press. */
 function CodeForm({ code, onDismiss }: { readonly code: string; readonly onDismiss: () => void }) {
-  const action = useAction(() => signIn({ code }), { failure: 'view', onDone: forgetCode })
+  const action = useAction(() => signIn({ code }), {
+    failure: 'view',
+    onDone() {
+      forgetCode()
+      if (pendingToken.get() !== undefined) onDismiss()
+    },
+  })
   return (
     <Form onSubmit={() => action.run()}>
       <p>This link signs you in once.</p>
@@ -74,7 +90,49 @@ function forgetCode(): void {
   history.replaceState(null, '', location.pathname + location.search)
 }
 
-export function PasswordForm() {
+/** Requests a new sign-in above the page, which stays unchanged. */
+export function SessionEndedDialog() {
+  return (
+    <Dialog title="Your session has ended" isOpen size="small">
+      <p>Sign in to continue. Your unsaved input is kept.</p>
+      <PasswordForm />
+    </Dialog>
+  )
+}
+
+/** Signs in with a password, and the second factor that the server may require then. */
+function PasswordForm() {
+  const pending = useStore(pendingToken)
+  if (pending === undefined) return <FirstFactorForm />
+  return (
+    <SecondFactorForm
+      action="Sign in"
+      onCode={(code) => signIn({ mfa_token: pending, code })}
+      onPasskey={() => signInWithPasskey(pending)}
+      onCancel={() => pendingToken.set(undefined)}
+    />
+  )
+}
+
+function FirstFactorForm() {
+  // Until the ways are known, the form is shown, and keeps its input afterwards.
+  const { provider, password } = useSignInMethods() ?? { provider: null, password: true }
+  return (
+    <>
+      {provider !== null && (
+        <ProviderButton
+          label={`Sign in with ${provider.name}`}
+          begin={beginProviderSignIn}
+          onReturn={resumeSession}
+        />
+      )}
+      {password && <CredentialForm />}
+    </>
+  )
+}
+
+function CredentialForm() {
+  const passkey = useAction(() => signInWithPasskey())
   const [email, setEmail] = useState<string>()
   const [password, setPassword] = useState('')
   const credential = email === undefined ? { password } : { email, password }
@@ -114,6 +172,11 @@ export function PasswordForm() {
       <Button variant="plain" onClick={() => setEmail(email === undefined ? '' : undefined)}>
         {email === undefined ? 'Use an email address' : 'Use the password alone'}
       </Button>
+      {'PublicKeyCredential' in window && (
+        <Button variant="plain" isPending={passkey.isPending} onClick={() => passkey.run()}>
+          Use a passkey
+        </Button>
+      )}
       {email !== undefined && email !== '' && (
         <Button variant="plain" isPending={forgot.isPending} onClick={() => forgot.run()}>
           Forgot the password?

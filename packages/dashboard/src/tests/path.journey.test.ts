@@ -97,7 +97,7 @@ journeys('dashboard › path of the guide', () => {
     await page.getByLabel('URL').fill(receiver.url)
     await page.getByLabel('Tables').fill('todo')
     await page.getByRole('button', { name: 'Create webhook' }).click()
-    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'I have stored it' }).click()
 
     // Ada shares one of her rows.
     await go('Tables')
