@@ -72,6 +72,13 @@ export function AccessForm({ query, isPending, onSubmit }: AccessFormProps) {
           />
         </div>
       )}
+      <TextField
+        label="Reason"
+        placeholder="for the audit log"
+        maxLength={500}
+        value={draft.reason}
+        onChange={(reason) => change({ reason })}
+      />
       <Button
         type="submit"
         variant="primary"

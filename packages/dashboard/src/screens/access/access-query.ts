@@ -9,6 +9,8 @@ export interface AccessQuery {
   readonly filter: string
   /** JSON text. */
   readonly values: string
+  /** Reason, which the audit log stores. */
+  readonly reason: string
 }
 
 const actions: readonly Action[] = ['select', 'insert', 'update', 'delete']
@@ -23,11 +25,20 @@ export function parseAccessQuery(search: URLSearchParams): AccessQuery {
     ids: search.getAll('id'),
     filter: search.get('filter') ?? '',
     values: search.get('values') ?? '',
+    reason: search.get('reason') ?? '',
   }
 }
 
 /** Formats the URL parameters. Empty values are omitted. */
-export function formatAccessQuery({ as, table, action, ids, filter, values }: AccessQuery): URLSearchParams {
+export function formatAccessQuery({
+  as,
+  table,
+  action,
+  ids,
+  filter,
+  values,
+  reason,
+}: AccessQuery): URLSearchParams {
   const search = new URLSearchParams()
   if (as !== undefined) search.set('as', writeCaller(as))
   if (as?.aal === 'aal2') search.set('aal', 'aal2')
@@ -36,16 +47,18 @@ export function formatAccessQuery({ as, table, action, ids, filter, values }: Ac
   for (const id of ids) search.append('id', id)
   if (filter !== '') search.set('filter', filter)
   if (values !== '' && (action === 'insert' || action === 'update')) search.set('values', values)
+  if (reason !== '') search.set('reason', reason)
   return search
 }
 
 /** Returns the request, undefined while a field is missing, or a text that describes an error. */
 export function toRequest(query: AccessQuery): ExplainRequest | string | undefined {
-  const { as, table, action, ids, filter, values } = query
+  const { as, table, action, ids, filter, values, reason } = query
   if (as === undefined || table === '') return undefined
   const rows = {
     ...(ids.length === 0 ? {} : { ids }),
     ...(filter === '' || ids.length > 0 ? {} : { filter }),
+    ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
   }
   if (action !== 'insert' && action !== 'update') return { as, table, action, ...rows }
   try {

@@ -3,7 +3,7 @@ import { useApi } from '../../api/queries.ts'
 import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
-import { Empty, Failure, Revealed, Spinner } from '../../ui/states.tsx'
+import { EmptyState, Failure, Revealed, Spinner } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import styles from './access.module.css'
 import { AccessForm } from './access-form.tsx'
@@ -54,7 +54,9 @@ export function AccessScreen() {
       <AccessForm key={key} query={query} isPending={answer.isFetching} onSubmit={submit} />
       {typeof request === 'string' && <Failure error={request} />}
       {request === undefined && (
-        <Empty>Select a caller and a table. A link from a row in Tables fills in this form.</Empty>
+        <EmptyState first={['Select a row in Tables', '/tables', 'rows.view']}>
+          Select a caller and a table. “Who can see it?” of a row in Tables fills in this form.
+        </EmptyState>
       )}
       {answer.isFetching && answer.data === undefined && <Spinner label="Evaluating the policies" />}
       {answer.error !== null && <Failure error={answer.error} onRetry={() => void answer.refetch()} />}
@@ -91,8 +93,18 @@ function ExplanationView({
             content: <PlanView {...{ request, explanation }} />,
           },
           { value: 'identity', label: 'Session context', content: <Identity explanation={explanation} /> },
-          { value: 'trial', label: 'Try a policy', content: <PolicyTrial {...{ request, explanation }} /> },
-          { value: 'save', label: 'Save as a test', content: <SaveCase {...{ request, explanation }} /> },
+          {
+            value: 'trial',
+            label: 'Try a policy',
+            content: <PolicyTrial {...{ request, explanation }} />,
+            needs: 'change',
+          },
+          {
+            value: 'save',
+            label: 'Save as a test',
+            content: <SaveCase {...{ request, explanation }} />,
+            needs: 'change',
+          },
         ]}
       />
     </div>

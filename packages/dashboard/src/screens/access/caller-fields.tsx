@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { useApi } from '../../api/queries.ts'
+import { useUserNames } from '../../api/user-names.ts'
 import { Checkbox, Select, TextField } from '../../ui/field.tsx'
 import styles from './access.module.css'
 import { type As, findUsers, listClients, listKeys } from './api.ts'
@@ -92,13 +93,15 @@ function UserField({
   readonly onChange: (text: string) => void
 }) {
   const users = useApi(['access', 'users', value], (signal) => findUsers(value, signal))
+  // Links from other screens name the user by id.
+  const name = useUserNames([value], /^[0-9a-f-]{36}$/.test(value)).get(value)
   return (
     <>
       <TextField
         label={label}
         placeholder={hint ?? 'email address or id'}
         list="access-users"
-        value={value}
+        value={name ?? value}
         onChange={(text) => onChange(text.trim())}
       />
       <datalist id="access-users">

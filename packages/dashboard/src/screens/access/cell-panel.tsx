@@ -59,15 +59,15 @@ export function CellPanel({ request, explanation, cell, onClose }: CellPanelProp
       <Code label="Expression">{text}</Code>
       <h3>Policy</h3>
       <KeyValue
-        items={[
-          ['For', policy.command.toLowerCase()],
-          ['Kind', policy.permissive ? 'permissive' : 'restrictive'],
-          ['Roles', policy.roles.join(', ')],
-        ]}
+        items={{
+          For: policy.command.toLowerCase(),
+          Kind: policy.permissive ? 'permissive' : 'restrictive',
+          Roles: policy.roles.join(', '),
+        }}
       />
       <h3>Row</h3>
       <KeyValue
-        items={Object.entries(row.shown).map(
+        pairs={Object.entries(row.shown).map(
           ([name, value]) => [name, value === null ? <em key={name}>null</em> : value] as const,
         )}
       />

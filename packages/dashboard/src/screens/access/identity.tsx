@@ -8,7 +8,7 @@ export function Identity({ explanation: { caller, psql } }: { readonly explanati
   return (
     <>
       <KeyValue
-        items={[
+        pairs={[
           ['Caller', caller.label],
           ['Role', <code key="role">{role}</code>],
           ...Object.entries(settings).map(

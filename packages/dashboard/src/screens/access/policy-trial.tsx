@@ -156,17 +156,15 @@ function Changes({
         rows={callers}
         rowKey={({ label }) => label}
         columns={[
-          { key: 'label', title: 'Caller', cell: ({ label }) => label },
-          { key: 'shown', title: `Newly ${permitted}`, cell: ({ shown }) => <Ids ids={shown} sign="+" /> },
-          { key: 'hidden', title: `Newly ${refused}`, cell: ({ hidden }) => <Ids ids={hidden} sign="−" /> },
-          { key: 'kept', title: `Still ${permitted}`, align: 'end', cell: ({ kept }) => kept },
-          { key: 'absent', title: `Still ${refused}`, align: 'end', cell: ({ absent }) => absent },
-          {
-            key: 'notes',
-            title: 'Notes',
-            cell: ({ stopped, errors }) =>
-              [...(stopped === undefined ? [] : [stopped]), ...errors].join('; '),
-          },
+          ['Caller', ({ label }) => label],
+          [`Newly ${permitted}`, ({ shown }) => <Ids ids={shown} sign="+" />],
+          [`Newly ${refused}`, ({ hidden }) => <Ids ids={hidden} sign="−" />],
+          [`Still ${permitted}`, ({ kept }) => kept, 'end'],
+          [`Still ${refused}`, ({ absent }) => absent, 'end'],
+          [
+            'Notes',
+            ({ stopped, errors }) => [...(stopped === undefined ? [] : [stopped]), ...errors].join('; '),
+          ],
         ]}
       />
     </>

@@ -1,15 +1,12 @@
 import { useState } from 'react'
 import { useAction, useApi } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
-import { Select, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
+import { choice, text, valueIn } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { SecretDialog } from '../../ui/secret-dialog.tsx'
-import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import {
   type Administrator,
@@ -19,6 +16,7 @@ import {
   listAdministrators,
   type Role,
   removeAdministrator,
+  removeIdentity,
 } from './api.ts'
 
 const again = { invalidates: [['administrators']] }
@@ -38,44 +36,26 @@ export function AdministratorsScreen() {
     <>
       <PageHeader
         title="Administrators"
-        actions={
-          <>
-            <AsCode request={{ method: 'GET', path: '/api/admin/administrators' }} />
-            <Button variant="primary" onClick={() => setNew(true)}>
-              Invite
-            </Button>
-          </>
-        }
+        asCode={{ request: { method: 'GET', path: '/api/admin/administrators' } }}
+        action={['Invite', () => setNew(true)]}
       >
         People who run this server. The audit log names who made each change.
       </PageHeader>
-      <Loaded query={list}>
-        {({ items }) => (
-          <DataTable
-            caption="Administrators"
-            rows={items}
-            rowKey={({ id }) => id}
-            empty="There are no administrators."
-            columns={[
-              { key: 'name', title: 'Administrator', cell: nameOf },
-              { key: 'role', title: 'Role', cell: ({ role }) => role },
-              { key: 'state', title: 'State', cell: (each) => <State administrator={each} /> },
-              {
-                key: 'signIn',
-                title: 'Last sign-in',
-                isMinor: true,
-                cell: ({ lastSignInAt }) => (lastSignInAt === null ? 'never' : <Time value={lastSignInAt} />),
-              },
-              {
-                key: 'actions',
-                title: <span className="visually-hidden">Actions</span>,
-                align: 'end',
-                cell: (each) => <Actions administrator={each} onLink={setLink} />,
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption="Administrators"
+        of={list}
+        columns={[
+          ['Administrator', nameOf],
+          ['Role', ({ role }) => role],
+          ['State', (each) => <State administrator={each} />],
+          [
+            'Last sign-in',
+            ({ lastSignInAt }) => (lastSignInAt === null ? 'never' : <Time value={lastSignInAt} />),
+            'minor',
+          ],
+          ['Actions', (each) => <Actions administrator={each} onLink={setLink} />, 'actions'],
+        ]}
+      />
       {isNew && <InviteDialog onClose={() => setNew(false)} onLink={setLink} />}
       {link !== undefined && (
         <SecretDialog
@@ -91,9 +71,10 @@ export function AdministratorsScreen() {
 
 const nameOf = ({ email }: Administrator) => email ?? 'First administrator'
 
-function State({ administrator: { isDisabled, hasPassword } }: { readonly administrator: Administrator }) {
+function State({ administrator }: { readonly administrator: Administrator }) {
+  const { isDisabled, hasPassword, hasIdentity } = administrator
   if (isDisabled) return <Badge tone="warning">Disabled</Badge>
-  return hasPassword ? <Badge tone="ok">Active</Badge> : <Badge>Invited</Badge>
+  return hasPassword || hasIdentity ? <Badge tone="ok">Active</Badge> : <Badge>Invited</Badge>
 }
 
 interface ActionsProps {
@@ -102,17 +83,12 @@ interface ActionsProps {
 }
 
 function Actions({ administrator, onLink }: ActionsProps) {
-  const { id, role, isDisabled } = administrator
+  const { id, role, isDisabled, hasIdentity } = administrator
   const name = nameOf(administrator)
-  const [isRemoving, setRemoving] = useState(false)
+  const [removing, setRemoving] = useState<'administrator' | 'identity'>()
   const change = useAction(changeAdministrator, { ...again, done: `${name} changed.` })
   const renew = useAction(createLink, { onDone: ({ url, code }) => onLink(url ?? code) })
-  const remove = useAction(removeAdministrator, {
-    ...again,
-    failure: 'view',
-    done: `${name} removed.`,
-    onDone: () => setRemoving(false),
-  })
+
   return (
     <>
       <Menu
@@ -131,20 +107,37 @@ function Actions({ administrator, onLink }: ActionsProps) {
             label: isDisabled ? 'Enable' : 'Disable',
             onSelect: () => change.run({ id, isDisabled: !isDisabled }),
           },
-          { label: 'Remove', isDangerous: true, onSelect: () => setRemoving(true) },
+          {
+            label: 'Unlink the company sign-in',
+            disabled: !hasIdentity,
+            onSelect: () => setRemoving('identity'),
+          },
+          { label: 'Remove', isDangerous: true, onSelect: () => setRemoving('administrator') },
         ]}
       />
-      {isRemoving && (
-        <ConfirmDialog
+      {removing === 'identity' && (
+        <ConfirmAction
+          title={`Unlink the company sign-in of ${name}?`}
+          action="Unlink"
+          send={() => removeIdentity(id)}
+          {...again}
+          done={`The company sign-in of ${name} is unlinked.`}
+          onClose={() => setRemoving(undefined)}
+        >
+          <p>Sessions of this administrator end. The next sign-in is matched by its verified address.</p>
+        </ConfirmAction>
+      )}
+      {removing === 'administrator' && (
+        <ConfirmAction
           title={`Remove ${name}?`}
           action="Remove administrator"
-          isPending={remove.isPending}
-          error={remove.error}
-          onConfirm={() => remove.run(id)}
-          onClose={() => setRemoving(false)}
+          send={() => removeAdministrator(id)}
+          {...again}
+          done={`${name} removed.`}
+          onClose={() => setRemoving(undefined)}
         >
           <p>Sessions and tokens of this administrator end. The audit log keeps the entries.</p>
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </>
   )
@@ -156,28 +149,24 @@ interface InviteDialogProps {
 }
 
 function InviteDialog({ onClose, onLink }: InviteDialogProps) {
-  const [email, setEmail] = useState('')
-  const [role, setRole] = useState<Role>('developer')
-  const action = useAction(inviteAdministrator, {
-    ...again,
-    failure: 'view',
-    onDone({ invitation: { url, code } }) {
-      onClose()
-      onLink(url ?? code)
-    },
-  })
   return (
-    <FormDialog
+    <ActionForm
       title="Invite an administrator"
       action="Create invitation"
       size="small"
-      error={action.error}
-      isPending={action.isPending}
-      onSubmit={() => action.run({ email, role })}
+      start={{ email: '', role: valueIn(roles, 'developer') }}
+      fields={() => ({
+        email: text('Email address', { type: 'email', required: true }),
+        role: choice('Role', roles),
+      })}
+      send={inviteAdministrator}
+      {...again}
+      onDone={({ invitation }) => {
+        onClose()
+        // Without passwords, they sign in with the provider, and need no link.
+        if (invitation !== null) onLink(invitation.url ?? invitation.code)
+      }}
       onClose={onClose}
-    >
-      <TextField label="Email address" type="email" value={email} onChange={setEmail} required />
-      <Select label="Role" value={role} onChange={setRole} choices={roles} />
-    </FormDialog>
+    />
   )
 }

@@ -24,3 +24,5 @@ export const changeAdministrator = ({
 }) => patch<'administrators.update'>(path(id), change)
 
 export const removeAdministrator = (id: string) => remove<'administrators.remove'>(path(id))
+
+export const removeIdentity = (id: string) => remove<'administrators.removeIdentity'>(`${path(id)}/identity`)

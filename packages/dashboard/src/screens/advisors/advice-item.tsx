@@ -1,12 +1,13 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useAction } from '../../api/queries.ts'
 import { sqlLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { download } from '../../ui/download.ts'
-import { Select, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { choice, text, valueIn } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { Toolbar } from '../../ui/layout.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Advice, dismissAdvice, restoreAdvice } from './api.ts'
@@ -16,6 +17,7 @@ const again = { invalidates: [['advisors']] }
 export function AdviceItem({ advice }: { readonly advice: Advice }) {
   const { id, object, detail, statement, command, dismissal } = advice
   const [isDismissing, setDismissing] = useState(false)
+  const may = usePermissions()
   const restore = useAction(restoreAdvice, again)
   return (
     <li>
@@ -38,18 +40,18 @@ export function AdviceItem({ advice }: { readonly advice: Advice }) {
       <Toolbar label={`Advice about ${object}`}>
         {statement !== null && (
           <>
-            <Link href={sqlLink(statement)}>Open in SQL</Link>
+            {may('sql.read') && <Link href={sqlLink(statement)}>Open in SQL</Link>}
             <Button size="small" onClick={() => saveMigration(advice.rule, statement)}>
               Save as migration
             </Button>
           </>
         )}
         {dismissal === null ? (
-          <Button size="small" onClick={() => setDismissing(true)}>
+          <Button size="small" needs="change" onClick={() => setDismissing(true)}>
             Dismiss…
           </Button>
         ) : (
-          <Button size="small" isPending={restore.isPending} onClick={() => restore.run(id)}>
+          <Button size="small" needs="change" isPending={restore.isPending} onClick={() => restore.run(id)}>
             Restore
           </Button>
         )}
@@ -66,29 +68,24 @@ const periods = [
 ] as const
 
 function DismissDialog({ advice, onClose }: { readonly advice: Advice; readonly onClose: () => void }) {
-  const [reason, setReason] = useState('')
-  const [days, setDays] = useState<(typeof periods)[number]['value']>('')
-  const action = useAction(dismissAdvice, { ...again, failure: 'view', onDone: onClose })
   return (
-    <FormDialog
+    <ActionForm
       title={`Dismiss: ${advice.title}`}
       action="Dismiss"
       size="small"
-      error={action.error}
-      isPending={action.isPending}
-      onSubmit={() =>
-        action.run({
+      lead={<p>{advice.object}</p>}
+      start={{ reason: '', days: valueIn(periods, '') }}
+      fields={() => ({ reason: text('Reason', { maxLength: 500 }), days: choice('Duration', periods) })}
+      send={({ reason, days }) =>
+        dismissAdvice({
           id: advice.id,
           ...(reason === '' ? {} : { reason }),
           ...(days === '' ? {} : { until: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
         })
       }
+      {...again}
       onClose={onClose}
-    >
-      <p>{advice.object}</p>
-      <TextField label="Reason" value={reason} onChange={setReason} maxLength={500} />
-      <Select label="Duration" value={days} onChange={setDays} choices={periods} />
-    </FormDialog>
+    />
   )
 }
 

@@ -1,12 +1,11 @@
 import { useSearchParams } from 'wouter'
 import { useApi } from '../../api/queries.ts'
 import { withParameters } from '../../shell/search-parameters.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Select, Switch } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Section, Toolbar } from '../../ui/layout.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { EmptyState, Loaded } from '../../ui/states.tsx'
 import { AdviceItem } from './advice-item.tsx'
 import styles from './advisors.module.css'
 import { type Advice, listAdvice, severities } from './api.ts'
@@ -28,13 +27,11 @@ export function AdvisorsScreen() {
     <>
       <PageHeader
         title="Advisors"
+        asCode={{ request: { method: 'GET', path: '/api/admin/advisors' }, command: 'basalt advisors' }}
         actions={
-          <>
-            <AsCode request={{ method: 'GET', path: '/api/admin/advisors' }} command="basalt advisors" />
-            <Button onClick={() => void query.refetch()} isPending={query.isFetching}>
-              Refresh
-            </Button>
-          </>
+          <Button onClick={() => void query.refetch()} isPending={query.isFetching}>
+            Refresh
+          </Button>
         }
       >
         Problems with the security, speed and health of the database, with statements that fix them.
@@ -66,7 +63,10 @@ export function AdvisorsScreen() {
       <Loaded query={query}>
         {({ items }) => {
           const groups = [...Map.groupBy(items.filter(isShown), ({ rule }) => rule).values()]
-          if (groups.length === 0) return <Empty>No problems found.</Empty>
+          if (groups.length === 0)
+            return (
+              <EmptyState icon="check">No problems found. The advisors check again every time.</EmptyState>
+            )
           return groups.map((group) => <Group key={group[0]?.rule} group={group} />)
         }}
       </Loaded>

@@ -1,5 +1,4 @@
 import { useSearchParams } from 'wouter'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { PageHeader, Toolbar } from '../../ui/layout.tsx'
 import { KeyTable } from './key-table.tsx'
@@ -12,7 +11,7 @@ export function ApiKeysScreen() {
     <>
       <PageHeader
         title="API keys"
-        actions={<AsCode request={{ method: 'GET', path: `/api/admin/api-keys?${parameters}` }} />}
+        asCode={{ request: { method: 'GET', path: `/api/admin/api-keys?${parameters}` } }}
       >
         Programs authenticate with a key and act as its user, within its scope and tables. Further actions,
         such as sending mail, are granted here.

@@ -1,10 +1,8 @@
-import { useState } from 'react'
-import { useAction } from '../../api/queries.ts'
-import { Select, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { UserPicker } from '../users/user-picker.tsx'
-import { type Action, ActionsField } from './actions-field.tsx'
-import { type CreatedKey, createKey, type KeyFilter, type NewKey } from './api.ts'
+import { choice, code, text, valueIn } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
+import { userOf } from '../users/user-picker.tsx'
+import { actionsField, noActions } from './actions-field.tsx'
+import { type CreatedKey, createKey, type KeyFilter } from './api.ts'
 
 const scopes = [
   { value: 'readonly', label: 'Read' },
@@ -26,51 +24,40 @@ interface CreateKeyDialogProps extends KeyFilter {
 }
 
 export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }: CreateKeyDialogProps) {
-  const [name, setName] = useState('')
-  const [userId, setUserId] = useState(givenUser ?? '')
-  const [scope, setScope] = useState<(typeof scopes)[number]['value']>('readonly')
-  const [actions, setActions] = useState<readonly Action[]>([])
-  const [tables, setTables] = useState('')
-  const [lifetime, setLifetime] = useState<(typeof lifetimes)[number]['value']>('90')
-  const create = useAction((key: NewKey) => createKey(key), {
-    invalidates: [['api-keys']],
-    onDone: onCreated,
-    failure: 'view',
-  })
-  const submit = () =>
-    create.run({
-      userId,
-      name,
-      scope,
-      allowedTables: tables.split(/[\s,]+/).filter((table) => table !== ''),
-      actions: [...actions],
-      ...(appId === undefined ? {} : { appId }),
-      ...(lifetime === '' ? {} : { expiresAt: new Date(Date.now() + Number(lifetime) * day).toISOString() }),
-    })
   return (
-    <FormDialog
+    <ActionForm
       title="Create API key"
       action="Create key"
-      isDisabled={name.trim() === '' || userId === ''}
-      isPending={create.isPending}
-      error={create.error}
-      onSubmit={submit}
+      start={{
+        ...{ name: '', userId: givenUser ?? '', tables: '' },
+        ...{ scope: valueIn(scopes, 'readonly'), lifetime: valueIn(lifetimes, '90') },
+        actions: noActions,
+      }}
+      fields={() => ({
+        name: text('Name', { hint: 'Purpose of the key', maxLength: 200 }),
+        userId: givenUser === undefined && userOf('Acts as', 'Policies see this user'),
+        scope: choice('Scope', scopes),
+        tables: code('Tables', {
+          hint: 'Separated by commas. Leave empty for all tables. Write rpc:name for a procedure.',
+        }),
+        actions: actionsField,
+        lifetime: choice('Expires after', lifetimes),
+      })}
+      isReady={({ name, userId }) => name.trim() !== '' && userId !== ''}
+      send={({ tables, lifetime, ...key }) =>
+        createKey({
+          ...key,
+          allowedTables: tables.split(/[\s,]+/).filter((table) => table !== ''),
+          actions: [...key.actions],
+          ...(appId === undefined ? {} : { appId }),
+          ...(lifetime === ''
+            ? {}
+            : { expiresAt: new Date(Date.now() + Number(lifetime) * day).toISOString() }),
+        })
+      }
+      invalidates={[['api-keys']]}
+      onDone={onCreated}
       onClose={onClose}
-    >
-      <TextField label="Name" hint="Purpose of the key" maxLength={200} value={name} onChange={setName} />
-      {givenUser === undefined && (
-        <UserPicker label="Acts as" hint="Policies see this user" value={userId} onChange={setUserId} />
-      )}
-      <Select label="Scope" value={scope} choices={scopes} onChange={setScope} />
-      <TextField
-        label="Tables"
-        hint="Separated by commas. Leave empty for all tables. Write rpc:name for a procedure."
-        value={tables}
-        onChange={setTables}
-        isCode
-      />
-      <ActionsField legend="Additional actions" value={actions} onChange={setActions} />
-      <Select label="Expires after" value={lifetime} choices={lifetimes} onChange={setLifetime} />
-    </FormDialog>
+    />
   )
 }

@@ -1,7 +1,5 @@
-import { useState } from 'react'
-import { useAction } from '../../api/queries.ts'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { ActionsField } from './actions-field.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
+import { actionsField } from './actions-field.tsx'
 import { type ApiKey, updateKey } from './api.ts'
 
 interface KeyActionsDialogProps {
@@ -10,23 +8,16 @@ interface KeyActionsDialogProps {
 }
 
 export function KeyActionsDialog({ apiKey, onClose }: KeyActionsDialogProps) {
-  const [actions, setActions] = useState(apiKey.actions)
-  const save = useAction(() => updateKey(apiKey.id, { actions: [...actions] }), {
-    invalidates: [['api-keys']],
-    done: 'Key saved. Its actions change within a second.',
-    onDone: onClose,
-    failure: 'view',
-  })
   return (
-    <FormDialog
+    <ActionForm
       title={`Actions of ${apiKey.name}`}
       action="Save"
-      isPending={save.isPending}
-      error={save.error}
-      onSubmit={() => save.run()}
+      start={{ actions: apiKey.actions }}
+      fields={() => ({ actions: actionsField })}
+      send={({ actions }) => updateKey(apiKey.id, { actions: [...actions] })}
+      invalidates={[['api-keys']]}
+      done="Key saved. Its actions change within a second."
       onClose={onClose}
-    >
-      <ActionsField legend="Additional actions" value={actions} onChange={setActions} />
-    </FormDialog>
+    />
   )
 }

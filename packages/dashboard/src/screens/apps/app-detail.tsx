@@ -1,15 +1,15 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAction, useApi } from '../../api/queries.ts'
-import { requestsLink, usageLink, userLink } from '../../links.ts'
+import { useApi } from '../../api/queries.ts'
+import { requestsLink, usageLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { KeyValue, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { KeyTable } from '../api-keys/key-table.tsx'
 import { ClientTable } from '../oauth-clients/client-table.tsx'
 import { type App, defaultAppId, deleteApp, readApp, readRateLimit } from './api.ts'
@@ -26,22 +26,19 @@ function LoadedApp({ app }: { readonly app: App }) {
   const [dialog, setDialog] = useState<'edit' | 'delete'>()
   const [, navigate] = useLocation()
   usePageTitle(name)
-  const remove = useAction(() => deleteApp(id), {
-    invalidates: [['apps'], ['api-keys']],
-    done: 'App deleted. Its keys are revoked.',
-    onDone: () => navigate('/apps'),
-    failure: 'view',
-  })
+
   const close = () => setDialog(undefined)
   return (
     <>
       <PageHeader
         title={name}
+        asCode={{ request: { method: 'GET', path: `/api/admin/apps/${id}` } }}
         actions={
           <>
-            <AsCode request={{ method: 'GET', path: `/api/admin/apps/${id}` }} />
-            <Button onClick={() => setDialog('edit')}>Edit</Button>
-            <Button disabled={id === defaultAppId} onClick={() => setDialog('delete')}>
+            <Button needs="change" onClick={() => setDialog('edit')}>
+              Edit
+            </Button>
+            <Button needs="change" disabled={id === defaultAppId} onClick={() => setDialog('delete')}>
               Delete
             </Button>
           </>
@@ -51,19 +48,10 @@ function LoadedApp({ app }: { readonly app: App }) {
         <Link href={requestsLink({ app_id: id })}>Requests</Link>
       </PageHeader>
       <KeyValue
-        items={[
+        pairs={[
           ['Id', <code key="id">{id}</code>],
           ['Description', description || '–'],
-          [
-            'Owner',
-            ownerUserId === null ? (
-              '–'
-            ) : (
-              <Link key="owner" href={userLink(ownerUserId)}>
-                {ownerUserId}
-              </Link>
-            ),
-          ],
+          ['Owner', <UserLink key="owner" id={ownerUserId} />],
           ['Limit', describeLimit(app)],
           ...(app.rateLimitRps === 0
             ? []
@@ -79,17 +67,18 @@ function LoadedApp({ app }: { readonly app: App }) {
       </Section>
       {dialog === 'edit' && <AppDialog app={app} onClose={close} onSaved={close} />}
       {dialog === 'delete' && (
-        <ConfirmDialog
+        <ConfirmAction
           title={`Delete ${name}?`}
           action="Delete app"
           name={name}
-          isPending={remove.isPending}
-          error={remove.error}
-          onConfirm={() => remove.run()}
+          send={() => deleteApp(id)}
+          invalidates={[['apps'], ['api-keys']]}
+          done="App deleted. Its keys are revoked."
+          onDone={() => navigate('/apps')}
           onClose={close}
         >
           Its API keys are revoked. Its OAuth clients and their grants are deleted. This cannot be undone.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </>
   )

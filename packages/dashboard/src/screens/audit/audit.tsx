@@ -1,12 +1,10 @@
 import { useSearchParams } from 'wouter'
-import { moreOf, usePages } from '../../api/queries.ts'
+import { usePages } from '../../api/queries.ts'
 import { withParameters } from '../../shell/search-parameters.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { withInstants } from '../../ui/time-range.tsx'
 import { choicesOf, Filters } from '../activity/filters.tsx'
@@ -16,7 +14,7 @@ import { useFilters } from '../activity/use-filters.ts'
 import { type AuditEntry, auditFilters, listAudit } from './api.ts'
 import { AuditDetails } from './entry-details.tsx'
 
-const actors = choicesOf('By anyone', ['admin', 'user', 'open', 'sql', 'command line'])
+const actors = choicesOf('By anyone', ['admin', 'user', 'function as admin', 'open', 'sql', 'command line'])
 const operations = choicesOf('All operations', ['INSERT', 'UPDATE', 'DELETE'])
 
 export function AuditScreen() {
@@ -32,12 +30,10 @@ export function AuditScreen() {
     <>
       <PageHeader
         title="Audit"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/audit', withInstants(settled)) }}
-            command="basalt audit"
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: queryPath('/api/admin/audit', withInstants(settled)) },
+          command: 'basalt audit',
+        }}
       >
         Actions of administrators, and changes in audited tables.
       </PageHeader>
@@ -53,42 +49,30 @@ export function AuditScreen() {
         ]}
         range={['from', 'to']}
       />
-      <LoadedRows list={list}>
-        {(rows) => (
-          <>
-            <DataTable
-              caption="Audit log"
-              rows={rows}
-              rowKey={({ id }) => id}
-              selectedKey={shownId ?? undefined}
-              empty={isFiltered ? 'No entries match.' : 'No entries yet.'}
-              columns={[
-                { key: 'time', title: 'Time', cell: (entry) => <Time value={entry.timestamp} /> },
-                {
-                  key: 'action',
-                  title: 'Action',
-                  cell: (entry) => (
-                    <Button variant="plain" size="small" onClick={() => show(entry.id)}>
-                      <code>{entry.action}</code>
-                    </Button>
-                  ),
-                },
-                { key: 'actor', title: 'By', cell: (entry) => entry.actor },
-                { key: 'target', title: 'On', isCut: true, cell: (entry) => <Target entry={entry} /> },
-                { key: 'address', title: 'Address', isMinor: true, cell: (entry) => entry.ip_address ?? '–' },
-                {
-                  key: 'request',
-                  title: 'Request',
-                  isMinor: true,
-                  cell: (entry) => <RequestLink id={entry.request_id} />,
-                },
-              ]}
-              {...moreOf(list)}
-            />
-            <EntryPanel entry={rows.find(({ id }) => id === shownId)} onClose={() => show(undefined)} />
-          </>
-        )}
-      </LoadedRows>
+      <List
+        caption="Audit log"
+        of={list}
+        selectedKey={shownId ?? undefined}
+        isFiltered={isFiltered}
+        empty="No entries yet. Each change by an administrator is recorded here, with its author and address."
+        example={['[audit]\ntables = ["invoice"]', 'Changes of rows, too']}
+        columns={[
+          ['Time', (entry) => <Time value={entry.timestamp} />],
+          [
+            'Action',
+            (entry) => (
+              <Button variant="plain" size="small" onClick={() => show(entry.id)}>
+                <code>{entry.action}</code>
+              </Button>
+            ),
+          ],
+          ['By', (entry) => entry.actor],
+          ['On', (entry) => <Target entry={entry} />, 'cut'],
+          ['Address', (entry) => entry.ip_address ?? '–', 'minor'],
+          ['Request', (entry) => <RequestLink id={entry.request_id} />, 'minor'],
+        ]}
+      />
+      <EntryPanel entry={list.rows?.find(({ id }) => id === shownId)} onClose={() => show(undefined)} />
     </>
   )
 }

@@ -12,7 +12,7 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
   return (
     <>
       <KeyValue
-        items={[
+        pairs={[
           ['Time', <Time key="time" value={entry.timestamp} />],
           ['Action', <code key="action">{entry.action}</code>],
           ['By', entry.actor],
@@ -33,17 +33,17 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
             rows={values}
             rowKey={({ column }) => column}
             columns={[
-              { key: 'column', title: 'Column', cell: ({ column }) => <code>{column}</code> },
-              { key: 'before', title: 'Before', cell: ({ before }) => before ?? '–' },
-              { key: 'after', title: 'After', cell: ({ after }) => after ?? '–' },
-              {
-                key: 'changed',
-                title: <span className="visually-hidden">Changed</span>,
-                cell: ({ before, after, isChanged }) =>
+              ['Column', ({ column }) => <code>{column}</code>],
+              ['Before', ({ before }) => before ?? '–'],
+              ['After', ({ after }) => after ?? '–'],
+              [
+                'Changed',
+                ({ before, after, isChanged }) =>
                   isChanged &&
                   before !== undefined &&
                   after !== undefined && <Badge tone="accent">changed</Badge>,
-              },
+                'untitled',
+              ],
             ]}
           />
         </>

@@ -41,7 +41,12 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
         </Notice>
       )}
       <p>
-        <Button variant="primary" disabled={problem !== null} onClick={() => setStarting(true)}>
+        <Button
+          variant="primary"
+          needs="change"
+          disabled={problem !== null}
+          onClick={() => setStarting(true)}
+        >
           Start a backfill
         </Button>{' '}
         <AsCode
@@ -49,31 +54,21 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
         />
       </p>
       <KeyValue
-        items={[
-          ['State', <EmbeddingState key="state" embedding={embedding} />],
-          [
-            'Table',
-            <Link key="table" href={rowsLink(table)}>
-              {table}
-            </Link>,
-          ],
-          ['Source columns', columns.join(', ')],
-          ['Vector column', <code key="vector">{vectorColumn}</code>],
-          ['Model', model ?? 'not configured'],
-          ['Provider', describeProvider(embedding)],
-          ['Waiting', <Progress key="waiting" embedding={embedding} />],
-          ['Failed', countOf(failed, 'row')],
-          ['Vectors written', formatNumber(written)],
-          ['Last written', <Time key="last" value={lastWrittenAt} />],
-          ['Last error', lastError ?? '–'],
-          ['Backfill', <BackfillState key="backfill" embedding={embedding} />],
-          [
-            'Jobs',
-            <Link key="jobs" href={jobsLink({ type: 'embedding_update' })}>
-              Update jobs
-            </Link>,
-          ],
-        ]}
+        items={{
+          State: <EmbeddingState embedding={embedding} />,
+          Table: <Link href={rowsLink(table)}>{table}</Link>,
+          'Source columns': columns.join(', '),
+          'Vector column': <code>{vectorColumn}</code>,
+          Model: model ?? 'not configured',
+          Provider: describeProvider(embedding),
+          Waiting: <Progress embedding={embedding} />,
+          Failed: countOf(failed, 'row'),
+          'Vectors written': formatNumber(written),
+          'Last written': <Time value={lastWrittenAt} />,
+          'Last error': lastError ?? '–',
+          Backfill: <BackfillState embedding={embedding} />,
+          Jobs: <Link href={jobsLink({ type: 'embedding_update' })}>Update jobs</Link>,
+        }}
       />
       {failures.length > 0 && (
         <Section title="Rows refused by the provider">
@@ -82,10 +77,9 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
             rows={failures}
             rowKey={({ recordKey }) => JSON.stringify(recordKey)}
             columns={[
-              {
-                key: 'row',
-                title: 'Row',
-                cell: ({ recordKey }) => {
+              [
+                'Row',
+                ({ recordKey }) => {
                   const id = idOf(recordKey.map(String))
                   return (
                     <Link href={rowsLink(table, { row: id })}>
@@ -93,8 +87,8 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
                     </Link>
                   )
                 },
-              },
-              { key: 'error', title: 'Reason', cell: ({ error }) => error },
+              ],
+              ['Reason', ({ error }) => error],
             ]}
           />
           {failed > failures.length && (

@@ -1,12 +1,9 @@
 import { useLocation, useRoute } from 'wouter'
 import { useApi } from '../../api/queries.ts'
 import { decodeSegment } from '../../path-segment.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Code } from '../../ui/code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { PageHeader } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { listEmbeddings } from './api.ts'
 import { EmbeddingPanel } from './embedding-panel.tsx'
 import { EmbeddingState } from './state.tsx'
@@ -32,61 +29,41 @@ export function EmbeddingsScreen() {
     <>
       <PageHeader
         title="Embeddings"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: '/api/admin/embeddings' }}
-            sql="select name, written, last_written_at, last_error from basalt.embeddings order by name"
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: '/api/admin/embeddings' },
+          sql: 'select name, written, last_written_at, last_error from basalt.embeddings order by name',
+        }}
       >
         Configured vector columns, which Basalt updates when the text of a row changes.
       </PageHeader>
-      <Loaded query={list}>
-        {({ items }) => (
-          <DataTable
-            caption="Embeddings"
-            rows={items}
-            rowKey={(embedding) => embedding.name}
-            href={(embedding) => `/embeddings/${encodeURIComponent(embedding.name)}`}
-            selectedKey={name}
-            empty={<NoneConfigured />}
-            columns={[
-              { key: 'name', title: 'Name', cell: (embedding) => embedding.name },
-              { key: 'state', title: 'State', cell: (embedding) => <EmbeddingState embedding={embedding} /> },
-              {
-                key: 'column',
-                title: 'Column',
-                isMinor: true,
-                cell: ({ table, vectorColumn }) => (
-                  <code>
-                    {table}.{vectorColumn}
-                  </code>
-                ),
-              },
-              { key: 'model', title: 'Model', isMinor: true, cell: ({ model }) => model ?? '–' },
-              {
-                key: 'pending',
-                title: 'Waiting',
-                align: 'end',
-                cell: ({ pending }) => formatNumber(pending),
-              },
-              { key: 'failed', title: 'Failed', align: 'end', cell: ({ failed }) => formatNumber(failed) },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption="Embeddings"
+        of={list}
+        rowKey={(embedding) => embedding.name}
+        href={(embedding) => `/embeddings/${encodeURIComponent(embedding.name)}`}
+        selectedKey={name}
+        empty="No embeddings are configured. Add one with a provider that is compatible with the OpenAI API."
+        example={[example, 'Configuration']}
+        columns={[
+          ['Name', (embedding) => embedding.name],
+          ['State', (embedding) => <EmbeddingState embedding={embedding} />],
+          [
+            'Column',
+            ({ table, vectorColumn }) => (
+              <code>
+                {table}.{vectorColumn}
+              </code>
+            ),
+            'minor',
+          ],
+          ['Model', ({ model }) => model ?? '–', 'minor'],
+          ['Waiting', ({ pending }) => formatNumber(pending), 'end'],
+          ['Failed', ({ failed }) => formatNumber(failed), 'end'],
+        ]}
+      />
       {name !== undefined && (
         <EmbeddingPanel key={name} name={name} onClose={() => navigate('/embeddings')} />
       )}
-    </>
-  )
-}
-
-function NoneConfigured() {
-  return (
-    <>
-      <p>No embeddings are configured. Add one with a provider that is compatible with the OpenAI API:</p>
-      <Code label="Configuration">{example}</Code>
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useAction, useApi } from '../../api/queries.ts'
 import { auditLink, jobLink, requestLink, rowsLink, webhookLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
@@ -31,6 +32,7 @@ export function EventDetail({ id, onClose }: { readonly id: string; readonly onC
 
 function Timeline({ event }: { readonly event: Detail }) {
   const { id, action, table, record, previousRecord } = event
+  const may = usePermissions()
   return (
     <>
       <Toolbar label="Event">
@@ -97,9 +99,11 @@ function Timeline({ event }: { readonly event: Detail }) {
           </li>
         ))}
       </ol>
-      <Section title="Payload">
-        <Code label="payload">{event.payload}</Code>
-      </Section>
+      {may('bodies.read') && (
+        <Section title="Payload">
+          <Code label="payload">{event.payload}</Code>
+        </Section>
+      )}
     </>
   )
 }
@@ -141,10 +145,13 @@ function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
     done: ({ success }) => (success ? 'Redelivered.' : 'Sent again. The receiver did not accept it.'),
   })
   const last = attempts.at(-1)
+  const may = usePermissions()
   return (
     <>
       <h3>
-        Webhook <Link href={webhookLink(webhookId)}>{url}</Link> <Badge tone={tones[state]}>{state}</Badge>
+        Webhook{' '}
+        {may('owner') ? <Link href={webhookLink(webhookId)}>{url}</Link> : url || <code>{webhookId}</code>}{' '}
+        <Badge tone={tones[state]}>{state}</Badge>
       </h3>
       <ol className={styles.attempts} aria-label="Attempts">
         {attempts.map((attempt) => (
@@ -161,7 +168,7 @@ function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
         ))}
       </ol>
       {next !== null && <Next next={next} />}
-      {last !== undefined && (
+      {last !== undefined && may('operations.write') && (
         <p>
           <Button
             size="small"

@@ -1,12 +1,10 @@
 import { useState } from 'react'
 import { useLocation, useRoute, useSearchParams } from 'wouter'
-import { moreOf, usePages } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { usePermissions } from '../../api/administrator.ts'
+import { usePages } from '../../api/queries.ts'
 import { Switch } from '../../ui/field.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
-import { SearchedTo } from '../../ui/searched-to.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { withInstants } from '../../ui/time-range.tsx'
 import { choicesOf, Filters } from '../activity/filters.tsx'
@@ -26,6 +24,7 @@ export function EventsScreen() {
   const [, navigate] = useLocation()
   const [keptSince, setKeptSince] = useState<string | null>(null)
   const { follow, ...filter } = filters.settled
+  const mayReadKeys = usePermissions()('bodies.read')
   const isFollowing = follow === 'true'
   const list = usePages(
     ['events', filter],
@@ -45,12 +44,10 @@ export function EventsScreen() {
     <>
       <PageHeader
         title="Events"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/events', withInstants(filter)) }}
-            sql="select id, happened_at, action, table_name, record_key, origin from basalt.outbox order by id desc limit 50"
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: queryPath('/api/admin/events', withInstants(filter)) },
+          sql: 'select id, happened_at, action, table_name, record_key, origin from basalt.outbox order by id desc limit 50',
+        }}
       >
         Changes with at least one listener, and the deliveries and jobs that followed.
       </PageHeader>
@@ -59,7 +56,7 @@ export function EventsScreen() {
         filters={filters}
         fields={[
           { name: 'table', label: 'Table' },
-          { name: 'record', label: 'Record' },
+          ...(mayReadKeys ? [{ name: 'record', label: 'Record' } as const] : []),
           { name: 'user_id', label: 'User id' },
           { name: 'request_id', label: 'Request id' },
           { name: 'action', label: 'Action', choices: actions },
@@ -72,50 +69,36 @@ export function EventsScreen() {
           onChange={(isOn) => filters.set({ follow: isOn ? 'true' : undefined })}
         />
       </Filters>
-      <LoadedRows list={list}>
-        {(rows) => (
-          <>
-            <DataTable
-              caption="Events"
-              rows={rows}
-              rowKey={(event) => event.id}
-              href={(event) => `/events/${event.id}${rest}`}
-              selectedKey={params?.id}
-              empty="No matching events. The log has the changes to which a webhook, a stream or an embedding subscribes."
-              columns={[
-                {
-                  key: 'what',
-                  title: 'Change',
-                  cell: ({ action, table, record }) =>
-                    `${action} ${table}${record === null ? '' : ` ${record}`}`,
-                },
-                { key: 'webhooks', title: 'Webhooks', cell: (event) => <Deliveries event={event} /> },
-                {
-                  key: 'who',
-                  title: 'By',
-                  isMinor: true,
-                  cell: ({ actor, userId }) => (userId === null ? actor : <UserLink id={userId} />),
-                },
-                {
-                  key: 'request',
-                  title: 'Request',
-                  isMinor: true,
-                  isCut: true,
-                  cell: ({ requestId }) => (requestId === null ? '–' : <code>{requestId}</code>),
-                },
-                { key: 'time', title: 'Time', cell: ({ happenedAt }) => <Time value={happenedAt} /> },
-              ]}
-              {...moreOf(list)}
-            />
-            <SearchedTo list={list} />
-            {keptSince !== null && (
-              <p className={styles.kept}>
-                The log starts at <Time value={keptSince} />.
-              </p>
-            )}
-          </>
+      <List
+        caption="Events"
+        of={list}
+        href={(event) => `/events/${event.id}${rest}`}
+        selectedKey={params?.id}
+        isFiltered={filters.isFiltered}
+        empty="No events yet. The log has the changes to which a webhook, a stream or an embedding subscribes."
+        first={['Add a webhook', '/webhooks', 'owner']}
+        columns={[
+          [
+            'Change',
+            ({ action, table, record }) => `${action} ${table}${record === null ? '' : ` ${record}`}`,
+          ],
+          ['Webhooks', (event) => <Deliveries event={event} />],
+          ['By', ({ actor, userId }) => (userId === null ? actor : <UserLink id={userId} />), 'minor'],
+          [
+            'Request',
+            ({ requestId }) => (requestId === null ? '–' : <code>{requestId}</code>),
+            'cut',
+            'minor',
+          ],
+          ['Time', ({ happenedAt }) => <Time value={happenedAt} />],
+        ]}
+      >
+        {keptSince !== null && (
+          <p className={styles.kept}>
+            The log starts at <Time value={keptSince} />.
+          </p>
         )}
-      </LoadedRows>
+      </List>
       {params !== null && params.id !== undefined && (
         <EventDetail key={params.id} id={params.id} onClose={() => navigate(`/events${rest}`)} />
       )}

@@ -1,8 +1,7 @@
-import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useApi } from '../../api/queries.ts'
 import { jobsLink, requestLink, requestsLink } from '../../links.ts'
-import { AsCode } from '../../ui/as-code.tsx'
+import { Figure, Figures } from '../../ui/figures.tsx'
 import { countOf, formatBytes, formatDuration, formatInstant, formatNumber } from '../../ui/format.ts'
 import { Badge, Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
@@ -23,7 +22,7 @@ export function HomeScreen() {
   const [search, setSearch] = useSearchParams()
   return (
     <>
-      <PageHeader title="Home" actions={<AsCode request={{ method: 'GET', path: '/api/admin/report' }} />}>
+      <PageHeader title="Home" asCode={{ request: { method: 'GET', path: '/api/admin/report' } }}>
         {server.data === undefined
           ? location.origin
           : `${location.origin} · Basalt ${server.data.version} · PostgreSQL ${server.data.database.version}`}
@@ -55,7 +54,7 @@ export function HomeScreen() {
                 },
               ]}
             />
-            <Figures report={known} />
+            <Numbers report={known} />
           </>
         )}
       </Loaded>
@@ -67,7 +66,7 @@ export function HomeScreen() {
   )
 }
 
-function Figures({ report }: { readonly report: Report }) {
+function Numbers({ report }: { readonly report: Report }) {
   const server = useApi(['server'], readServer, refetch)
   const jobs = useApi(['jobs', 'stats'], countJobs, refetch)
   const { signUps, storedBytes, streams, backup } = report
@@ -75,7 +74,7 @@ function Figures({ report }: { readonly report: Report }) {
   const most = Math.max(1, ...signUps.map(({ count }) => count))
   const database = server.data?.database
   return (
-    <dl className={styles.figures}>
+    <Figures>
       <Figure name="Sign-ups, 14 days" value={formatNumber(newest)} href="/users">
         <span className={styles.bars} aria-hidden="true">
           {signUps.map(({ day, count }) => (
@@ -107,7 +106,7 @@ function Figures({ report }: { readonly report: Report }) {
           `${formatNumber(jobs.data.queued)} queued, ${formatNumber(jobs.data.running)} running`}
       </Figure>
       <BackupFigure backup={backup} isEmbedded={database?.isEmbedded ?? true} />
-    </dl>
+    </Figures>
   )
 }
 
@@ -139,26 +138,6 @@ function BackupFigure({ backup, isEmbedded }: BackupFigureProps) {
     <Figure {...common} value={`${formatDuration(age)} ago`} isBad={age > dayMs}>
       <span title={formatInstant(backup.finishedAt)}>{formatBytes(backup.bytes)}</span>
     </Figure>
-  )
-}
-
-interface FigureProps {
-  readonly name: string
-  readonly value: string
-  readonly href: string
-  readonly isBad?: boolean
-  readonly children?: ReactNode
-}
-
-function Figure({ name, value, href, isBad = false, children }: FigureProps) {
-  return (
-    <div data-bad={isBad}>
-      <dt>
-        <Link href={href}>{name}</Link>
-      </dt>
-      <dd>{value}</dd>
-      {children !== undefined && <dd className={styles.note}>{children}</dd>}
-    </div>
   )
 }
 

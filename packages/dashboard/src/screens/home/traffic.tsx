@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
-import { Chart, type Series } from '../../ui/chart.tsx'
+import { Chart } from '../../ui/chart.tsx'
 import { formatDuration, formatNumber } from '../../ui/format.ts'
+import { readTraffic } from '../activity/traffic.ts'
 import type { Report } from './api.ts'
 import styles from './home.module.css'
 
@@ -8,9 +9,7 @@ type Point = Report['hour'][number]
 
 /** Shows the requests, errors and latency of a time span. */
 export function Traffic({ points, span }: { readonly points: readonly Point[]; readonly span: string }) {
-  const { times, requests, latency } = useMemo(() => seriesOf(points), [points])
-  const total = points.reduce((sum, point) => sum + point.requests, 0)
-  const errors = points.reduce((sum, point) => sum + point.errors, 0)
+  const { times, total, failed, requests, latency } = useMemo(() => readTraffic(points), [points])
   // The middle of the steps, each with the weight of its requests.
   const typical = weighted(points, ({ p50_ms: ms }) => ms)
   const slow = weighted(points, ({ p95_ms: ms }) => ms)
@@ -20,10 +19,10 @@ export function Traffic({ points, span }: { readonly points: readonly Point[]; r
       <figure>
         <figcaption>
           <Total name="Requests" value={formatNumber(total)} />
-          <Total name="Errors" value={formatNumber(errors)} isBad={errors > 0} />
+          <Total name="Errors" value={formatNumber(failed)} isBad={failed > 0} />
         </figcaption>
         <Chart
-          label={`Requests in ${span}: ${formatNumber(total)}, ${formatNumber(errors)} of them failed`}
+          label={`Requests in ${span}: ${formatNumber(total)}, ${formatNumber(failed)} of them failed`}
           times={times}
           series={requests}
           format={formatNumber}
@@ -66,21 +65,4 @@ function weighted(points: readonly Point[], read: (point: Point) => number | nul
   const weight = known.reduce((sum, { requests }) => sum + Math.max(requests, 1), 0)
   if (weight === 0) return undefined
   return known.reduce((sum, point) => sum + (read(point) ?? 0) * Math.max(point.requests, 1), 0) / weight
-}
-
-function seriesOf(points: readonly Point[]) {
-  const line = (label: string, color: Series['color'], read: (point: Point) => number | null): Series => ({
-    ...{ label, color, values: points.map(read) },
-  })
-  return {
-    times: points.map(({ timestamp }) => Date.parse(timestamp) / 1000),
-    requests: [
-      { ...line('Requests', '--accent', (point) => point.requests), isFilled: true },
-      { ...line('Errors', '--danger', (point) => point.errors), dash: [4, 4] },
-    ],
-    latency: [
-      { ...line('Median', '--accent', (point) => point.p50_ms), isFilled: true },
-      { ...line('95th', '--warning', (point) => point.p95_ms), dash: [6, 3] },
-    ],
-  }
 }

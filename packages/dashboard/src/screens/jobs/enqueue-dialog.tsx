@@ -1,64 +1,37 @@
-import { useId, useState } from 'react'
-import { useAction } from '../../api/queries.ts'
-import { TextArea, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { jsonObject, suggested, text } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { parseObject } from '../../ui/parse-object.ts'
 import { toInstant } from '../../ui/time-range.tsx'
 import { enqueueJob } from './api.ts'
 
-export function EnqueueDialog({
-  types,
-  onClose,
-}: {
+interface EnqueueDialogProps {
   /** Job types to suggest. */
   readonly types: readonly string[]
   readonly onClose: () => void
-}) {
-  const [type, setType] = useState('')
-  const [payload, setPayload] = useState('{}')
-  const [runAt, setRunAt] = useState('')
-  const list = useId()
-  const action = useAction(enqueueJob, {
-    invalidates: [['jobs']],
-    failure: 'view',
-    done: 'Job added.',
-    onDone: onClose,
-  })
-  const parsed = parseObject(payload)
-  const due = toInstant(runAt)
+}
+
+export function EnqueueDialog({ types, onClose }: EnqueueDialogProps) {
   return (
-    <FormDialog
+    <ActionForm
       title="Add a job"
       action="Add job"
-      isDisabled={parsed === undefined}
-      error={action.error}
-      isPending={action.isPending}
-      onSubmit={() => {
-        if (parsed !== undefined)
-          action.run({ type, payload: parsed, ...(due === undefined ? {} : { runAt: due }) })
+      start={{ type: '', payload: '{}', runAt: '' }}
+      fields={() => ({
+        type: suggested('Type', types, { required: true }),
+        payload: jsonObject('Payload'),
+        runAt: text('Not before', { type: 'datetime-local', hint: 'Leave empty to run immediately.' }),
+      })}
+      send={({ type, payload, runAt }) => {
+        const due = toInstant(runAt)
+        return enqueueJob({
+          type,
+          payload: parseObject(payload) ?? {},
+          ...(due === undefined ? {} : { runAt: due }),
+        })
       }}
+      invalidates={[['jobs']]}
+      done="Job added."
       onClose={onClose}
-    >
-      <TextField label="Type" value={type} onChange={setType} isCode list={list} required />
-      <datalist id={list}>
-        {types.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-      <TextArea
-        label="Payload"
-        value={payload}
-        onChange={setPayload}
-        isCode
-        error={parsed === undefined ? 'Expected a JSON object.' : undefined}
-      />
-      <TextField
-        label="Not before"
-        type="datetime-local"
-        value={runAt}
-        onChange={setRunAt}
-        hint="Leave empty to run immediately."
-      />
-    </FormDialog>
+    />
   )
 }

@@ -1,4 +1,5 @@
 import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useAction, useApi } from '../../api/queries.ts'
 import { scheduleLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
@@ -22,16 +23,27 @@ export function JobDetail({ id, onClose }: { readonly id: string; readonly onClo
 
 function Content({ job }: { readonly job: Job }) {
   const { id, state } = job
+  const may = usePermissions()
   const again = { invalidates: [['jobs']] }
   const retry = useAction(retryJob, { ...again, done: 'Requeued.' })
   const cancel = useAction(cancelJob, { ...again, done: 'Canceled.' })
   return (
     <>
       <Toolbar label="Job">
-        <Button disabled={state !== 'failed'} isPending={retry.isPending} onClick={() => retry.run(id)}>
+        <Button
+          needs="change"
+          disabled={state !== 'failed'}
+          isPending={retry.isPending}
+          onClick={() => retry.run(id)}
+        >
           Retry
         </Button>
-        <Button disabled={state !== 'queued'} isPending={cancel.isPending} onClick={() => cancel.run(id)}>
+        <Button
+          needs="change"
+          disabled={state !== 'queued'}
+          isPending={cancel.isPending}
+          onClick={() => cancel.run(id)}
+        >
           Cancel
         </Button>
         <AsCode
@@ -43,18 +55,17 @@ function Content({ job }: { readonly job: Job }) {
         />
       </Toolbar>
       <KeyValue
-        items={[
-          ['Id', <code key="id">{id}</code>],
-          ['Type', job.type],
-          ['State', <StateBadge key="state" state={state} />],
-          ['Attempts', `${job.attempts} of ${job.maxAttempts}`],
-          ['Added', <Time key="added" value={job.createdAt} />],
-          ['Due', <Time key="due" value={job.runAt} />],
-          ['Last started', <Time key="begun" value={job.lastRunAt} />],
-          ['Lease until', <Time key="lease" value={job.leaseUntil} />],
-          ['Ended', <Time key="ended" value={job.completedAt ?? job.canceledAt} />],
-          [
-            'Schedule',
+        items={{
+          Id: <code>{id}</code>,
+          Type: job.type,
+          State: <StateBadge state={state} />,
+          Attempts: `${job.attempts} of ${job.maxAttempts}`,
+          Added: <Time value={job.createdAt} />,
+          Due: <Time value={job.runAt} />,
+          'Last started': <Time value={job.lastRunAt} />,
+          'Lease until': <Time value={job.leaseUntil} />,
+          Ended: <Time value={job.completedAt ?? job.canceledAt} />,
+          Schedule:
             job.scheduleId === undefined ? (
               '–'
             ) : (
@@ -62,17 +73,18 @@ function Content({ job }: { readonly job: Job }) {
                 {job.scheduleId}
               </Link>
             ),
-          ],
-        ]}
+        }}
       />
       {job.lastError !== '' && (
         <Section title="Last error">
           <Code label="last error">{job.lastError}</Code>
         </Section>
       )}
-      <Section title="Payload">
-        <Code label="payload">{JSON.stringify(job.payload, undefined, 2)}</Code>
-      </Section>
+      {may('bodies.read') && (
+        <Section title="Payload">
+          <Code label="payload">{JSON.stringify(job.payload, undefined, 2)}</Code>
+        </Section>
+      )}
     </>
   )
 }

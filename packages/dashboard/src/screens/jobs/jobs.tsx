@@ -1,12 +1,9 @@
 import { useState } from 'react'
 import { useLocation, useRoute, useSearchParams } from 'wouter'
-import { moreOf, useApi, usePages } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { useApi, usePages } from '../../api/queries.ts'
 import { formatDuration, formatNumber } from '../../ui/format.ts'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
-import { EmptyState, LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { withInstants } from '../../ui/time-range.tsx'
 import { Filters } from '../activity/filters.tsx'
@@ -35,17 +32,11 @@ export function JobsScreen() {
     <>
       <PageHeader
         title="Jobs"
-        actions={
-          <>
-            <AsCode
-              request={{ method: 'GET', path: queryPath('/api/admin/jobs', withInstants(settled)) }}
-              sql="select id, type, state, attempts, last_error, run_at from basalt.jobs order by created_at desc limit 50"
-            />
-            <Button variant="primary" onClick={() => setNew(true)}>
-              Add a job
-            </Button>
-          </>
-        }
+        asCode={{
+          request: { method: 'GET', path: queryPath('/api/admin/jobs', withInstants(settled)) },
+          sql: 'select id, type, state, attempts, last_error, run_at from basalt.jobs order by created_at desc limit 50',
+        }}
+        action={['Add a job', () => setNew(true)]}
       >
         Background work of the server and of your application.
       </PageHeader>
@@ -69,40 +60,22 @@ export function JobsScreen() {
           <span>Oldest due job: {formatDuration(stats.data.oldestQueuedAgeSec * 1000)}</span>
         )}
       </Filters>
-      <LoadedRows list={list}>
-        {(rows) => (
-          <DataTable
-            caption="Jobs"
-            rows={rows}
-            rowKey={(job) => job.id}
-            href={(job) => `/jobs/${job.id}${rest}`}
-            selectedKey={params?.id}
-            empty={
-              isFiltered ? (
-                'No jobs match.'
-              ) : (
-                <EmptyState icon="clock" action="Add the first job" onAct={() => setNew(true)}>
-                  No jobs yet. Jobs run in the background, are retried, and survive restarts.
-                </EmptyState>
-              )
-            }
-            columns={[
-              { key: 'type', title: 'Type', cell: (job) => job.type },
-              { key: 'state', title: 'State', cell: (job) => <StateBadge state={job.state} /> },
-              {
-                key: 'attempts',
-                title: 'Attempts',
-                align: 'end',
-                isMinor: true,
-                cell: ({ attempts, maxAttempts }) => `${attempts} of ${maxAttempts}`,
-              },
-              { key: 'error', title: 'Last error', isMinor: true, isCut: true, cell: (job) => job.lastError },
-              { key: 'due', title: 'Due', cell: (job) => <Time value={job.runAt} /> },
-            ]}
-            {...moreOf(list)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="Jobs"
+        of={list}
+        href={(job) => `/jobs/${job.id}${rest}`}
+        selectedKey={params?.id}
+        isFiltered={isFiltered}
+        empty="No jobs yet. Jobs run in the background, are retried, and survive restarts."
+        first={['Add the first job', () => setNew(true)]}
+        columns={[
+          ['Type', (job) => job.type],
+          ['State', (job) => <StateBadge state={job.state} />],
+          ['Attempts', ({ attempts, maxAttempts }) => `${attempts} of ${maxAttempts}`, 'end', 'minor'],
+          ['Last error', (job) => job.lastError, 'cut', 'minor'],
+          ['Due', (job) => <Time value={job.runAt} />],
+        ]}
+      />
       {params !== null && params.id !== undefined && (
         <JobDetail key={params.id} id={params.id} onClose={() => navigate(`/jobs${rest}`)} />
       )}

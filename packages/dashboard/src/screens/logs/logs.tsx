@@ -1,16 +1,14 @@
 import { useState } from 'react'
-import { moreOf, usePages } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
+import { usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { Badge, KeyValue, PageHeader } from '../../ui/layout.tsx'
-import { SearchedTo } from '../../ui/searched-to.tsx'
+import { List } from '../../ui/list.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { withInstants } from '../../ui/time-range.tsx'
+import { DashboardReads } from '../activity/dashboard-reads.tsx'
 import { Filters } from '../activity/filters.tsx'
 import { Histogram } from '../activity/histogram.tsx'
 import { toneOfLevel } from '../activity/level.ts'
@@ -18,6 +16,7 @@ import { RequestLink } from '../activity/links.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
 import { countLogs, type LogEntry, listLogs, logLevels } from './api.ts'
+import { merge, withKeys } from './entries.ts'
 import { useTail } from './use-tail.ts'
 
 const names = ['level', 'q', 'requestId', 'since', 'until', 'live'] as const
@@ -39,12 +38,10 @@ export function LogsScreen() {
     <>
       <PageHeader
         title="Logs"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/logs', withInstants(filter)) }}
-            command={`basalt logs${filter.level === undefined ? '' : ` --level ${filter.level}`}`}
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: queryPath('/api/admin/logs', withInstants(filter)) },
+          command: `basalt logs${filter.level === undefined ? '' : ` --level ${filter.level}`}`,
+        }}
       >
         Log entries of all nodes, newest first.
       </PageHeader>
@@ -63,6 +60,7 @@ export function LogsScreen() {
           checked={isLive}
           onChange={(checked) => set({ live: checked ? '1' : undefined })}
         />
+        <DashboardReads />
       </Filters>
       <Histogram
         name="Entries"
@@ -71,51 +69,29 @@ export function LogsScreen() {
         isLive={isLive}
         onSelect={(since, until) => set({ since, until })}
       />
-      <LoadedRows list={list}>
-        {(rows) => (
-          <>
-            <DataTable
-              caption="Log entries"
-              rows={withKeys(isLive ? merge(tail.entries, rows) : rows)}
-              rowKey={({ key }) => key}
-              empty={isFiltered ? 'No entries match.' : 'No log entries yet.'}
-              columns={[
-                { key: 'time', title: 'Time', cell: ({ entry }) => <Time value={entry.time} /> },
-                {
-                  key: 'level',
-                  title: 'Level',
-                  cell: ({ entry }) => <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>,
-                },
-                {
-                  key: 'message',
-                  title: 'Message',
-                  isCut: true,
-                  cell: ({ entry }) => (
-                    <Button variant="plain" size="small" onClick={() => setShown(entry)}>
-                      {entry.message === '' ? '(no message)' : entry.message}
-                    </Button>
-                  ),
-                },
-                {
-                  key: 'attributes',
-                  title: 'Attributes',
-                  isCut: true,
-                  isMinor: true,
-                  cell: ({ entry }) => <code>{summarize(entry.attrs)}</code>,
-                },
-                {
-                  key: 'request',
-                  title: 'Request',
-                  isMinor: true,
-                  cell: ({ entry }) => <RequestLink id={entry.requestId} />,
-                },
-              ]}
-              {...moreOf(list)}
-            />
-            <SearchedTo list={list} />
-          </>
-        )}
-      </LoadedRows>
+      <List
+        caption="Log entries"
+        of={{ ...list, rows: list.rows && withKeys(isLive ? merge(tail.entries, list.rows) : list.rows) }}
+        rowKey={({ key }) => key}
+        isFiltered={isFiltered}
+        empty="No log entries yet. Each node writes its warnings, errors and requests here."
+        example={['basalt logs --level warn', 'The same on a terminal']}
+        columns={[
+          ['Time', ({ entry }) => <Time value={entry.time} />],
+          ['Level', ({ entry }) => <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>],
+          [
+            'Message',
+            ({ entry }) => (
+              <Button variant="plain" size="small" onClick={() => setShown(entry)}>
+                {entry.message === '' ? '(no message)' : entry.message}
+              </Button>
+            ),
+            'cut',
+          ],
+          ['Attributes', ({ entry }) => <code>{summarize(entry.attrs)}</code>, 'cut', 'minor'],
+          ['Request', ({ entry }) => <RequestLink id={entry.requestId} />, 'minor'],
+        ]}
+      />
       {shown !== undefined && <EntryPanel entry={shown} onClose={() => setShown(undefined)} />}
     </>
   )
@@ -125,44 +101,18 @@ function EntryPanel({ entry, onClose }: { readonly entry: LogEntry; readonly onC
   return (
     <SidePanel title="Log entry" onClose={onClose}>
       <KeyValue
-        items={[
-          ['Time', <Time key="time" value={entry.time} />],
-          [
-            'Level',
-            <Badge key="level" tone={toneOfLevel(entry.level)}>
-              {entry.level}
-            </Badge>,
-          ],
-          ['Message', entry.message],
-          ['Node', <code key="node">{entry.node}</code>],
-          ['Request', <RequestLink key="request" id={entry.requestId} />],
-        ]}
+        items={{
+          Time: <Time value={entry.time} />,
+          Level: <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>,
+          Message: entry.message,
+          Node: <code>{entry.node}</code>,
+          Request: <RequestLink id={entry.requestId} />,
+        }}
       />
       <h3>Attributes</h3>
       <Code label="attributes">{JSON.stringify(entry.attrs, null, 2)}</Code>
     </SidePanel>
   )
-}
-
-/** Merges the tail and the list, which contains entries of the tail after it is read again. */
-function merge(newest: readonly LogEntry[], rows: readonly LogEntry[]): readonly LogEntry[] {
-  const known = new Set(newest.map(identify))
-  return [...newest, ...rows.filter((entry) => !known.has(identify(entry)))]
-}
-
-function identify({ time, node, message, requestId }: LogEntry): string {
-  return [time, node, requestId, message].join(' ')
-}
-
-/** Adds keys to the entries. Entries have no id, so equal ones get a number. */
-function withKeys(entries: readonly LogEntry[]) {
-  const counts = new Map<string, number>()
-  return entries.map((entry) => {
-    const identity = identify(entry)
-    const count = counts.get(identity) ?? 0
-    counts.set(identity, count + 1)
-    return { entry, key: `${identity} ${count}` }
-  })
 }
 
 const summaryLength = 120

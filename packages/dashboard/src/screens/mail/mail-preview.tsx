@@ -24,7 +24,11 @@ export function MailPreview({ templateKey, source, variables }: MailPreviewProps
       <Loaded query={preview}>
         {({ subject, html, text }) => (
           <>
-            <KeyValue items={[['Subject', subject]]} />
+            <KeyValue
+              items={{
+                Subject: subject,
+              }}
+            />
             <HtmlPreview className={styles.preview} title="Mail preview" html={sandboxHtml(html, nonce)} />
             <details>
               <summary>Plain text</summary>

@@ -1,6 +1,5 @@
 import { Route, Switch, useSearchParams } from 'wouter'
 import { decodeSegment } from '../../path-segment.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { SentMail } from './sent-mail.tsx'
@@ -24,17 +23,14 @@ function Overview() {
   const [parameters, setParameters] = useSearchParams()
   return (
     <>
-      <PageHeader
-        title="Mail"
-        actions={<AsCode request={{ method: 'GET', path: '/api/admin/email/templates' }} />}
-      />
+      <PageHeader title="Mail" asCode={{ request: { method: 'GET', path: '/api/admin/email/templates' } }} />
       <Tabs
         label="Mail"
         value={parameters.get('tab') ?? 'templates'}
         onChange={(tab) => setParameters({ tab }, { replace: true })}
         tabs={[
           { value: 'templates', label: 'Templates', content: <TemplateList /> },
-          { value: 'sent', label: 'Sent by users', content: <SentMail /> },
+          { value: 'sent', label: 'Sent by users', content: <SentMail />, needs: 'bodies.read' },
         ]}
       />
     </>

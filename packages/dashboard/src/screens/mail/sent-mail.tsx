@@ -1,7 +1,8 @@
-import { moreOf, usePages } from '../../api/queries.ts'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { usePages } from '../../api/queries.ts'
+import { jobsLink } from '../../links.ts'
+import type { Column } from '../../ui/data-table.tsx'
 import { Badge } from '../../ui/layout.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { withInstants } from '../../ui/time-range.tsx'
 import { Filters } from '../activity/filters.tsx'
@@ -18,39 +19,30 @@ export function SentMail() {
   return (
     <>
       <Filters label="Sent mail" filters={filters} fields={[]} range={['from', 'to']} />
-      <LoadedRows list={mails}>
-        {(rows) => (
-          <DataTable
-            caption="Sent mail"
-            rows={rows}
-            rowKey={({ id }) => id}
-            columns={columns}
-            empty={
-              filters.isFiltered
-                ? 'No mail matches.'
-                : 'Users and programs have sent no mail. Mail of the server is listed under Jobs.'
-            }
-            {...moreOf(mails)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="Sent mail"
+        of={mails}
+        columns={columns}
+        isFiltered={filters.isFiltered}
+        empty="Users and programs have sent no mail yet. Mail of the server itself is listed under Jobs."
+        first={['Mail of the server', jobsLink(), 'operations.read']}
+      />
     </>
   )
 }
 
 const columns: readonly Column<Mail>[] = [
-  { key: 'to', title: 'To', cell: ({ to }) => to, isCut: true },
-  { key: 'subject', title: 'Subject', cell: ({ subject }) => subject, isCut: true },
-  {
-    key: 'status',
-    title: 'Status',
-    cell: ({ status, error_message }) => (
+  ['To', ({ to }) => to, 'cut'],
+  ['Subject', ({ subject }) => subject, 'cut'],
+  [
+    'Status',
+    ({ status, error_message }) => (
       <>
         <Badge tone={status === 'failed' ? 'danger' : status === 'sent' ? 'ok' : 'neutral'}>{status}</Badge>{' '}
         {error_message}
       </>
     ),
-  },
-  { key: 'template', title: 'Template', cell: ({ template_key }) => template_key ?? '–', isMinor: true },
-  { key: 'at', title: 'At', cell: ({ created_at }) => <Time value={created_at} />, isMinor: true },
+  ],
+  ['Template', ({ template_key }) => template_key ?? '–', 'minor'],
+  ['At', ({ created_at }) => <Time value={created_at} />, 'minor'],
 ]

@@ -3,10 +3,9 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CodeEditor } from '../../ui/code-editor.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
@@ -81,15 +80,7 @@ function Editor({ template, onReset }: EditorProps) {
     },
   )
   const toggle = useAction(() => setEnabled(key, !enabled), { invalidates, done: 'Saved.' })
-  const reset = useAction(() => deleteTemplate(key), {
-    invalidates,
-    done: 'Template deleted.',
-    onDone() {
-      setResetting(false)
-      onReset()
-    },
-    failure: 'view',
-  })
+
   const used = [...`${subjectTemplate} ${htmlTemplate}`.matchAll(placeholder)].map(([, name]) => name ?? '')
   const names = [...new Set([...template.variables, ...used])]
   const values = Object.fromEntries(names.map((name) => [name, variables[name] ?? sampleOf(name)]))
@@ -98,24 +89,31 @@ function Editor({ template, onReset }: EditorProps) {
     <>
       <PageHeader
         title={key}
+        asCode={{
+          request: {
+            method: 'PUT',
+            path: `/api/admin/email/templates/${key}`,
+            body: { subjectTemplate, htmlTemplate },
+          },
+        }}
         actions={
           <>
-            <AsCode
-              request={{
-                method: 'PUT',
-                path: `/api/admin/email/templates/${key}`,
-                body: { subjectTemplate, htmlTemplate },
-              }}
-            />
             {source === 'custom' && isStored && (
               <>
-                <Button isPending={toggle.isPending} onClick={() => toggle.run()}>
+                <Button needs="change" isPending={toggle.isPending} onClick={() => toggle.run()}>
                   {enabled ? 'Disable' : 'Enable'}
                 </Button>
-                <Button onClick={() => setResetting(true)}>Reset</Button>
+                <Button needs="change" onClick={() => setResetting(true)}>
+                  Reset
+                </Button>
               </>
             )}
-            <Button variant="primary" isPending={save.isPending} onClick={() => save.run(false)}>
+            <Button
+              variant="primary"
+              needs="change"
+              isPending={save.isPending}
+              onClick={() => save.run(false)}
+            >
               Save
             </Button>
           </>
@@ -162,16 +160,20 @@ function Editor({ template, onReset }: EditorProps) {
       <MailPreview templateKey={key} source={{ subjectTemplate, htmlTemplate }} variables={values} />
       {(isStored || source === 'builtin') && <SendTest templateKey={key} variables={values} />}
       {isResetting && (
-        <ConfirmDialog
+        <ConfirmAction
           title="Reset the template?"
           action="Delete custom template"
-          isPending={reset.isPending}
-          error={reset.error}
-          onConfirm={() => reset.run()}
+          send={() => deleteTemplate(key)}
+          invalidates={invalidates}
+          done="Template deleted."
+          onDone={() => {
+            setResetting(false)
+            onReset()
+          }}
           onClose={() => setResetting(false)}
         >
           Your changes are deleted. If there is a built-in template, it is used again.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </>
   )

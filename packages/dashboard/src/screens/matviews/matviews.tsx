@@ -1,20 +1,17 @@
 import { useState } from 'react'
 import { useAction, useApi } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
-import { Select, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { choice, code, valueIn } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { formatDuration } from '../../ui/format.ts'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import {
   forgetMatview,
   listMatviews,
   type Matview,
-  type RefreshMode,
   refreshMatview,
   registerMatview,
   setRefreshMode,
@@ -29,41 +26,27 @@ export function MatviewsScreen() {
     <>
       <PageHeader
         title="Materialized views"
-        actions={
-          <>
-            <AsCode
-              request={{ method: 'GET', path: '/api/admin/matviews' }}
-              sql="refresh materialized view concurrently …"
-            />
-            <Button variant="primary" onClick={() => setNew(true)}>
-              Register a view
-            </Button>
-          </>
-        }
+        asCode={{
+          request: { method: 'GET', path: '/api/admin/matviews' },
+          sql: 'refresh materialized view concurrently …',
+        }}
+        action={['Register a view', () => setNew(true)]}
       >
         Materialized views that the dashboard, the API or a schedule can refresh.
       </PageHeader>
-      <Loaded query={list}>
-        {({ items }) => (
-          <DataTable
-            caption="Materialized views"
-            rows={items}
-            rowKey={(view) => view.id}
-            empty="No materialized views are registered."
-            columns={[
-              { key: 'name', title: 'View', cell: ({ schemaName, viewName }) => `${schemaName}.${viewName}` },
-              { key: 'mode', title: 'Mode', isMinor: true, cell: ({ refreshMode }) => refreshMode },
-              { key: 'state', title: 'Last refresh', cell: (view) => <LastRefresh view={view} /> },
-              {
-                key: 'actions',
-                title: <span className="visually-hidden">Actions</span>,
-                align: 'end',
-                cell: (view) => <Actions view={view} />,
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption="Materialized views"
+        of={list}
+        empty="No views are registered. A registered view is refreshed here, by the API or by a schedule."
+        first={['Register the first view', () => setNew(true)]}
+        example={['create materialized view top_books as\n  select …;']}
+        columns={[
+          ['View', ({ schemaName, viewName }) => `${schemaName}.${viewName}`],
+          ['Mode', ({ refreshMode }) => refreshMode, 'minor'],
+          ['Last refresh', (view) => <LastRefresh view={view} />],
+          ['Actions', (view) => <Actions view={view} />, 'actions'],
+        ]}
+      />
       {isNew && <RegisterDialog onClose={() => setNew(false)} />}
     </>
   )
@@ -94,7 +77,7 @@ function Actions({ view: { id, viewName, refreshMode } }: { readonly view: Matvi
   const other = refreshMode === 'standard' ? 'concurrent' : 'standard'
   return (
     <>
-      <Button size="small" isPending={refresh.isPending} onClick={() => refresh.run(id)}>
+      <Button needs="change" size="small" isPending={refresh.isPending} onClick={() => refresh.run(id)}>
         Refresh
       </Button>{' '}
       <Menu
@@ -102,45 +85,39 @@ function Actions({ view: { id, viewName, refreshMode } }: { readonly view: Matvi
         name={`More for ${viewName}`}
         size="small"
         items={[
-          { label: `Refresh in ${other} mode`, onSelect: () => change.run({ id, refreshMode: other }) },
-          { label: 'Unregister', isDangerous: true, onSelect: () => forget.run(id) },
+          {
+            label: `Refresh in ${other} mode`,
+            onSelect: () => change.run({ id, refreshMode: other }),
+            needs: 'change',
+          },
+          { label: 'Unregister', isDangerous: true, onSelect: () => forget.run(id), needs: 'change' },
         ]}
       />
     </>
   )
 }
 
+const modes = [
+  { value: 'standard', label: 'standard: blocks readers' },
+  { value: 'concurrent', label: 'concurrent: requires a unique index' },
+] as const
+
 function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
-  const [schema, setSchema] = useState('public')
-  const [viewName, setViewName] = useState('')
-  const [refreshMode, setMode] = useState<RefreshMode>('standard')
-  const action = useAction(registerMatview, {
-    ...again,
-    failure: 'view',
-    done: 'View registered.',
-    onDone: onClose,
-  })
   return (
-    <FormDialog
+    <ActionForm
       title="Register a materialized view"
       action="Register view"
       size="small"
-      error={action.error}
-      isPending={action.isPending}
-      onSubmit={() => action.run({ schema, viewName, refreshMode })}
+      start={{ schema: 'public', viewName: '', refreshMode: valueIn(modes, 'standard') }}
+      fields={() => ({
+        schema: code('Schema'),
+        viewName: code('View', { required: true }),
+        refreshMode: choice('Mode', modes),
+      })}
+      send={registerMatview}
+      {...again}
+      done="View registered."
       onClose={onClose}
-    >
-      <TextField label="Schema" value={schema} onChange={setSchema} isCode />
-      <TextField label="View" value={viewName} onChange={setViewName} isCode required />
-      <Select
-        label="Mode"
-        value={refreshMode}
-        onChange={setMode}
-        choices={[
-          { value: 'standard', label: 'standard: blocks readers' },
-          { value: 'concurrent', label: 'concurrent: requires a unique index' },
-        ]}
-      />
-    </FormDialog>
+    />
   )
 }

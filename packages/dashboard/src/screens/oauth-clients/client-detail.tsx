@@ -1,13 +1,14 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useAction, useApi } from '../../api/queries.ts'
 import { appLink, userLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
+import { RowActions } from '../../ui/data-table.tsx'
 import { KeyValue, PageHeader, Section } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { SecretDialog } from '../../ui/secret-dialog.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -25,38 +26,36 @@ function LoadedClient({ client }: { readonly client: OAuthClient }) {
   const { clientId, name, clientType, revokedAt, source } = client
   const [dialog, setDialog] = useState<'edit' | 'revoke' | 'rotate'>()
   const [secret, setSecret] = useState<string>()
+  const may = usePermissions()
   usePageTitle(name)
   const close = () => setDialog(undefined)
   const options = { invalidates: [['oauth-clients']], failure: 'view' } as const
-  const revoke = useAction(() => revokeClient(clientId), {
-    ...options,
-    done: 'Client revoked. Its tokens expire within a second.',
-    onDone: close,
-  })
-  const rotate = useAction(() => rotateSecret(clientId), {
-    ...options,
-    onDone({ clientSecret }) {
-      close()
-      setSecret(clientSecret)
-    },
-  })
+
   const isInForce = revokedAt === null
   return (
     <>
       <PageHeader
         title={name}
+        asCode={{
+          request: { method: 'GET', path: `/api/admin/oauth/clients/${encodeURIComponent(clientId)}` },
+        }}
         actions={
           <>
-            <AsCode
-              request={{ method: 'GET', path: `/api/admin/oauth/clients/${encodeURIComponent(clientId)}` }}
-            />
-            <Button disabled={!isInForce || source === 'document'} onClick={() => setDialog('edit')}>
+            <Button
+              needs="change"
+              disabled={!isInForce || source === 'document'}
+              onClick={() => setDialog('edit')}
+            >
               Edit
             </Button>
-            <Button disabled={!isInForce || clientType === 'public'} onClick={() => setDialog('rotate')}>
+            <Button
+              needs="change"
+              disabled={!isInForce || clientType === 'public'}
+              onClick={() => setDialog('rotate')}
+            >
               New secret
             </Button>
-            <Button disabled={!isInForce} onClick={() => setDialog('revoke')}>
+            <Button needs="change" disabled={!isInForce} onClick={() => setDialog('revoke')}>
               Revoke
             </Button>
           </>
@@ -65,7 +64,7 @@ function LoadedClient({ client }: { readonly client: OAuthClient }) {
         <Link href="/oauth-clients">All clients</Link>
       </PageHeader>
       <KeyValue
-        items={[
+        pairs={[
           ['Client id', <code key="id">{clientId}</code>],
           ['State', <ClientState key="state" client={client} />],
           ['Type', clientType],
@@ -90,33 +89,38 @@ function LoadedClient({ client }: { readonly client: OAuthClient }) {
           ['Last token', <Time key="last" value={client.lastTokenIssuedAt} />],
         ]}
       />
-      <Section title="Users with a grant">
-        <GrantTable clientId={clientId} />
-      </Section>
+      {may('users.read') && (
+        <Section title="Users with a grant">
+          <GrantTable clientId={clientId} />
+        </Section>
+      )}
       {dialog === 'edit' && <ClientDialog client={client} onClose={close} onSaved={close} />}
       {dialog === 'rotate' && (
-        <ConfirmDialog
+        <ConfirmAction
           title="Create a new secret?"
           action="Create new secret"
-          isPending={rotate.isPending}
-          error={rotate.error}
-          onConfirm={() => rotate.run()}
+          send={() => rotateSecret(clientId)}
+          {...options}
+          onDone={({ clientSecret }) => {
+            close()
+            setSecret(clientSecret)
+          }}
           onClose={close}
         >
           The previous secret stops working immediately.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
       {dialog === 'revoke' && (
-        <ConfirmDialog
+        <ConfirmAction
           title={`Revoke ${name}?`}
           action="Revoke client"
-          isPending={revoke.isPending}
-          error={revoke.error}
-          onConfirm={() => revoke.run()}
+          send={() => revokeClient(clientId)}
+          {...options}
+          done="Client revoked. Its tokens expire within a second."
           onClose={close}
         >
           All grants of users and of the client itself end. This cannot be undone.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
       {secret !== undefined && (
         <SecretDialog
@@ -137,49 +141,26 @@ function GrantTable({ clientId }: { readonly clientId: string }) {
     done: 'Grant revoked. Its tokens expire within a second.',
   })
   return (
-    <Loaded query={grants}>
-      {(rows) => (
-        <DataTable
-          caption="Grants"
-          rows={rows}
-          rowKey={({ id }) => id}
-          empty="No user has granted access."
-          columns={[
-            {
-              key: 'user',
-              title: 'User',
-              cell: ({ userId, email }) => <Link href={userLink(userId)}>{email || userId}</Link>,
-              isCut: true,
-            },
-            { key: 'scope', title: 'Scope', cell: ({ scope }) => scope },
-            {
-              key: 'tables',
-              title: 'Tables',
-              cell: ({ allowedTables }) => allowedTables.join(', ') || 'all',
-            },
-            {
-              key: 'last',
-              title: 'Last token',
-              cell: ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />,
-              isMinor: true,
-            },
-            {
-              key: 'revoke',
-              title: 'Actions',
-              align: 'end',
-              cell: (grant) => (
-                <Button
-                  size="small"
-                  aria-label={`Revoke grant of ${grant.email || grant.userId}`}
-                  onClick={() => revoke.run(grant)}
-                >
-                  Revoke
-                </Button>
-              ),
-            },
-          ]}
-        />
-      )}
-    </Loaded>
+    <List
+      caption="Grants"
+      of={grants}
+      empty="No user has granted access yet. The client requests it when a user signs in with it."
+      columns={[
+        ['User', ({ userId, email }) => <Link href={userLink(userId)}>{email || userId}</Link>, 'cut'],
+        ['Scope', ({ scope }) => scope],
+        ['Tables', ({ allowedTables }) => allowedTables.join(', ') || 'all'],
+        ['Last token', ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />, 'minor'],
+        [
+          'Actions',
+          (grant) => (
+            <RowActions
+              of={`grant of ${grant.email || grant.userId}`}
+              actions={[['Revoke', () => revoke.run(grant), 'users.manage']]}
+            />
+          ),
+          'actions',
+        ],
+      ]}
+    />
   )
 }

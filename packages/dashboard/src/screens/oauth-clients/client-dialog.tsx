@@ -1,12 +1,22 @@
-import { useState } from 'react'
-import { useAction } from '../../api/queries.ts'
-import { Checkbox, Select, TextArea, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { ActionsField } from '../api-keys/actions-field.tsx'
+import { checklist, choice, text, textArea, valueIn } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
+import { actionsField } from '../api-keys/actions-field.tsx'
 import { defaultAppId } from '../apps/api.ts'
 import { createClient, type NewClient, type OAuthClient, updateClient } from './api.ts'
 
-const scopeNames = ['readonly', 'readwrite', '*'] as const
+const types = [
+  { value: 'confidential', label: 'Confidential: a server that can keep a secret' },
+  { value: 'public', label: 'Public: a web page or a mobile app' },
+] as const
+
+const scopeNames = [
+  { value: 'readonly', label: 'readonly' },
+  { value: 'readwrite', label: 'readwrite' },
+  { value: '*', label: '* (everything, including procedures)' },
+] as const
+
+type Scope = NewClient['scopes'][number]
+const firstScopes: NewClient['scopes'] = ['readonly']
 
 interface ClientDialogProps {
   /** Client to edit; undefined for a new one. */
@@ -18,69 +28,46 @@ interface ClientDialogProps {
 }
 
 export function ClientDialog({ client, appId = defaultAppId, onClose, onSaved }: ClientDialogProps) {
-  const [name, setName] = useState(client?.name ?? '')
-  const [type, setType] = useState<'confidential' | 'public'>('confidential')
-  const [addresses, setAddresses] = useState(client?.redirectUris.join('\n') ?? '')
-  const [scopes, setScopes] = useState<NewClient['scopes']>(client?.scopes ?? ['readonly'])
-  const settings = { name, redirectUris: addresses.split(/\s+/).filter((text) => text !== ''), scopes }
-  const save = useAction(
-    async () => {
-      if (client === undefined)
-        return (await createClient({ ...settings, appId, clientType: type })).clientSecret
-      await updateClient(client.clientId, settings)
-      return undefined
-    },
-    { invalidates: [['oauth-clients']], done: 'Client saved.', onDone: onSaved, failure: 'view' },
-  )
+  const uris = (text: string) => text.split(/\s+/).filter((uri) => uri !== '')
   return (
-    <FormDialog
+    <ActionForm
       title={client === undefined ? 'Register OAuth client' : 'Edit OAuth client'}
       action="Save"
-      isDisabled={
-        name.trim() === '' ||
-        settings.redirectUris.length === 0 ||
-        !scopeNames.some((scope) => scopes.includes(scope))
+      start={{
+        ...{ name: client?.name ?? '', type: valueIn(types, 'confidential') },
+        redirectUris: client?.redirectUris.join('\n') ?? '',
+        scopes: client?.scopes ?? firstScopes,
+      }}
+      fields={() => ({
+        name: text('Name', { hint: 'Shown to users on the consent page' }),
+        type: client === undefined && choice('Type', types),
+        redirectUris: textArea('Redirect URIs', {
+          hint: 'One per line. Redirects must match exactly.',
+          isCode: true,
+        }),
+        scopes: (value, onChange) => (
+          <>
+            {checklist<Scope>('Allowed scopes', scopeNames)(value, onChange)}
+            {(client === undefined || client.source === 'administrator') && actionsField(value, onChange)}
+          </>
+        ),
+      })}
+      isReady={({ name, redirectUris, scopes }) =>
+        name.trim() !== '' &&
+        uris(redirectUris).length > 0 &&
+        scopeNames.some(({ value }) => scopes.includes(value))
       }
-      isPending={save.isPending}
-      error={save.error}
-      onSubmit={() => save.run()}
+      send={async ({ name, type, redirectUris, scopes }) => {
+        const settings = { name, redirectUris: uris(redirectUris), scopes }
+        if (client === undefined)
+          return (await createClient({ ...settings, appId, clientType: type })).clientSecret
+        await updateClient(client.clientId, settings)
+        return undefined
+      }}
+      invalidates={[['oauth-clients']]}
+      done="Client saved."
+      onDone={onSaved}
       onClose={onClose}
-    >
-      <TextField label="Name" hint="Shown to users on the consent page" value={name} onChange={setName} />
-      {client === undefined && (
-        <Select
-          label="Type"
-          value={type}
-          choices={[
-            { value: 'confidential', label: 'Confidential: a server that can keep a secret' },
-            { value: 'public', label: 'Public: a web page or a mobile app' },
-          ]}
-          onChange={setType}
-        />
-      )}
-      <TextArea
-        label="Redirect URIs"
-        hint="One per line. Redirects must match exactly."
-        value={addresses}
-        onChange={setAddresses}
-        isCode
-      />
-      <fieldset>
-        <legend>Allowed scopes</legend>
-        {scopeNames.map((scope) => (
-          <Checkbox
-            key={scope}
-            label={scope === '*' ? '* (everything, including procedures)' : scope}
-            checked={scopes.includes(scope)}
-            onChange={(isOn) =>
-              setScopes(isOn ? [...scopes, scope] : scopes.filter((other) => other !== scope))
-            }
-          />
-        ))}
-      </fieldset>
-      {(client === undefined || client.source === 'administrator') && (
-        <ActionsField legend="Additional actions" value={scopes} onChange={setScopes} />
-      )}
-    </FormDialog>
+    />
   )
 }

@@ -1,11 +1,12 @@
 import { useState } from 'react'
-import { moreOf, usePages } from '../../api/queries.ts'
+import { usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { Badge, Toolbar } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { SecretDialog } from '../../ui/secret-dialog.tsx'
-import { Failure, LoadedRows } from '../../ui/states.tsx'
+import { Failure } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listClients, type OAuthClient } from './api.ts'
 import { ClientDialog } from './client-dialog.tsx'
@@ -22,21 +23,18 @@ export function ClientTable({ appId }: { readonly appId?: string }) {
   return (
     <>
       <Toolbar label="OAuth clients">
-        <Button onClick={() => setCreating(true)}>Register client</Button>
+        <Button needs="owner" onClick={() => setCreating(true)}>
+          Register client
+        </Button>
       </Toolbar>
-      <LoadedRows list={clients}>
-        {(rows) => (
-          <DataTable
-            caption="OAuth clients"
-            rows={rows}
-            rowKey={({ id }) => id}
-            href={({ clientId }) => `/oauth-clients/${encodeURIComponent(clientId)}`}
-            columns={columns}
-            empty="No OAuth clients."
-            {...moreOf(clients)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="OAuth clients"
+        of={clients}
+        href={({ clientId }) => `/oauth-clients/${encodeURIComponent(clientId)}`}
+        columns={columns}
+        empty="No OAuth clients yet. A client lets another program act for the users who consent."
+        first={['Register the first client', () => setCreating(true), 'owner']}
+      />
       {isCreating && (
         <ClientDialog
           appId={appId}
@@ -64,22 +62,11 @@ export function ClientState({ client }: { readonly client: OAuthClient }) {
 }
 
 const columns: readonly Column<OAuthClient>[] = [
-  { key: 'name', title: 'Name', cell: ({ name }) => name, isCut: true },
-  { key: 'state', title: 'State', cell: (client) => <ClientState client={client} /> },
-  { key: 'type', title: 'Type', cell: ({ clientType }) => clientType, isMinor: true },
-  { key: 'source', title: 'Registered by', cell: ({ source }) => source, isMinor: true },
-  { key: 'scopes', title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
-  {
-    key: 'tokens',
-    title: 'Access tokens',
-    align: 'end',
-    cell: ({ activeAccessTokenCount }) => formatNumber(activeAccessTokenCount),
-    isMinor: true,
-  },
-  {
-    key: 'last',
-    title: 'Last token',
-    cell: ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />,
-    isMinor: true,
-  },
+  ['Name', ({ name }) => name, 'cut'],
+  ['State', (client) => <ClientState client={client} />],
+  ['Type', ({ clientType }) => clientType, 'minor'],
+  ['Registered by', ({ source }) => source, 'minor'],
+  ['Scopes', ({ scopes }) => scopes.join(', ')],
+  ['Access tokens', ({ activeAccessTokenCount }) => formatNumber(activeAccessTokenCount), 'end', 'minor'],
+  ['Last token', ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />, 'minor'],
 ]

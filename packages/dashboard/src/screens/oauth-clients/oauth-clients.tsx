@@ -1,6 +1,5 @@
 import { Route, Switch } from 'wouter'
 import { decodeSegment } from '../../path-segment.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { ClientDetail } from './client-detail.tsx'
 import { ClientTable } from './client-table.tsx'
@@ -11,7 +10,7 @@ export function OAuthClientsScreen() {
       <Route path="/oauth-clients">
         <PageHeader
           title="OAuth clients"
-          actions={<AsCode request={{ method: 'GET', path: '/api/admin/oauth/clients' }} />}
+          asCode={{ request: { method: 'GET', path: '/api/admin/oauth/clients' } }}
         >
           Third-party programs to which users grant access.
         </PageHeader>

@@ -1,13 +1,13 @@
 import { useSearchParams } from 'wouter'
-import { moreOf, usePages } from '../../api/queries.ts'
+import { usePages } from '../../api/queries.ts'
 import { withParameters } from '../../shell/search-parameters.ts'
 import { Code } from '../../ui/code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { Badge, KeyValue, Section, type Tone } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Filters } from '../activity/filters.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { useFilters } from '../activity/use-filters.ts'
 import { type Delivery, listDeliveries } from './api.ts'
 
@@ -25,6 +25,10 @@ const statuses = {
   failed: 'Failed',
   invalid_token: 'Invalid token',
 }
+
+const message = `await fetch('/api/admin/push/send', { method: 'POST', headers, body: JSON.stringify({
+  user_id, title: 'Your order', body: 'It is on its way.',
+}) })`
 
 /** Refetch interval in milliseconds, because unfinished deliveries change. */
 const refetchIntervalMs = 5_000
@@ -51,35 +55,23 @@ export function DeliveriesView() {
           { name: 'status', label: 'State', choices: statuses },
         ]}
       />
-      <LoadedRows list={deliveries}>
-        {(rows) => (
-          <DataTable
-            caption="Deliveries"
-            rows={rows}
-            rowKey={({ id }) => id}
-            href={({ id }) => `/push/deliveries?${open(id)}`}
-            selectedKey={opened ?? undefined}
-            empty="No deliveries."
-            columns={[
-              { key: 'title', title: 'Message', cell: ({ title, body }) => title || body || 'No text' },
-              {
-                key: 'status',
-                title: 'State',
-                cell: (row) => <Badge tone={tones[row.status]}>{row.status.replaceAll('_', ' ')}</Badge>,
-              },
-              { key: 'error', title: 'Reason', cell: ({ error_code }) => error_code },
-              { key: 'provider', title: 'Provider', isMinor: true, cell: ({ provider }) => provider },
-              {
-                key: 'created',
-                title: 'Created',
-                isMinor: true,
-                cell: ({ created_at }) => <Time value={created_at} />,
-              },
-            ]}
-            {...moreOf(deliveries)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="Deliveries"
+        of={deliveries}
+        href={({ id }) => `/push/deliveries?${open(id)}`}
+        selectedKey={opened ?? undefined}
+        isFiltered={filters.isFiltered}
+        empty="No deliveries yet. Each message to a device is listed here, with the response of its provider."
+        first={['Devices', '/push/devices', 'content.read']}
+        example={[message, 'Message of a program']}
+        columns={[
+          ['Message', ({ title, body }) => title || body || 'No text'],
+          ['State', (row) => <Badge tone={tones[row.status]}>{row.status.replaceAll('_', ' ')}</Badge>],
+          ['Reason', ({ error_code }) => error_code],
+          ['Provider', ({ provider }) => provider, 'minor'],
+          ['Created', ({ created_at }) => <Time value={created_at} />, 'minor'],
+        ]}
+      />
       {shown !== undefined && <DeliveryPanel delivery={shown} onClose={() => setSearch(open(undefined))} />}
     </>
   )
@@ -89,24 +81,19 @@ function DeliveryPanel({ delivery, onClose }: { readonly delivery: Delivery; rea
   return (
     <SidePanel title={delivery.title || 'Delivery'} onClose={onClose}>
       <KeyValue
-        items={[
-          [
-            'State',
-            <Badge key="state" tone={tones[delivery.status]}>
-              {delivery.status.replaceAll('_', ' ')}
-            </Badge>,
-          ],
-          ['Attempts', delivery.attempts],
-          ['Reason', [delivery.error_code, delivery.error_message].filter(Boolean).join(': ') || '–'],
-          ['Text', delivery.body],
-          ['Provider', delivery.provider],
-          ['Provider message id', delivery.provider_message_id ?? '–'],
-          ['Device', delivery.device_token_id],
-          ['User', delivery.user_id],
-          ['Send', delivery.send_id],
-          ['Created', <Time key="created" value={delivery.created_at} />],
-          ['Sent', <Time key="sent" value={delivery.sent_at} />],
-        ]}
+        items={{
+          State: <Badge tone={tones[delivery.status]}>{delivery.status.replaceAll('_', ' ')}</Badge>,
+          Attempts: delivery.attempts,
+          Reason: [delivery.error_code, delivery.error_message].filter(Boolean).join(': ') || '–',
+          Text: delivery.body,
+          Provider: delivery.provider,
+          'Provider message id': delivery.provider_message_id ?? '–',
+          Device: delivery.device_token_id,
+          User: <UserLink id={delivery.user_id} />,
+          Send: delivery.send_id,
+          Created: <Time value={delivery.created_at} />,
+          Sent: <Time value={delivery.sent_at} />,
+        }}
       />
       <Section title="Data">
         <Code label="Data">{JSON.stringify(delivery.data, null, 2)}</Code>

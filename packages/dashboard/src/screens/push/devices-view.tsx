@@ -1,16 +1,19 @@
 import { useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
-import { moreOf, useAction, usePages } from '../../api/queries.ts'
-import { userLink } from '../../links.ts'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
-import { TextArea, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { useSearchParams } from 'wouter'
+import { usePages } from '../../api/queries.ts'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
+import { text, textArea } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { Badge, FilterField, Toolbar } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { type Device, listDevices, revokeDevice, sendToDevice } from './api.ts'
+
+const registration = `const body = { app_id, provider: 'webpush', platform: 'web', token: endpoint, keys }
+const headers = { authorization, 'content-type': 'application/json' }
+await fetch('/api/push/devices', { method: 'POST', headers, body: JSON.stringify(body) })`
 
 export function DevicesView() {
   const [search, setSearch] = useSearchParams()
@@ -18,12 +21,7 @@ export function DevicesView() {
   const devices = usePages(['push', 'devices', user], (cursor, signal) => listDevices(user, cursor, signal))
   const [dialog, setDialog] = useState<{ readonly kind: 'send' | 'revoke'; readonly device: Device }>()
   const close = () => setDialog(undefined)
-  const revocation = useAction(revokeDevice, {
-    invalidates: [['push', 'devices']],
-    done: 'Device revoked.',
-    failure: 'view',
-    onDone: close,
-  })
+
   return (
     <>
       <Toolbar label="Devices">
@@ -33,116 +31,86 @@ export function DevicesView() {
           onChange={(text) => setSearch(text === '' ? {} : { user: text }, { replace: true })}
         />
       </Toolbar>
-      <LoadedRows list={devices}>
-        {(rows) => (
-          <DataTable
-            caption="Devices"
-            rows={rows}
-            rowKey={({ id }) => id}
-            empty="No devices are registered."
-            columns={[
-              {
-                key: 'device',
-                title: 'Device',
-                cell: ({ device_name, platform }) => device_name || platform,
-              },
-              { key: 'provider', title: 'Provider', cell: ({ provider }) => provider },
-              {
-                key: 'state',
-                title: 'State',
-                cell: ({ is_active, inactive_reason }) =>
-                  is_active ? (
-                    <Badge tone="ok">Active</Badge>
-                  ) : (
-                    <>
-                      <Badge>Inactive</Badge> {inactive_reason}
-                    </>
-                  ),
-              },
-              {
-                key: 'user',
-                title: 'User',
-                cell: ({ user_id }) => <Link href={userLink(user_id)}>{user_id}</Link>,
-              },
-              {
-                key: 'topics',
-                title: 'Topics',
-                isMinor: true,
-                cell: ({ topics }) => topics.join(', '),
-              },
-              {
-                key: 'used',
-                title: 'Last used',
-                isMinor: true,
-                cell: ({ last_used }) => <Time value={last_used} />,
-              },
-              {
-                key: 'actions',
-                title: <span className="visually-hidden">Actions</span>,
-                align: 'end',
-                cell: (device) => (
-                  <Menu
-                    label="Actions"
-                    name={`Actions of ${device.device_name || device.id}`}
-                    size="small"
-                    items={[
-                      {
-                        label: 'Send a test',
-                        disabled: !device.is_active,
-                        onSelect: () => setDialog({ kind: 'send', device }),
-                      },
-                      {
-                        label: 'Revoke',
-                        isDangerous: true,
-                        disabled: !device.is_active,
-                        onSelect: () => setDialog({ kind: 'revoke', device }),
-                      },
-                    ]}
-                  />
-                ),
-              },
-            ]}
-            {...moreOf(devices)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="Devices"
+        of={devices}
+        isFiltered={user !== ''}
+        empty="No devices yet. An app registers the device of a user who accepts notifications."
+        first={['Providers', '/push/providers']}
+        example={[registration, 'Registration in your app']}
+        columns={[
+          ['Device', ({ device_name, platform }) => device_name || platform],
+          ['Provider', ({ provider }) => provider],
+          [
+            'State',
+            ({ is_active, inactive_reason }) =>
+              is_active ? (
+                <Badge tone="ok">Active</Badge>
+              ) : (
+                <>
+                  <Badge>Inactive</Badge> {inactive_reason}
+                </>
+              ),
+          ],
+          ['User', ({ user_id }) => <UserLink id={user_id} />],
+          ['Topics', ({ topics }) => topics.join(', '), 'minor'],
+          ['Last used', ({ last_used }) => <Time value={last_used} />, 'minor'],
+          [
+            'Actions',
+            (device) => (
+              <Menu
+                label="Actions"
+                name={`Actions of ${device.device_name || device.id}`}
+                size="small"
+                items={[
+                  {
+                    label: 'Send a test',
+                    needs: 'change',
+                    disabled: !device.is_active,
+                    onSelect: () => setDialog({ kind: 'send', device }),
+                  },
+                  {
+                    label: 'Revoke',
+                    needs: 'change',
+                    isDangerous: true,
+                    disabled: !device.is_active,
+                    onSelect: () => setDialog({ kind: 'revoke', device }),
+                  },
+                ]}
+              />
+            ),
+            'actions',
+          ],
+        ]}
+      />
       {dialog?.kind === 'send' && <SendTest device={dialog.device} onClose={close} />}
       {dialog?.kind === 'revoke' && (
-        <ConfirmDialog
+        <ConfirmAction
           title="Revoke device"
           action="Revoke device"
-          isPending={revocation.isPending}
-          error={revocation.error}
-          onConfirm={() => revocation.run(dialog.device.id)}
+          send={() => revokeDevice(dialog.device.id)}
+          invalidates={[['push', 'devices']]}
+          done="Device revoked."
           onClose={close}
         >
           It receives no messages until its app registers it again.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </>
   )
 }
 
 function SendTest({ device, onClose }: { readonly device: Device; readonly onClose: () => void }) {
-  const [title, setTitle] = useState('Test')
-  const [body, setBody] = useState('A message from the dashboard.')
-  const action = useAction(sendToDevice, {
-    invalidates: [['push', 'deliveries']],
-    done: 'Message queued. Its delivery will show the response of the provider.',
-    failure: 'view',
-    onDone: onClose,
-  })
   return (
-    <FormDialog
+    <ActionForm
       title="Send a test"
       action="Send"
-      error={action.error}
-      isPending={action.isPending}
-      onSubmit={() => action.run({ token_id: device.id, title, body })}
+      start={{ title: 'Test', body: 'A message from the dashboard.' }}
+      fields={() => ({ title: text('Title'), body: textArea('Text') })}
+      send={(message) => sendToDevice({ token_id: device.id, ...message })}
+      invalidates={[['push', 'deliveries']]}
+      done="Message queued. Its delivery will show the response of the provider."
       onClose={onClose}
-    >
-      <TextField label="Title" value={title} onChange={setTitle} />
-      <TextArea label="Text" value={body} onChange={setBody} />
-    </FormDialog>
+    />
   )
 }

@@ -1,12 +1,11 @@
 import { useState } from 'react'
 import { useAction, useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
-import { TextArea } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { jsonObject } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { Badge } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { parseObject } from '../../ui/parse-object.ts'
-import { Loaded } from '../../ui/states.tsx'
 import { listProviders, type Provider, resetCredentials, setCredentials } from './api.ts'
 
 const titles: Readonly<Record<string, string>> = {
@@ -30,61 +29,53 @@ export function ProvidersView() {
   })
   return (
     <>
-      <Loaded query={providers}>
-        {(rows) => (
-          <DataTable
-            caption="Providers"
-            rows={rows}
-            rowKey={({ provider }) => provider}
-            columns={[
-              { key: 'provider', title: 'Provider', cell: ({ provider }) => titles[provider] ?? provider },
-              {
-                key: 'sends',
-                title: 'State',
-                cell: ({ sends }) => (
-                  <Badge tone={sends === 'provider' ? 'ok' : 'warning'}>{effects[sends]}</Badge>
-                ),
-              },
-              {
-                key: 'source',
-                title: 'Credentials',
-                cell: ({ source, details }) => (
-                  <>
-                    {source === null ? 'None' : `From the ${source}`}
-                    {details !== null &&
-                      Object.entries(details).map(([name, value]) => (
-                        <div key={name}>
-                          {name}: <code>{String(value)}</code>
-                        </div>
-                      ))}
-                  </>
-                ),
-              },
-              {
-                key: 'actions',
-                title: <span className="visually-hidden">Actions</span>,
-                align: 'end',
-                cell: (row) => (
-                  <>
-                    <Button size="small" onClick={() => setChanging(row)}>
-                      Set credentials
-                    </Button>{' '}
-                    {row.source === 'database' && (
-                      <Button
-                        size="small"
-                        onClick={() => reset.run(row.provider)}
-                        isPending={reset.isPending}
-                      >
-                        Reset
-                      </Button>
-                    )}
-                  </>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption="Providers"
+        of={providers}
+        rowKey={({ provider }) => provider}
+        columns={[
+          ['Provider', ({ provider }) => titles[provider] ?? provider],
+          [
+            'State',
+            ({ sends }) => <Badge tone={sends === 'provider' ? 'ok' : 'warning'}>{effects[sends]}</Badge>,
+          ],
+          [
+            'Credentials',
+            ({ source, details }) => (
+              <>
+                {source === null ? 'None' : `From the ${source}`}
+                {details !== null &&
+                  Object.entries(details).map(([name, value]) => (
+                    <div key={name}>
+                      {name}: <code>{String(value)}</code>
+                    </div>
+                  ))}
+              </>
+            ),
+          ],
+          [
+            'Actions',
+            (row) => (
+              <>
+                <Button size="small" needs="change" onClick={() => setChanging(row)}>
+                  Set credentials
+                </Button>{' '}
+                {row.source === 'database' && (
+                  <Button
+                    size="small"
+                    needs="change"
+                    onClick={() => reset.run(row.provider)}
+                    isPending={reset.isPending}
+                  >
+                    Reset
+                  </Button>
+                )}
+              </>
+            ),
+            'actions',
+          ],
+        ]}
+      />
       {changing !== undefined && (
         <CredentialsForm provider={changing.provider} onClose={() => setChanging(undefined)} />
       )}
@@ -93,37 +84,19 @@ export function ProvidersView() {
 }
 
 function CredentialsForm({ provider, onClose }: { readonly provider: string; readonly onClose: () => void }) {
-  const [text, setText] = useState('')
-  const credentials = parseObject(text)
-  const action = useAction(setCredentials, {
-    invalidates: [['push', 'providers']],
-    done: 'Credentials set.',
-    failure: 'view',
-    onDone: onClose,
-  })
   return (
-    <FormDialog
+    <ActionForm
       title={`Credentials of ${titles[provider] ?? provider}`}
       action="Set credentials"
-      isDisabled={credentials === undefined}
-      isPending={action.isPending}
-      error={action.error}
-      onSubmit={() => {
-        if (credentials !== undefined) action.run({ provider, credentials })
-      }}
+      start={{ credentials: '' }}
+      fields={() => ({ credentials: jsonObject('Credentials as JSON', { rows: 10, hint: hints[provider] }) })}
+      send={({ credentials }) => setCredentials({ provider, credentials: parseObject(credentials) ?? {} })}
+      invalidates={[['push', 'providers']]}
+      done="Credentials set."
       onClose={onClose}
     >
-      <TextArea
-        label="Credentials as JSON"
-        value={text}
-        onChange={setText}
-        rows={10}
-        isCode
-        hint={hints[provider]}
-        error={text !== '' && credentials === undefined ? 'Expected a JSON object.' : undefined}
-      />
-      <p>The credentials are stored encrypted, used on every node and never shown again.</p>
-    </FormDialog>
+      {() => <p>The credentials are stored encrypted, used on every node and never shown again.</p>}
+    </ActionForm>
   )
 }
 

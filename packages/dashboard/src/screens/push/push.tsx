@@ -1,5 +1,4 @@
 import { useLocation, useRoute } from 'wouter'
-import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { DeliveriesView } from './deliveries-view.tsx'
@@ -14,7 +13,7 @@ export function PushScreen() {
     <>
       <PageHeader
         title="Push"
-        actions={<AsCode request={{ method: 'GET', path: `/api/admin/push/${encodeURIComponent(tab)}` }} />}
+        asCode={{ request: { method: 'GET', path: `/api/admin/push/${encodeURIComponent(tab)}` } }}
       >
         Push messages to Android, Apple devices and browsers.
       </PageHeader>
@@ -23,8 +22,8 @@ export function PushScreen() {
         value={tab}
         onChange={(next) => navigate(`/push/${next}`)}
         tabs={[
-          { value: 'devices', label: 'Devices', content: <DevicesView /> },
-          { value: 'deliveries', label: 'Deliveries', content: <DeliveriesView /> },
+          { value: 'devices', label: 'Devices', content: <DevicesView />, needs: 'users.read' },
+          { value: 'deliveries', label: 'Deliveries', content: <DeliveriesView />, needs: 'bodies.read' },
           { value: 'providers', label: 'Providers', content: <ProvidersView /> },
         ]}
       />

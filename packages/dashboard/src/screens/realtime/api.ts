@@ -8,6 +8,8 @@ export interface Subscriber {
   readonly as: string
   readonly tables: string
   readonly filter?: string | undefined
+  /** Reason of the view as a user, which the audit log stores. */
+  readonly reason?: string | undefined
 }
 
 export const listConnections = (signal: AbortSignal) =>

@@ -3,7 +3,7 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Badge, Toolbar } from '../../ui/layout.tsx'
-import { Empty, Failure } from '../../ui/states.tsx'
+import { EmptyState, Failure } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Subscriber } from './api.ts'
 import styles from './realtime.module.css'
@@ -72,7 +72,11 @@ export function Inspector() {
       </Toolbar>
       {error !== undefined && <Failure error={error} />}
       {messages.length === 0 ? (
-        <Empty>{state === 'connected' ? 'Waiting for changes.' : 'Nothing received.'}</Empty>
+        <EmptyState>
+          {state === 'connected'
+            ? 'Waiting for changes. Change a row of the table, and its message appears here.'
+            : 'Subscribe as a user, and see the messages that this user receives.'}
+        </EmptyState>
       ) : (
         <ol className={styles.messages} aria-label="Received messages" aria-live="polite">
           {messages.map((message) => (

@@ -1,16 +1,18 @@
 import { useLocation, useRoute, useSearchParams } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { RowActions } from '../../ui/data-table.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Time } from '../../ui/time.tsx'
 import { UserLink } from '../activity/links.tsx'
 import { disconnect, listConnections, listSubscriptions } from './api.ts'
 import { Inspector } from './inspector.tsx'
 import { PastPreview } from './past-preview.tsx'
+
+const subscription = `import { subscribe } from '@basaltdb/client/realtime'
+
+subscribe(client, ['posts'], { onChange: (change) => console.log(change) })`
 
 export function RealtimeScreen() {
   const [, params] = useRoute('/realtime/:tab')
@@ -22,12 +24,10 @@ export function RealtimeScreen() {
     <>
       <PageHeader
         title="Realtime"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: '/api/admin/realtime/connections' }}
-            client={`import { subscribe } from '@basaltdb/client/realtime'\n\nsubscribe(client, ['posts'], { onChange: (change) => console.log(change) })`}
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: '/api/admin/realtime/connections' },
+          client: subscription,
+        }}
       >
         Open streams and the messages that subscribers receive.
       </PageHeader>
@@ -38,8 +38,13 @@ export function RealtimeScreen() {
         tabs={[
           { value: 'connections', label: 'Connections', content: <Connections /> },
           { value: 'subscriptions', label: 'Subscriptions', content: <Subscriptions /> },
-          { value: 'inspector', label: 'Inspector', content: <Inspector /> },
-          { value: 'preview', label: 'Preview of past events', content: <PastPreview /> },
+          { value: 'inspector', label: 'Inspector', content: <Inspector />, needs: 'access.explain' },
+          {
+            value: 'preview',
+            label: 'Preview of past events',
+            content: <PastPreview />,
+            needs: 'access.explain',
+          },
         ]}
       />
     </>
@@ -50,83 +55,47 @@ function Connections() {
   const list = useApi(['realtime', 'connections'], listConnections, { refetchIntervalMs: 3000 })
   const action = useAction(disconnect, { invalidates: [['realtime']], done: 'Disconnected.' })
   return (
-    <Loaded query={list}>
-      {({ items }) => (
-        <DataTable
-          caption="Connections"
-          rows={items}
-          rowKey={(connection) => connection.id}
-          empty="No open streams."
-          columns={[
-            {
-              key: 'user',
-              title: 'User',
-              cell: ({ userId }) => (userId === null ? 'no user' : <UserLink id={userId} />),
-            },
-            { key: 'transport', title: 'Transport', cell: ({ transport }) => <Badge>{transport}</Badge> },
-            {
-              key: 'to',
-              title: 'Tables and channels',
-              cell: ({ tables, channels }) =>
-                [...tables, ...channels.map((name) => `channel ${name}`)].join(', ') || '–',
-            },
-            {
-              key: 'address',
-              title: 'Address',
-              isMinor: true,
-              cell: ({ address }) => <code>{address}</code>,
-            },
-            {
-              key: 'node',
-              title: 'Node',
-              isMinor: true,
-              cell: ({ node }) => <code>{node.slice(0, 8)}</code>,
-            },
-            {
-              key: 'since',
-              title: 'Since',
-              isMinor: true,
-              cell: ({ connectedAt }) => <Time value={connectedAt} />,
-            },
-            {
-              key: 'end',
-              title: <span className="visually-hidden">Actions</span>,
-              align: 'end',
-              cell: ({ id }) => (
-                <Button size="small" onClick={() => action.run(id)}>
-                  Disconnect
-                </Button>
-              ),
-            },
-          ]}
-        />
-      )}
-    </Loaded>
+    <List
+      caption="Connections"
+      of={list}
+      empty="No open streams. An app opens one when it subscribes to a table or a channel."
+      first={['Inspect a stream', '/realtime/inspector', 'access.explain']}
+      example={[subscription]}
+      columns={[
+        ['User', ({ userId }) => (userId === null ? 'no user' : <UserLink id={userId} />)],
+        ['Transport', ({ transport }) => <Badge>{transport}</Badge>],
+        [
+          'Tables and channels',
+          ({ tables, channels }) =>
+            [...tables, ...channels.map((name) => `channel ${name}`)].join(', ') || '–',
+        ],
+        ['Address', ({ address }) => <code>{address}</code>, 'minor'],
+        ['Node', ({ node }) => <code>{node.slice(0, 8)}</code>, 'minor'],
+        ['Since', ({ connectedAt }) => <Time value={connectedAt} />, 'minor'],
+        [
+          'Actions',
+          ({ id, address }) => <RowActions of={address} actions={[['Disconnect', () => action.run(id)]]} />,
+          'actions',
+        ],
+      ]}
+    />
   )
 }
 
 function Subscriptions() {
   const list = useApi(['realtime', 'subscriptions'], listSubscriptions, { refetchIntervalMs: 3000 })
   return (
-    <Loaded query={list}>
-      {({ items }) => (
-        <DataTable
-          caption="Subscriptions"
-          rows={items}
-          rowKey={({ kind, name }) => `${kind} ${name}`}
-          empty="No subscriptions."
-          columns={[
-            { key: 'name', title: 'Name', cell: ({ name }) => name },
-            { key: 'kind', title: 'Kind', cell: ({ kind }) => kind },
-            {
-              key: 'connections',
-              title: 'Connections',
-              align: 'end',
-              cell: ({ connections }) => connections,
-            },
-          ]}
-        />
-      )}
-    </Loaded>
+    <List
+      caption="Subscriptions"
+      of={list}
+      rowKey={({ kind, name }) => `${kind} ${name}`}
+      empty="No subscriptions. The tables and channels of the open streams are counted here."
+      example={[subscription]}
+      columns={[
+        ['Name', ({ name }) => name],
+        ['Kind', ({ kind }) => kind],
+        ['Connections', ({ connections }) => connections, 'end'],
+      ]}
+    />
   )
 }

@@ -22,12 +22,19 @@ export function SubscriberForm({
   const [as, setAs] = useState(search.get('as') ?? 'admin')
   const [tables, setTables] = useState(search.get('tables') ?? '')
   const [filter, setFilter] = useState(search.get('filter') ?? '')
-  const isSubscriber = as === 'admin' || as === 'anonymous' || uuid.test(as)
+  const [reason, setReason] = useState(search.get('reason') ?? '')
+  const isUser = uuid.test(as)
+  const isSubscriber = as === 'admin' || as === 'anonymous' || isUser
   return (
     <Form
       onSubmit={() => {
         if (!isSubscriber || tables.trim() === '') return
-        const subscriber = { as, tables: tables.trim(), ...(filter === '' ? {} : { filter }) }
+        const subscriber = {
+          as,
+          tables: tables.trim(),
+          ...(filter === '' ? {} : { filter }),
+          ...(isUser && reason.trim() !== '' ? { reason: reason.trim() } : {}),
+        }
         setSearch(subscriber, { replace: true })
         onSubmit(subscriber)
       }}
@@ -56,6 +63,15 @@ export function SubscriberForm({
           isCode
           hint="For example state=eq.open"
         />
+        {isUser && (
+          <TextField
+            label="Reason"
+            value={reason}
+            onChange={setReason}
+            maxLength={500}
+            hint="The audit log stores it."
+          />
+        )}
         {children}
       </div>
       <div>

@@ -1,10 +1,10 @@
 import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useApi } from '../../api/queries.ts'
 import { appLink, auditLink, eventsLink, logsLink } from '../../links.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes, formatDuration } from '../../ui/format.ts'
 import { Badge, KeyValue, PageHeader, Section } from '../../ui/layout.tsx'
+import { List, rowsOf } from '../../ui/list.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toneOfLevel, toneOfStatus } from '../activity/level.ts'
@@ -24,19 +24,20 @@ export function RequestView({ id }: { readonly id: string }) {
   const logs = useApi(['logs', 'of request', id], (signal) =>
     listLogs({ requestId: id, level: undefined, q: undefined }, undefined, signal),
   )
-  const audit = useApi(['audit', 'of request', id], (signal) =>
-    listAudit({ request_id: id }, undefined, signal),
+  const mayReadAudit = usePermissions()('bodies.read')
+  const audit = useApi(
+    ['audit', 'of request', id],
+    (signal) => listAudit({ request_id: id }, undefined, signal),
+    { enabled: mayReadAudit },
   )
   return (
     <>
       <PageHeader
         title="Request"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/analytics/requests', { request_id: id }) }}
-            command={`basalt logs --request-id ${id}`}
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: queryPath('/api/admin/analytics/requests', { request_id: id }) },
+          command: `basalt logs --request-id ${id}`,
+        }}
       >
         <code>{id}</code>
       </PageHeader>
@@ -53,58 +54,43 @@ export function RequestView({ id }: { readonly id: string }) {
         }
       </Loaded>
       <Section title="Log" actions={<Link href={logsLink({ requestId: id })}>Logs</Link>}>
-        <Loaded query={logs}>
-          {({ items }) => (
-            <DataTable
-              caption="Log entries of this request"
-              rows={items.toReversed()}
-              rowKey={(entry) => `${entry.time} ${entry.message}`}
-              empty="No log entries."
-              columns={[
-                { key: 'time', title: 'Time', cell: (entry) => <Time value={entry.time} /> },
-                {
-                  key: 'level',
-                  title: 'Level',
-                  cell: (entry) => <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>,
-                },
-                { key: 'message', title: 'Message', cell: (entry) => entry.message },
-                {
-                  key: 'attributes',
-                  title: 'Attributes',
-                  cell: (entry) => <code>{JSON.stringify(entry.attrs)}</code>,
-                },
-              ]}
-            />
-          )}
-        </Loaded>
+        <List
+          caption="Log entries of this request"
+          of={rowsOf(logs, ({ items }) => items.toReversed())}
+          rowKey={(entry) => `${entry.time} ${entry.message}`}
+          empty="No log entries. A request without a warning or an error writes none."
+          columns={[
+            ['Time', (entry) => <Time value={entry.time} />],
+            ['Level', (entry) => <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>],
+            ['Message', (entry) => entry.message],
+            ['Attributes', (entry) => <code>{JSON.stringify(entry.attrs)}</code>],
+          ]}
+        />
       </Section>
-      <Section title="Changes" actions={<Link href={eventsLink({ request_id: id })}>Events</Link>}>
-        <Loaded query={audit}>
-          {({ items }) => (
-            <DataTable
-              caption="Audit entries of this request"
-              rows={items}
-              rowKey={(entry) => entry.id}
-              href={(entry) => auditLink({ request_id: id, entry: entry.id })}
-              empty="No audit entries. Row changes are only recorded for audited tables."
-              columns={[
-                { key: 'action', title: 'Action', cell: (entry) => entry.action },
-                { key: 'actor', title: 'By', cell: (entry) => entry.actor },
-                {
-                  key: 'on',
-                  title: 'On',
-                  cell: (entry) =>
-                    entry.table_name === null ? (
-                      (entry.target ?? '–')
-                    ) : (
-                      <RowLink table={entry.table_name} id={entry.record_id} />
-                    ),
-                },
-              ]}
-            />
-          )}
-        </Loaded>
-      </Section>
+      {mayReadAudit && (
+        <Section title="Changes" actions={<Link href={eventsLink({ request_id: id })}>Events</Link>}>
+          <List
+            caption="Audit entries of this request"
+            of={audit}
+            href={(entry) => auditLink({ request_id: id, entry: entry.id })}
+            empty="No changes. The request wrote nothing, or only rows of tables that are not audited."
+            example={['[audit]\ntables = ["invoice"]', 'Audited tables']}
+            columns={[
+              ['Action', (entry) => entry.action],
+              ['By', (entry) => entry.actor],
+              [
+                'On',
+                (entry) =>
+                  entry.table_name === null ? (
+                    (entry.target ?? '–')
+                  ) : (
+                    <RowLink table={entry.table_name} id={entry.record_id} />
+                  ),
+              ],
+            ]}
+          />
+        </Section>
+      )}
     </>
   )
 }
@@ -113,20 +99,14 @@ function RequestFacts({ request }: { readonly request: AnsweredRequest }) {
   return (
     <Section title={`${request.method} ${request.path}`}>
       <KeyValue
-        items={[
-          [
-            'Status',
-            <Badge key="status" tone={toneOfStatus(request.status_code)}>
-              {request.status_code}
-            </Badge>,
-          ],
-          ['Time', <Time key="time" value={request.timestamp} />],
-          ['Duration', formatDuration(request.duration_ms)],
-          ['Operation', request.operation === null ? '–' : <code key="operation">{request.operation}</code>],
-          ['User', <UserLink key="user" id={request.user_id} />],
-          ['API key', request.api_key_id === null ? '–' : <code key="key">{request.api_key_id}</code>],
-          [
-            'App',
+        items={{
+          Status: <Badge tone={toneOfStatus(request.status_code)}>{request.status_code}</Badge>,
+          Time: <Time value={request.timestamp} />,
+          Duration: formatDuration(request.duration_ms),
+          Operation: request.operation === null ? '–' : <code key="operation">{request.operation}</code>,
+          User: <UserLink id={request.user_id} />,
+          'API key': request.api_key_id === null ? '–' : <code key="key">{request.api_key_id}</code>,
+          App:
             request.app_id === nullUuid ? (
               '–'
             ) : (
@@ -134,11 +114,10 @@ function RequestFacts({ request }: { readonly request: AnsweredRequest }) {
                 {request.app_id}
               </Link>
             ),
-          ],
-          ['Size', `${formatBytes(request.request_size)} in, ${formatBytes(request.response_size)} out`],
-          ['Address', request.ip_address ?? '–'],
-          ['Node', <code key="node">{request.node}</code>],
-        ]}
+          Size: `${formatBytes(request.request_size)} in, ${formatBytes(request.response_size)} out`,
+          Address: request.ip_address ?? '–',
+          Node: <code>{request.node}</code>,
+        }}
       />
     </Section>
   )

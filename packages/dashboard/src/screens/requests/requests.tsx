@@ -1,15 +1,13 @@
 import { Route, Switch } from 'wouter'
-import { moreOf, usePages } from '../../api/queries.ts'
+import { usePages } from '../../api/queries.ts'
 import { decodeSegment } from '../../path-segment.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes, formatDuration } from '../../ui/format.ts'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
-import { SearchedTo } from '../../ui/searched-to.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { withInstants } from '../../ui/time-range.tsx'
+import { DashboardReads } from '../activity/dashboard-reads.tsx'
 import { choicesOf, Filters } from '../activity/filters.tsx'
 import { Histogram } from '../activity/histogram.tsx'
 import { toneOfStatus } from '../activity/level.ts'
@@ -49,22 +47,19 @@ function RequestList() {
     <>
       <PageHeader
         title="Requests"
+        asCode={{
+          request: {
+            method: 'GET',
+            path: queryPath('/api/admin/analytics/requests', withInstants(settled)),
+          },
+        }}
         actions={
-          <>
-            <Button onClick={list.refetch} isPending={list.isFetching}>
-              Refresh
-            </Button>
-            <AsCode
-              request={{
-                method: 'GET',
-                path: queryPath('/api/admin/analytics/requests', withInstants(settled)),
-              }}
-            />
-          </>
+          <Button onClick={list.refetch} isPending={list.isFetching}>
+            Refresh
+          </Button>
         }
       >
-        Requests to all nodes, newest first, without the reads of this dashboard (
-        <code>logging.dashboard_reads</code>). Query strings and bodies can contain secrets and are not
+        Requests to all nodes, newest first. Query strings and bodies can contain secrets and are not
         recorded.
       </PageHeader>
       <Filters
@@ -78,61 +73,31 @@ function RequestList() {
           { name: 'user_id', label: 'User id' },
         ]}
         range={['from', 'to']}
-      />
+      >
+        <DashboardReads />
+      </Filters>
       <Histogram
         name="Requests"
         queryKey={['requests', 'histogram', settled]}
         read={(signal) => countRequests(withInstants(settled), signal)}
         onSelect={(from, to) => set({ from, to })}
       />
-      <LoadedRows list={list}>
-        {(rows) => (
-          <>
-            <DataTable
-              caption="Requests"
-              rows={rows}
-              rowKey={({ id }) => id}
-              href={({ request_id: id }) => `/requests/${encodeURIComponent(id)}`}
-              empty={isFiltered ? 'No requests match.' : 'No requests yet.'}
-              columns={[
-                {
-                  key: 'path',
-                  title: 'Request',
-                  isCut: true,
-                  cell: ({ method, path }) => `${method} ${path}`,
-                },
-                {
-                  key: 'status',
-                  title: 'Status',
-                  cell: ({ status_code: code }) => <Badge tone={toneOfStatus(code)}>{code}</Badge>,
-                },
-                {
-                  key: 'duration',
-                  title: 'Duration',
-                  align: 'end',
-                  cell: ({ duration_ms: ms }) => formatDuration(ms),
-                },
-                {
-                  key: 'size',
-                  title: 'Response',
-                  align: 'end',
-                  isMinor: true,
-                  cell: ({ response_size: bytes }) => formatBytes(bytes),
-                },
-                {
-                  key: 'user',
-                  title: 'User',
-                  isMinor: true,
-                  cell: ({ user_id: id }) => <UserLink id={id} />,
-                },
-                { key: 'time', title: 'Time', cell: ({ timestamp }) => <Time value={timestamp} /> },
-              ]}
-              {...moreOf(list)}
-            />
-            <SearchedTo list={list} />
-          </>
-        )}
-      </LoadedRows>
+      <List
+        caption="Requests"
+        of={list}
+        href={({ request_id: id }) => `/requests/${encodeURIComponent(id)}`}
+        isFiltered={isFiltered}
+        empty="No requests yet. Each request of your app is listed here, with its status and duration."
+        example={[`curl ${location.origin}/api/schema`, 'First request']}
+        columns={[
+          ['Request', ({ method, path }) => `${method} ${path}`, 'cut'],
+          ['Status', ({ status_code: code }) => <Badge tone={toneOfStatus(code)}>{code}</Badge>],
+          ['Duration', ({ duration_ms: ms }) => formatDuration(ms), 'end', 'minor'],
+          ['Response', ({ response_size: bytes }) => formatBytes(bytes), 'end', 'minor'],
+          ['User', ({ user_id: id }) => <UserLink id={id} />, 'minor'],
+          ['Time', ({ timestamp }) => <Time value={timestamp} />],
+        ]}
+      />
     </>
   )
 }

@@ -1,13 +1,12 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAction } from '../../api/queries.ts'
 import { jobsLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { TextArea, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
+import { code, jsonObject, text } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { KeyValue, Section, Toolbar } from '../../ui/layout.tsx'
 import { parseObject } from '../../ui/parse-object.ts'
 import { SidePanel } from '../../ui/side-panel.tsx'
@@ -23,21 +22,22 @@ export function ScheduleDetail({
 }) {
   const [opened, setOpened] = useState<'edit' | 'delete'>()
   const [, navigate] = useLocation()
-  const { id, name, jobType } = schedule
-  const removal = useAction(deleteSchedule, {
-    invalidates: [['schedules']],
-    done: 'Schedule deleted.',
-    failure: 'view',
-    onDone: () => navigate('/schedules'),
-  })
+  const { id, name, jobType, isOfFunction } = schedule
+
   const close = () => setOpened(undefined)
   return (
     <SidePanel title={name} onClose={onClose}>
       <Toolbar label="Schedule">
-        <Button onClick={() => setOpened('edit')}>Change</Button>
-        <Button variant="danger" onClick={() => setOpened('delete')}>
-          Delete
-        </Button>
+        {!isOfFunction && (
+          <>
+            <Button needs="change" onClick={() => setOpened('edit')}>
+              Change
+            </Button>
+            <Button variant="danger" needs="change" onClick={() => setOpened('delete')}>
+              Delete
+            </Button>
+          </>
+        )}
         <AsCode
           request={{
             method: 'PUT',
@@ -47,105 +47,77 @@ export function ScheduleDetail({
         />
       </Toolbar>
       <KeyValue
-        items={[
-          [
-            'Job type',
-            <Link key="type" href={jobsLink({ type: jobType })}>
-              {jobType}
-            </Link>,
-          ],
-          ['When', <code key="cron">{schedule.cronExpr}</code>],
-          ['Time zone', schedule.timezone],
-          ['Next run', <Time key="next" value={schedule.nextRunAt} />],
-          ['Last run', <Time key="last" value={schedule.lastRunAt} />],
-          ['Attempts', schedule.maxAttempts],
-        ]}
+        items={{
+          'Job type': <Link href={jobsLink({ type: jobType })}>{jobType}</Link>,
+          ...(isOfFunction ? { 'Defined by': 'a function, which a deploy changes' } : {}),
+          When: <code>{schedule.cronExpr}</code>,
+          'Time zone': schedule.timezone,
+          'Next run': <Time value={schedule.nextRunAt} />,
+          'Last run': <Time value={schedule.lastRunAt} />,
+          Attempts: schedule.maxAttempts,
+        }}
       />
       <Section title="Payload">
         <Code label="payload">{JSON.stringify(schedule.payload, undefined, 2)}</Code>
       </Section>
       {opened === 'edit' && <ScheduleDialog schedule={schedule} onClose={close} />}
       {opened === 'delete' && (
-        <ConfirmDialog
+        <ConfirmAction
           title="Delete the schedule?"
           action="Delete schedule"
-          isPending={removal.isPending}
-          error={removal.error}
-          onConfirm={() => removal.run(id)}
+          send={() => deleteSchedule(id)}
+          invalidates={[['schedules']]}
+          done="Schedule deleted."
+          onDone={() => navigate('/schedules')}
           onClose={close}
         >
           Jobs that the schedule has added are kept.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </SidePanel>
   )
 }
 
-/** Creates or edits a schedule. Its name and job type cannot be changed afterwards. */
-export function ScheduleDialog({
-  schedule,
-  onClose,
-}: {
+interface ScheduleDialogProps {
   readonly schedule?: Schedule
   readonly onClose: () => void
-}) {
-  const [name, setName] = useState('')
-  const [jobType, setJobType] = useState('')
-  const [cronExpr, setCronExpr] = useState(schedule?.cronExpr ?? '')
-  const [timezone, setTimezone] = useState(schedule?.timezone ?? 'UTC')
-  const [payload, setPayload] = useState(JSON.stringify(schedule?.payload ?? {}, undefined, 2))
-  const action = useAction(
-    (input: Pick<Schedule, 'cronExpr' | 'timezone' | 'payload'>) =>
-      schedule === undefined
-        ? createSchedule({ ...input, name, jobType })
-        : changeSchedule({ ...input, id: schedule.id }),
-    {
-      invalidates: [['schedules']],
-      failure: 'view',
-      done: schedule === undefined ? 'Schedule created.' : 'Schedule saved.',
-      onDone: onClose,
-    },
-  )
-  const parsed = parseObject(payload)
+}
+
+/** Creates or edits a schedule. Its name and job type cannot be changed afterwards. */
+export function ScheduleDialog({ schedule, onClose }: ScheduleDialogProps) {
+  const isNew = schedule === undefined
   return (
-    <FormDialog
-      title={schedule === undefined ? 'New schedule' : `Edit ${schedule.name}`}
-      action={schedule === undefined ? 'Create schedule' : 'Save schedule'}
-      isDisabled={parsed === undefined}
-      error={action.error}
-      isPending={action.isPending}
-      onSubmit={() => {
-        if (parsed !== undefined) action.run({ cronExpr, timezone, payload: parsed })
+    <ActionForm
+      title={isNew ? 'New schedule' : `Edit ${schedule.name}`}
+      action={isNew ? 'Create schedule' : 'Save schedule'}
+      start={{
+        ...{
+          name: '',
+          jobType: '',
+          cronExpr: schedule?.cronExpr ?? '',
+          timezone: schedule?.timezone ?? 'UTC',
+        },
+        payload: JSON.stringify(schedule?.payload ?? {}, undefined, 2),
       }}
+      fields={() => ({
+        name: isNew && text('Name', { required: true }),
+        jobType: isNew && code('Job type', { required: true }),
+        cronExpr: code('When', {
+          hint: 'Minute, hour, day of the month, month, weekday: */15 9-17 * * mon-fri',
+          required: true,
+        }),
+        timezone: text('Time zone', { hint: 'For example Europe/Berlin.' }),
+        payload: jsonObject('Payload'),
+      })}
+      send={({ name, jobType, payload, ...rest }) => {
+        const input = { ...rest, payload: parseObject(payload) ?? {} }
+        return isNew
+          ? createSchedule({ ...input, name, jobType })
+          : changeSchedule({ ...input, id: schedule.id })
+      }}
+      invalidates={[['schedules']]}
+      done={isNew ? 'Schedule created.' : 'Schedule saved.'}
       onClose={onClose}
-    >
-      {schedule === undefined && (
-        <>
-          <TextField label="Name" value={name} onChange={setName} required />
-          <TextField label="Job type" value={jobType} onChange={setJobType} isCode required />
-        </>
-      )}
-      <TextField
-        label="When"
-        value={cronExpr}
-        onChange={setCronExpr}
-        isCode
-        hint="Minute, hour, day of the month, month, weekday: */15 9-17 * * mon-fri"
-        required
-      />
-      <TextField
-        label="Time zone"
-        value={timezone}
-        onChange={setTimezone}
-        hint="For example Europe/Berlin."
-      />
-      <TextArea
-        label="Payload"
-        value={payload}
-        onChange={setPayload}
-        isCode
-        error={parsed === undefined ? 'Expected a JSON object.' : undefined}
-      />
-    </FormDialog>
+    />
   )
 }

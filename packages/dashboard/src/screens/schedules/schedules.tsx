@@ -1,12 +1,11 @@
 import { useState } from 'react'
 import { useLocation, useRoute } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useAction, useApi } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
-import { EmptyState, Loaded } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listSchedules, type Schedule, setScheduleEnabled } from './api.ts'
 import { ScheduleDetail, ScheduleDialog } from './schedule-detail.tsx'
@@ -20,14 +19,8 @@ export function SchedulesScreen() {
     <>
       <PageHeader
         title="Schedules"
-        actions={
-          <>
-            <AsCode request={{ method: 'GET', path: '/api/admin/schedules' }} />
-            <Button variant="primary" onClick={() => setNew(true)}>
-              New schedule
-            </Button>
-          </>
-        }
+        asCode={{ request: { method: 'GET', path: '/api/admin/schedules' } }}
+        action={['New schedule', () => setNew(true)]}
       >
         Jobs that run at scheduled times.
       </PageHeader>
@@ -39,26 +32,17 @@ export function SchedulesScreen() {
               <DataTable
                 caption="Schedules"
                 rows={items}
-                rowKey={(schedule) => schedule.id}
                 href={(schedule) => `/schedules/${schedule.id}`}
                 selectedKey={params?.id}
-                empty={
-                  <EmptyState icon="clock" action="Add the first schedule" onAct={() => setNew(true)}>
-                    No schedules yet. A schedule adds a job at set times.
-                  </EmptyState>
-                }
+                empty="No schedules yet. A schedule adds a job at set times."
+                first={['Add the first schedule', () => setNew(true)]}
                 columns={[
-                  { key: 'name', title: 'Name', cell: (schedule) => schedule.name },
-                  { key: 'cron', title: 'When', cell: (schedule) => <code>{schedule.cronExpr}</code> },
-                  { key: 'zone', title: 'Time zone', isMinor: true, cell: (schedule) => schedule.timezone },
-                  { key: 'next', title: 'Next run', cell: (schedule) => <Time value={schedule.nextRunAt} /> },
-                  {
-                    key: 'last',
-                    title: 'Last run',
-                    isMinor: true,
-                    cell: (schedule) => <Time value={schedule.lastRunAt} />,
-                  },
-                  { key: 'enabled', title: 'Enabled', cell: (schedule) => <Enabled schedule={schedule} /> },
+                  ['Name', (schedule) => schedule.name],
+                  ['When', (schedule) => <code>{schedule.cronExpr}</code>],
+                  ['Time zone', (schedule) => schedule.timezone, 'minor'],
+                  ['Next run', (schedule) => <Time value={schedule.nextRunAt} />],
+                  ['Last run', (schedule) => <Time value={schedule.lastRunAt} />, 'minor'],
+                  ['Enabled', (schedule) => <Enabled schedule={schedule} />],
                 ]}
               />
               {selected !== undefined && (
@@ -78,12 +62,13 @@ export function SchedulesScreen() {
 }
 
 function Enabled({ schedule: { id, name, enabled } }: { readonly schedule: Schedule }) {
+  const may = usePermissions()
   const action = useAction(setScheduleEnabled, { invalidates: [['schedules']] })
   return (
     <Switch
       label={<span className="visually-hidden">{`${name} enabled`}</span>}
       checked={enabled}
-      disabled={action.isPending}
+      disabled={action.isPending || !may('change')}
       onChange={(isEnabled) => action.run({ id, isEnabled })}
     />
   )

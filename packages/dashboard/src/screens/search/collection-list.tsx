@@ -34,25 +34,24 @@ export function CollectionList() {
               rows={items.filter(({ isReadable }) => isReadable)}
               rowKey={({ collection }) => collection}
               href={({ collection }) => `/search/${encodeURIComponent(collection)}`}
-              empty={name === '' ? 'There are no tables yet.' : 'No tables match.'}
+              isFiltered={name !== ''}
+              empty="No tables yet. The text of each table can be searched, with typos and highlights."
+              first={['Create a table', '/structure/new', 'structure.write']}
               columns={[
-                { key: 'name', title: 'Table', cell: ({ collection }) => collection },
-                { key: 'state', title: 'Index', cell: (table) => <IndexState status={statusOf(table)} /> },
-                {
-                  key: 'size',
-                  title: 'Index size',
-                  align: 'end',
-                  isMinor: true,
-                  cell: (table) => (sizeOf(table) === 0 ? '' : formatBytes(sizeOf(table))),
-                },
-                {
-                  key: 'rows',
-                  title: 'Rows',
-                  align: 'end',
-                  isMinor: true,
-                  cell: ({ estimatedRows }) =>
-                    estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`,
-                },
+                ['Table', ({ collection }) => collection],
+                ['Index', (table) => <IndexState status={statusOf(table)} />],
+                [
+                  'Index size',
+                  (table) => (sizeOf(table) === 0 ? '' : formatBytes(sizeOf(table))),
+                  'end',
+                  'minor',
+                ],
+                [
+                  'Rows',
+                  ({ estimatedRows }) => (estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`),
+                  'end',
+                  'minor',
+                ],
               ]}
             />
             {count > items.length && (

@@ -4,7 +4,7 @@ import { useAction } from '../../api/queries.ts'
 import { auditLink, jobsLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { ConfirmAction, ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes, formatDuration, formatNumber } from '../../ui/format.ts'
 import { Badge, KeyValue, Notice, Toolbar } from '../../ui/layout.tsx'
@@ -20,7 +20,7 @@ export function IndexTab({ description }: { readonly description: SearchDescript
   const close = () => setDialog(undefined)
   const after = { invalidates: [['search']], failure: 'view' } as const
   const enable = useAction(enableIndexes, { ...after, done: `The indexes of ${table} are built.` })
-  const disable = useAction(disableIndexes, { ...after, done: 'Indexes dropped.', onDone: close })
+
   const isBuilding = enable.isPending || indexes.some(({ state }) => state === 'building')
   return (
     <>
@@ -32,6 +32,7 @@ export function IndexTab({ description }: { readonly description: SearchDescript
         {!isIndexed && (
           <Button
             variant="primary"
+            needs="change"
             disabled={obstacle !== null}
             isPending={isBuilding}
             onClick={() => setDialog('enable')}
@@ -40,7 +41,7 @@ export function IndexTab({ description }: { readonly description: SearchDescript
           </Button>
         )}
         {(indexes.length > 0 || isEnabled === true) && (
-          <Button disabled={isBuilding} onClick={() => setDialog('disable')}>
+          <Button needs="change" disabled={isBuilding} onClick={() => setDialog('disable')}>
             Disable
           </Button>
         )}
@@ -50,13 +51,12 @@ export function IndexTab({ description }: { readonly description: SearchDescript
         />
       </Toolbar>
       <KeyValue
-        items={[
-          ['State', <IndexState key="state" status={description} />],
-          ['Rows', describeRows(description)],
-          ['Table', formatBytes(description.source.tableBytes)],
-          ['Text', describeText(description)],
-          [
-            'Last build',
+        items={{
+          State: <IndexState status={description} />,
+          Rows: describeRows(description),
+          Table: formatBytes(description.source.tableBytes),
+          Text: describeText(description),
+          'Last build':
             lastBuild === null ? (
               'never'
             ) : (
@@ -66,20 +66,13 @@ export function IndexTab({ description }: { readonly description: SearchDescript
                 {lastBuild.error !== null && `, failed: ${lastBuild.error}`}
               </span>
             ),
-          ],
-          [
-            'After a change of the settings',
-            <span key="jobs">
+          'After a change of the settings': (
+            <span>
               <Link href={jobsLink({ type: 'search_index_build' })}>jobs</Link> rebuild the indexes
-            </span>,
-          ],
-          [
-            'Started by',
-            <Link key="audit" href={auditLink({ action: 'search.enable' })}>
-              audit
-            </Link>,
-          ],
-        ]}
+            </span>
+          ),
+          'Started by': <Link href={auditLink({ action: 'search.enable' })}>audit</Link>,
+        }}
       />
       <IndexTable indexes={indexes} />
       {dialog === 'enable' && (
@@ -97,17 +90,17 @@ export function IndexTab({ description }: { readonly description: SearchDescript
         </ConfirmDialog>
       )}
       {dialog === 'disable' && (
-        <ConfirmDialog
+        <ConfirmAction
           title={`Drop the search indexes of ${table}`}
           action="Drop indexes"
-          isPending={disable.isPending}
-          error={disable.error}
-          onConfirm={() => disable.run(table)}
+          send={() => disableIndexes(table)}
+          {...after}
+          done="Indexes dropped."
           onClose={close}
         >
           Searches then read the whole table. Indexes are not built automatically until you build them here
           again.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </>
   )
@@ -119,13 +112,12 @@ function IndexTable({ indexes }: Pick<IndexStatus, 'indexes'>) {
       caption="Indexes"
       rows={indexes}
       rowKey={({ name }) => name}
-      empty="No search indexes."
+      empty="No search indexes yet. Until they are built, a search reads the whole table."
       columns={[
-        { key: 'kind', title: 'Kind', cell: ({ kind }) => (kind === 'words' ? 'words' : 'similar words') },
-        {
-          key: 'state',
-          title: 'State',
-          cell: ({ state, progress }) =>
+        ['Kind', ({ kind }) => (kind === 'words' ? 'words' : 'similar words')],
+        [
+          'State',
+          ({ state, progress }) =>
             state === 'building' ? (
               <>
                 building <progress max={1} value={progress ?? 0} aria-label="Build progress" />
@@ -135,9 +127,9 @@ function IndexTable({ indexes }: Pick<IndexStatus, 'indexes'>) {
                 {state === 'valid' ? 'valid' : 'invalid: build it again'}
               </Badge>
             ),
-        },
-        { key: 'name', title: 'Name', isMinor: true, cell: ({ name }) => <code>{name}</code> },
-        { key: 'size', title: 'Size', align: 'end', cell: ({ sizeBytes }) => formatBytes(sizeBytes) },
+        ],
+        ['Name', ({ name }) => <code>{name}</code>, 'minor'],
+        ['Size', ({ sizeBytes }) => formatBytes(sizeBytes), 'end'],
       ]}
     />
   )

@@ -1,6 +1,5 @@
 import { useRoute, useSearchParams } from 'wouter'
 import { decodeSegment } from '../../path-segment.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { CollectionList } from './collection-list.tsx'
@@ -24,12 +23,10 @@ function Overview() {
     <>
       <PageHeader
         title="Search"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: isVectors ? '/api/admin/vector/indexes' : '/api/admin/search' }}
-            command={isVectors ? undefined : 'basalt search status'}
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: isVectors ? '/api/admin/vector/indexes' : '/api/admin/search' },
+          command: isVectors ? undefined : 'basalt search status',
+        }}
       >
         Search settings and search indexes of each table.
       </PageHeader>

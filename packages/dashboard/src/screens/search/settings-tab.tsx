@@ -86,7 +86,7 @@ export function SettingsTab({ description, stored }: SettingsTabProps) {
       </Section>
       {save.error !== null && <Failure error={save.error} />}
       <div className={styles.buttons}>
-        <Button type="submit" variant="primary" isPending={save.isPending}>
+        <Button type="submit" variant="primary" needs="change" isPending={save.isPending}>
           Save settings
         </Button>
         <AsCode

@@ -5,7 +5,7 @@ import { Code } from '../../ui/code.tsx'
 import { Checkbox, Select, TextField } from '../../ui/field.tsx'
 import { countOf, formatShortDuration } from '../../ui/format.ts'
 import { Notice } from '../../ui/layout.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { EmptyState, Loaded } from '../../ui/states.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
 import { describeTable } from '../tables/api.ts'
@@ -97,7 +97,9 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
         />
       </search>
       {term === '' ? (
-        <Empty>Enter words to search for.</Empty>
+        <EmptyState example={['"a phrase" or word -without', 'Syntax']}>
+          Enter words above. The records that have all of them follow, the best first.
+        </EmptyState>
       ) : (
         <>
           <Code label="Request">{`GET ${path}`}</Code>

@@ -1,10 +1,9 @@
 import { useSearchParams } from 'wouter'
 import { useApi } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { Badge, FilterField, Notice, Toolbar } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { List, rowsOf } from '../../ui/list.tsx'
 import { listSettings, type Setting } from './api.ts'
 
 /** Shows the configuration in use. It is set in the file or the environment and read at startup. */
@@ -40,21 +39,17 @@ export function ConfigurationView() {
         Set in <code>basalt.toml</code>, the environment (<code>server.port</code> is{' '}
         <code>BASALT_SERVER_PORT</code>) or flags. Changes take effect after a restart.
       </Notice>
-      <Loaded query={settings}>
-        {(items) => (
-          <DataTable
-            caption="Configuration"
-            rows={items.filter(isShown)}
-            rowKey={({ key }) => key}
-            empty="No keys match."
-            columns={[
-              { key: 'key', title: 'Key', cell: ({ key, env }) => <code title={env}>{key}</code> },
-              { key: 'value', title: 'Value', cell: showValue },
-              { key: 'description', title: 'Description', isMinor: true, cell: (row) => row.description },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption="Configuration"
+        of={rowsOf(settings, (items) => items.filter(isShown))}
+        rowKey={({ key }) => key}
+        isFiltered
+        columns={[
+          ['Key', ({ key, env }) => <code title={env}>{key}</code>],
+          ['Value', showValue],
+          ['Description', (row) => row.description, 'minor'],
+        ]}
+      />
     </>
   )
 }

@@ -17,19 +17,13 @@ export function NodeView() {
         <Loaded query={node}>
           {(state) => (
             <KeyValue
-              items={[
-                ['Node', <code key="node">{state.node}</code>],
-                ['Running for', formatDuration(state.uptime_seconds * 1000)],
-                [
-                  'Process memory',
-                  `${formatBytes(state.memory_sys)}, of which JavaScript uses ${formatBytes(state.memory_alloc)}`,
-                ],
-                ['Node.js', state.node_version],
-                [
-                  'Database connections',
-                  `${state.db_pool_in_use} in use, ${state.db_pool_idle} idle, maximum ${state.db_pool_max}`,
-                ],
-              ]}
+              items={{
+                Node: <code>{state.node}</code>,
+                'Running for': formatDuration(state.uptime_seconds * 1000),
+                'Process memory': `${formatBytes(state.memory_sys)}, of which JavaScript uses ${formatBytes(state.memory_alloc)}`,
+                'Node.js': state.node_version,
+                'Database connections': `${state.db_pool_in_use} in use, ${state.db_pool_idle} idle, maximum ${state.db_pool_max}`,
+              }}
             />
           )}
         </Loaded>
@@ -38,15 +32,12 @@ export function NodeView() {
         <Loaded query={server}>
           {({ version, database }) => (
             <KeyValue
-              items={[
-                ['Basalt', version],
-                ['PostgreSQL', `${database.version}, ${database.isEmbedded ? 'embedded' : 'external'}`],
-                ['Size', formatBytes(database.sizeBytes)],
-                [
-                  'Connections of all clients',
-                  `${database.connections} of ${database.maxConnections} connections`,
-                ],
-              ]}
+              items={{
+                Basalt: version,
+                PostgreSQL: `${database.version}, ${database.isEmbedded ? 'embedded' : 'external'}`,
+                Size: formatBytes(database.sizeBytes),
+                'Connections of all clients': `${database.connections} of ${database.maxConnections} connections`,
+              }}
             />
           )}
         </Loaded>

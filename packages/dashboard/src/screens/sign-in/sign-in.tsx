@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { Badge, PageHeader, Section } from '../../ui/layout.tsx'
@@ -36,10 +35,7 @@ export function SignInSettingsScreen() {
   const settings = useApi(['auth-settings'], readSettings)
   return (
     <>
-      <PageHeader
-        title="Sign-in"
-        actions={<AsCode request={{ method: 'GET', path: '/api/admin/auth-settings' }} />}
-      >
+      <PageHeader title="Sign-in" asCode={{ request: { method: 'GET', path: '/api/admin/auth-settings' } }}>
         Sign-in methods of users. Changes apply on every node within a second. Email and password are always
         enabled.
       </PageHeader>
@@ -97,14 +93,9 @@ function Providers() {
                 href={({ name }) => `/sign-in-settings?provider=${encodeURIComponent(name)}`}
                 selectedKey={selected?.name}
                 columns={[
-                  { key: 'name', title: 'Provider', cell: (provider) => provider.display_name },
-                  { key: 'state', title: 'State', cell: (provider) => <ProviderState provider={provider} /> },
-                  {
-                    key: 'source',
-                    title: 'Settings from',
-                    cell: ({ changed }) => (changed ? 'Dashboard' : 'Configuration'),
-                    isMinor: true,
-                  },
+                  ['Provider', (provider) => provider.display_name],
+                  ['State', (provider) => <ProviderState provider={provider} />],
+                  ['Settings from', ({ changed }) => (changed ? 'Dashboard' : 'Configuration'), 'minor'],
                 ]}
               />
               {selected !== undefined && (

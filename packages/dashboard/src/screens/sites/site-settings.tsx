@@ -1,63 +1,45 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
-import { useAction, useApi } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Checkbox, Select, TextField } from '../../ui/field.tsx'
-import { Form, Section } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { useApi } from '../../api/queries.ts'
+import { checkbox, choice, text } from '../../ui/fields.tsx'
+import { InlineForm } from '../../ui/form-dialog.tsx'
+import { Section } from '../../ui/layout.tsx'
 import { changeSite, listDomains, type Site } from './api.ts'
 
+export const spaField = checkbox('Single-page application', {
+  hint: 'Requests for missing paths return index.html.',
+})
+
 export function SiteSettings({ site }: { readonly site: Site }) {
-  const [name, setName] = useState(site.name)
-  const [spaMode, setSpaMode] = useState(site.spaMode)
-  const [domain, setDomain] = useState(site.customDomainId ?? '')
   const domains = useApi(['domains'], listDomains)
-  const action = useAction(changeSite, {
-    invalidates: [['sites'], ['domains']],
-    done: 'Saved.',
-    failure: 'view',
-  })
   const free = (domains.data ?? []).filter(({ siteId }) => siteId === undefined || siteId === site.id)
+  const choices = [
+    { value: '', label: 'No custom domain' },
+    ...free.map(({ id, hostname, status }) => ({ value: id, label: `${hostname} (${status})` })),
+  ]
+  const hint = (
+    <>
+      Register and verify domains in <Link href="/sites/domains">Domains</Link>.
+    </>
+  )
   return (
     <Section title="Settings">
-      <Form
-        onSubmit={() =>
-          action.run({
-            id: site.id,
-            name,
-            spaMode,
+      <InlineForm
+        action="Save"
+        start={{ name: site.name, spaMode: site.spaMode, domain: site.customDomainId ?? '' }}
+        fields={() => ({
+          name: text('Name'),
+          spaMode: spaField,
+          domain: choice('Domain', choices, { hint }),
+        })}
+        send={({ domain, ...settings }) =>
+          changeSite({
+            ...{ id: site.id, ...settings },
             ...(domain === '' ? { clearCustomDomain: true } : { customDomainId: domain }),
           })
         }
-      >
-        <TextField label="Name" value={name} onChange={setName} />
-        <Checkbox
-          label="Single-page application"
-          hint="Requests for missing paths return index.html."
-          checked={spaMode}
-          onChange={setSpaMode}
-        />
-        <Select
-          label="Domain"
-          value={domain}
-          choices={[
-            { value: '', label: 'No custom domain' },
-            ...free.map(({ id, hostname, status }) => ({ value: id, label: `${hostname} (${status})` })),
-          ]}
-          hint={
-            <>
-              Register and verify domains in <Link href="/sites/domains">Domains</Link>.
-            </>
-          }
-          onChange={setDomain}
-        />
-        {action.error !== null && <Failure error={action.error} />}
-        <div>
-          <Button type="submit" variant="primary" isPending={action.isPending}>
-            Save
-          </Button>
-        </div>
-      </Form>
+        invalidates={[['sites'], ['domains']]}
+        done="Saved."
+      />
     </Section>
   )
 }

@@ -1,16 +1,14 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { moreOf, useAction, useApi, usePages } from '../../api/queries.ts'
+import { useAction, useApi, usePages } from '../../api/queries.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Code } from '../../ui/code.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { formatBytes, formatNumber } from '../../ui/format.ts'
 import { Badge, PageHeader, Section, type Tone } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { SafeLink } from '../../ui/safe-link.tsx'
-import { Loaded, LoadedRows } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Deploy, deleteSite, listDeploys, promoteDeploy, readSite, rollBack, type Site } from './api.ts'
 import { SiteSettings } from './site-settings.tsx'
@@ -24,26 +22,19 @@ function SiteDetail({ site }: { readonly site: Site }) {
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
   usePageTitle(site.name)
-  const deletion = useAction(deleteSite, {
-    invalidates: [['sites', 'list']],
-    done: 'Site deleted.',
-    failure: 'view',
-    onDone: () => navigate('/sites'),
-  })
+
   return (
     <>
       <PageHeader
         title={site.name}
+        asCode={{
+          request: { method: 'GET', path: `/api/admin/sites/${site.id}/deploys` },
+          command: `basalt sites deploys ${site.slug}`,
+        }}
         actions={
-          <>
-            <AsCode
-              request={{ method: 'GET', path: `/api/admin/sites/${site.id}/deploys` }}
-              command={`basalt sites deploys ${site.slug}`}
-            />
-            <Button variant="danger" onClick={() => setDeleting(true)}>
-              Delete
-            </Button>
-          </>
+          <Button variant="danger" needs="change" onClick={() => setDeleting(true)}>
+            Delete
+          </Button>
         }
       >
         <Link href="/sites">Sites</Link> / {site.url === undefined ? site.slug : <SafeLink href={site.url} />}
@@ -51,17 +42,18 @@ function SiteDetail({ site }: { readonly site: Site }) {
       <Deploys site={site} />
       <SiteSettings site={site} />
       {isDeleting && (
-        <ConfirmDialog
+        <ConfirmAction
           title="Delete site"
           action="Delete site"
           name={site.slug}
-          isPending={deletion.isPending}
-          error={deletion.error}
-          onConfirm={() => deletion.run(site.id)}
+          send={() => deleteSite(site.id)}
+          invalidates={[['sites', 'list']]}
+          done="Site deleted."
+          onDone={() => navigate('/sites')}
           onClose={() => setDeleting(false)}
         >
           Deletes the site with its deploys and files. Its URL then returns 404.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </>
   )
@@ -86,6 +78,7 @@ function Deploys({ site }: { readonly site: Site }) {
       title="Deploys"
       actions={
         <Button
+          needs="change"
           onClick={() => rollback.run(site.id)}
           isPending={rollback.isPending}
           disabled={site.liveDeployId === undefined}
@@ -94,54 +87,43 @@ function Deploys({ site }: { readonly site: Site }) {
         </Button>
       }
     >
-      <LoadedRows list={deploys}>
-        {(rows) => (
-          <DataTable
-            caption={`Deploys of ${site.name}`}
-            rows={rows}
-            rowKey={({ id }) => id}
-            empty={
+      <List
+        caption={`Deploys of ${site.name}`}
+        of={deploys}
+        empty="No deploys yet. A deploy is the folder of a build, and goes live at once."
+        example={[`npx basalt sites deploy ./dist --site ${site.slug}`, 'Deploy command']}
+        columns={[
+          ['Created', ({ createdAt }) => <Time value={createdAt} />],
+          [
+            'State',
+            ({ status, errorMessage }) => (
               <>
-                <p>No deploys yet. Deploy the folder of a build with:</p>
-                <Code label="Deploy command">{`npx basalt sites deploy ./dist --site ${site.slug}`}</Code>
+                <Badge tone={tones[status]}>{status}</Badge> {errorMessage}
               </>
-            }
-            columns={[
-              { key: 'created', title: 'Created', cell: ({ createdAt }) => <Time value={createdAt} /> },
-              {
-                key: 'status',
-                title: 'State',
-                cell: ({ status, errorMessage }) => (
-                  <>
-                    <Badge tone={tones[status]}>{status}</Badge> {errorMessage}
-                  </>
-                ),
-              },
-              { key: 'files', title: 'Files', align: 'end', cell: (row) => formatNumber(row.fileCount) },
-              { key: 'size', title: 'Size', align: 'end', cell: (row) => formatBytes(row.totalBytes) },
-              { key: 'id', title: 'Id', isMinor: true, cell: ({ id }) => <code>{id}</code> },
-              {
-                key: 'actions',
-                title: <span className="visually-hidden">Actions</span>,
-                align: 'end',
-                cell: ({ id, status }) =>
-                  status !== 'live' &&
-                  status !== 'failed' && (
-                    <Button
-                      size="small"
-                      aria-label={`Activate deploy ${id}`}
-                      isPending={promotion.isPending}
-                      onClick={() => promotion.run({ siteId: site.id, deployId: id })}
-                    >
-                      Activate
-                    </Button>
-                  ),
-              },
-            ]}
-            {...moreOf(deploys)}
-          />
-        )}
-      </LoadedRows>
+            ),
+          ],
+          ['Files', (row) => formatNumber(row.fileCount), 'end'],
+          ['Size', (row) => formatBytes(row.totalBytes), 'end'],
+          ['Id', ({ id }) => <code>{id}</code>, 'minor'],
+          [
+            'Actions',
+            ({ id, status }) =>
+              status !== 'live' &&
+              status !== 'failed' && (
+                <Button
+                  size="small"
+                  needs="change"
+                  aria-label={`Activate deploy ${id}`}
+                  isPending={promotion.isPending}
+                  onClick={() => promotion.run({ siteId: site.id, deployId: id })}
+                >
+                  Activate
+                </Button>
+              ),
+            'actions',
+          ],
+        ]}
+      />
     </Section>
   )
 }

@@ -1,16 +1,14 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { moreOf, useAction, usePages } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
-import { Checkbox, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { usePages } from '../../api/queries.ts'
+import { code, text } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { SafeLink } from '../../ui/safe-link.tsx'
-import { EmptyState, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { createSite, listSites } from './api.ts'
+import { spaField } from './site-settings.tsx'
 
 export function SitesView() {
   const sites = usePages(['sites', 'list'], listSites)
@@ -19,103 +17,59 @@ export function SitesView() {
     <>
       <PageHeader
         title="Sites"
-        actions={
-          <>
-            <Link href="/sites/domains">Domains</Link>
-            <AsCode request={{ method: 'GET', path: '/api/admin/sites' }} command="basalt sites list" />
-            <Button variant="primary" onClick={() => setCreating(true)}>
-              New site
-            </Button>
-          </>
-        }
+        asCode={{ request: { method: 'GET', path: '/api/admin/sites' }, command: 'basalt sites list' }}
+        actions={<Link href="/sites/domains">Domains</Link>}
+        action={['New site', () => setCreating(true)]}
       >
         Static sites, each on its own host.
       </PageHeader>
-      <LoadedRows list={sites}>
-        {(rows) => (
-          <DataTable
-            caption="Sites"
-            rows={rows}
-            rowKey={({ id }) => id}
-            href={({ id }) => `/sites/${id}`}
-            empty={
-              <EmptyState
-                icon="globe"
-                action="Add the first site"
-                onAct={() => setCreating(true)}
-                code={'npx basalt sites deploy ./dist --site my-site'}
-                label="Deploy command"
-              >
-                No sites yet. A site serves the files of a build on a host of its own.
-              </EmptyState>
-            }
-            columns={[
-              { key: 'name', title: 'Name', cell: ({ name }) => name },
-              {
-                key: 'state',
-                title: 'State',
-                cell: ({ liveDeployId }) =>
-                  liveDeployId === undefined ? <Badge>Nothing live</Badge> : <Badge tone="ok">Live</Badge>,
-              },
-              {
-                key: 'url',
-                title: 'Address',
-                cell: ({ url, slug }) => (url === undefined ? slug : <SafeLink href={url} />),
-              },
-              {
-                key: 'created',
-                title: 'Created',
-                isMinor: true,
-                cell: ({ createdAt }) => <Time value={createdAt} />,
-              },
-            ]}
-            {...moreOf(sites)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="Sites"
+        of={sites}
+        href={({ id }) => `/sites/${id}`}
+        empty="No sites yet. A site serves the files of a build on a host of its own."
+        first={['Add the first site', () => setCreating(true)]}
+        example={['npx basalt sites deploy ./dist --site my-site', 'Deploy command']}
+        columns={[
+          ['Name', ({ name }) => name],
+          [
+            'State',
+            ({ liveDeployId }) =>
+              liveDeployId === undefined ? <Badge>Nothing live</Badge> : <Badge tone="ok">Live</Badge>,
+          ],
+          ['Address', ({ url, slug }) => (url === undefined ? slug : <SafeLink href={url} />)],
+          ['Created', ({ createdAt }) => <Time value={createdAt} />, 'minor'],
+        ]}
+      />
       {isCreating && <NewSite onClose={() => setCreating(false)} />}
     </>
   )
 }
 
 function NewSite({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [typed, setSlug] = useState<string>()
-  const slug = typed ?? slugOf(name)
-  const [spaMode, setSpaMode] = useState(false)
   const [, navigate] = useLocation()
-  const action = useAction(createSite, {
-    invalidates: [['sites', 'list']],
-    done: 'Site created.',
-    failure: 'view',
-    onDone: (site) => navigate(`/sites/${site.id}`),
-  })
   return (
-    <FormDialog
+    <ActionForm
       title="New site"
       action="Create site"
-      isDisabled={name === '' || slug === ''}
-      isPending={action.isPending}
-      error={action.error}
-      onSubmit={() => action.run({ name, slug, spaMode })}
+      start={{ name: '', slug: '', spaMode: false }}
+      fields={() => ({
+        name: text('Name', { required: true }),
+        slug: code('Slug', { hint: 'First label of the host name: shop.example.com.', required: true }),
+        spaMode: spaField,
+      })}
+      // The slug follows the name until it is edited.
+      correct={(next, previous) =>
+        next.name !== previous.name && previous.slug === slugOf(previous.name)
+          ? { ...next, slug: slugOf(next.name) }
+          : next
+      }
+      send={createSite}
+      invalidates={[['sites', 'list']]}
+      done="Site created."
+      onDone={(site) => navigate(`/sites/${site.id}`)}
       onClose={onClose}
-    >
-      <TextField label="Name" value={name} onChange={setName} required />
-      <TextField
-        label="Slug"
-        value={slug}
-        onChange={setSlug}
-        isCode
-        hint="First label of the host name: shop.example.com."
-        required
-      />
-      <Checkbox
-        label="Single-page application"
-        hint="Requests for missing paths return index.html."
-        checked={spaMode}
-        onChange={setSpaMode}
-      />
-    </FormDialog>
+    />
   )
 }
 

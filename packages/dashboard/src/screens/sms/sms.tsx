@@ -1,13 +1,12 @@
 import { useState } from 'react'
-import { moreOf, useAction, useApi, usePages } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
+import { useApi, usePages } from '../../api/queries.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { TextArea, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { text, textArea } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { Badge, Notice, PageHeader, Section } from '../../ui/layout.tsx'
-import { Loaded, LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { UserLink } from '../activity/links.tsx'
 import { listMessages, readHealth, sendMessage, type TextMessage } from './api.ts'
@@ -19,12 +18,8 @@ export function SmsScreen() {
     <>
       <PageHeader
         title="SMS"
-        actions={
-          <>
-            <AsCode request={{ method: 'GET', path: '/api/admin/sms/messages' }} />
-            <Button onClick={() => setSending(true)}>Send a test</Button>
-          </>
-        }
+        asCode={{ request: { method: 'GET', path: '/api/admin/sms/messages' } }}
+        action={['Send a test', () => setSending(true)]}
       />
       <Section title="Delivery">
         <Loaded query={health}>
@@ -40,26 +35,15 @@ export function SmsScreen() {
                 ]}
                 rowKey={({ name }) => name}
                 columns={[
-                  { key: 'name', title: 'Period', cell: ({ name }) => name },
-                  { key: 'sent', title: 'Sent', align: 'end', cell: ({ sent }) => formatNumber(sent) },
-                  {
-                    key: 'confirmed',
-                    title: 'Delivered',
-                    align: 'end',
-                    cell: ({ confirmed }) => formatNumber(confirmed),
-                  },
-                  {
-                    key: 'failed',
-                    title: 'Failed',
-                    align: 'end',
-                    cell: ({ failed }) => formatNumber(failed),
-                  },
-                  {
-                    key: 'rate',
-                    title: 'Delivery rate',
-                    align: 'end',
-                    cell: ({ sent, conversion_rate: rate }) => (sent === 0 ? '–' : `${rate.toFixed(1)} %`),
-                  },
+                  ['Period', ({ name }) => name],
+                  ['Sent', ({ sent }) => formatNumber(sent), 'end'],
+                  ['Delivered', ({ confirmed }) => formatNumber(confirmed), 'end'],
+                  ['Failed', ({ failed }) => formatNumber(failed), 'end'],
+                  [
+                    'Delivery rate',
+                    ({ sent, conversion_rate: rate }) => (sent === 0 ? '–' : `${rate.toFixed(1)} %`),
+                    'end',
+                  ],
                 ]}
               />
             </>
@@ -67,43 +51,33 @@ export function SmsScreen() {
         </Loaded>
       </Section>
       <Section title="Messages">
-        <Messages />
+        <Messages onSend={() => setSending(true)} />
       </Section>
       {isSending && <SendDialog onClose={() => setSending(false)} />}
     </>
   )
 }
 
-function Messages() {
+function Messages({ onSend }: { readonly onSend: () => void }) {
   const messages = usePages(['sms', 'messages'], listMessages)
   return (
-    <LoadedRows list={messages}>
-      {(rows) => (
-        <DataTable
-          caption="Messages"
-          rows={rows}
-          rowKey={({ id }) => id}
-          columns={columns}
-          empty="No messages yet."
-          {...moreOf(messages)}
-        />
-      )}
-    </LoadedRows>
+    <List
+      caption="Messages"
+      of={messages}
+      columns={columns}
+      empty="No messages yet. The server texts codes to users who sign in by phone."
+      first={['Send a test message', onSend]}
+    />
   )
 }
 
 const columns: readonly Column<TextMessage>[] = [
-  { key: 'to', title: 'To', cell: ({ to }) => to },
-  { key: 'body', title: 'Text', cell: ({ body }) => body, isCut: true },
-  { key: 'status', title: 'Status', cell: (message) => <MessageStatus message={message} /> },
-  { key: 'provider', title: 'Provider', cell: ({ provider }) => provider, isMinor: true },
-  {
-    key: 'user',
-    title: 'Sent by',
-    cell: ({ user_id }) => (user_id === null ? 'the server' : <UserLink id={user_id} />),
-    isMinor: true,
-  },
-  { key: 'at', title: 'At', cell: ({ created_at }) => <Time value={created_at} />, isMinor: true },
+  ['To', ({ to }) => to],
+  ['Text', ({ body }) => body, 'cut'],
+  ['Status', (message) => <MessageStatus message={message} />],
+  ['Provider', ({ provider }) => provider, 'minor'],
+  ['Sent by', ({ user_id }) => (user_id === null ? 'the server' : <UserLink id={user_id} />), 'minor'],
+  ['At', ({ created_at }) => <Time value={created_at} />, 'minor'],
 ]
 
 const failures = new Set(['failed', 'undelivered'])
@@ -118,32 +92,19 @@ function MessageStatus({ message: { status, error_message } }: { readonly messag
 }
 
 function SendDialog({ onClose }: { readonly onClose: () => void }) {
-  const [to, setTo] = useState('')
-  const [body, setBody] = useState('This is a test.')
-  const send = useAction(() => sendMessage({ to, body }), {
-    invalidates: [['sms']],
-    done: 'The provider accepted the message.',
-    onDone: onClose,
-    failure: 'view',
-  })
   return (
-    <FormDialog
+    <ActionForm
       title="Send a text message"
       action="Send"
-      isDisabled={to.trim() === '' || body === ''}
-      isPending={send.isPending}
-      error={send.error}
-      onSubmit={() => send.run()}
+      start={{ to: '', body: 'This is a test.' }}
+      fields={() => ({
+        to: text('To', { hint: 'International format, such as +14155550132', type: 'tel', required: true }),
+        body: textArea('Text', { maxLength: 1600, required: true }),
+      })}
+      send={sendMessage}
+      invalidates={[['sms']]}
+      done="The provider accepted the message."
       onClose={onClose}
-    >
-      <TextField
-        label="To"
-        hint="International format, such as +14155550132"
-        type="tel"
-        value={to}
-        onChange={setTo}
-      />
-      <TextArea label="Text" maxLength={1600} value={body} onChange={setBody} />
-    </FormDialog>
+    />
   )
 }

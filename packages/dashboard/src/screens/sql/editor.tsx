@@ -1,12 +1,10 @@
 import { PostgreSQL, type SQLNamespace, sql } from '@codemirror/lang-sql'
-import { ensureSyntaxTree, syntaxHighlighting } from '@codemirror/language'
+import { ensureSyntaxTree } from '@codemirror/language'
 import { Compartment, type EditorState, Prec, StateEffect, StateField } from '@codemirror/state'
 import { Decoration, type DecorationSet, keymap } from '@codemirror/view'
-import { classHighlighter } from '@lezer/highlight'
-import { basicSetup, EditorView } from 'codemirror'
+import { EditorView } from 'codemirror'
 import { type Ref, useEffect, useImperativeHandle, useRef } from 'react'
-import '../../ui/code-mirror.css'
-import { nonce } from '../../ui/nonce.ts'
+import { editorSetup } from '../../ui/editor-setup.ts'
 import type { SchemaNames } from './api.ts'
 
 /** Part of the text with its offset. */
@@ -53,12 +51,9 @@ export function SqlEditor({ handle, ...props }: EditorProps) {
       parent: parent.current,
       doc: value,
       extensions: [
-        EditorView.cspNonce.of(nonce),
         // This binding comes before those of the setup, which insert a line.
         Prec.highest(keymap.of([{ key: 'Mod-Enter', run }])),
-        basicSetup,
-        syntaxHighlighting(classHighlighter),
-        EditorView.lineWrapping,
+        editorSetup,
         EditorView.contentAttributes.of({ 'aria-label': 'SQL' }),
         marks,
         EditorView.updateListener.of((update) => {

@@ -1,11 +1,10 @@
 import { useState } from 'react'
-import { moreOf, useAction, usePages } from '../../api/queries.ts'
+import { useAction, usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { formatDuration, formatNumber } from '../../ui/format.ts'
 import { Badge, FilterField, type Tone, Toolbar } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listRuns, type Run, readRun } from './api.ts'
 import styles from './sql.module.css'
@@ -35,56 +34,48 @@ export function History({ onClose, onTake }: HistoryProps) {
       <Toolbar label="History">
         <FilterField label="Search queries" value={search} onChange={setSearch} />
       </Toolbar>
-      <LoadedRows list={runs}>
-        {(rows) => (
-          <DataTable
-            caption="Past queries"
-            rows={rows}
-            rowKey={({ id }) => id}
-            empty={search === '' ? 'No queries yet.' : 'No queries match.'}
-            columns={[
-              {
-                key: 'query',
-                title: 'Query',
-                cell: ({ query, queryLength, error }) => (
-                  <>
-                    <pre className={styles.historyQuery}>{query}</pre>
-                    {queryLength > [...query].length && (
-                      <p className={styles.muted}>… {formatNumber(queryLength)} characters</p>
-                    )}
-                    {error !== null && <p className={styles.muted}>{error}</p>}
-                  </>
-                ),
-              },
-              {
-                key: 'status',
-                title: 'Run',
-                cell: ({ status, mode, runAs, startedAt, durationMs }) => (
-                  <>
-                    <Badge tone={tones[status]}>{status}</Badge>{' '}
-                    {mode === 'write' && <Badge tone="warning">write</Badge>}
-                    <br />
-                    <Time value={startedAt} />
-                    {durationMs !== null && <> · {formatDuration(durationMs)}</>}
-                    {runAs !== 'administrator' && <> · as {runAs}</>}
-                  </>
-                ),
-              },
-              {
-                key: 'take',
-                title: <span className="visually-hidden">Actions</span>,
-                align: 'end',
-                cell: (run) => (
-                  <Button size="small" onClick={() => open.run(run)}>
-                    Open
-                  </Button>
-                ),
-              },
-            ]}
-            {...moreOf(runs)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="Past queries"
+        of={runs}
+        isFiltered={search !== ''}
+        empty="No queries yet. Each statement that you run is kept here, with its result and duration."
+        columns={[
+          [
+            'Query',
+            ({ query, queryLength, error }) => (
+              <>
+                <pre className={styles.historyQuery}>{query}</pre>
+                {queryLength > [...query].length && (
+                  <p className={styles.muted}>… {formatNumber(queryLength)} characters</p>
+                )}
+                {error !== null && <p className={styles.muted}>{error}</p>}
+              </>
+            ),
+          ],
+          [
+            'Run',
+            ({ status, mode, runAs, startedAt, durationMs }) => (
+              <>
+                <Badge tone={tones[status]}>{status}</Badge>{' '}
+                {mode === 'write' && <Badge tone="warning">write</Badge>}
+                <br />
+                <Time value={startedAt} />
+                {durationMs !== null && <> · {formatDuration(durationMs)}</>}
+                {runAs !== 'administrator' && <> · as {runAs}</>}
+              </>
+            ),
+          ],
+          [
+            'Actions',
+            (run) => (
+              <Button size="small" onClick={() => open.run(run)}>
+                Open
+              </Button>
+            ),
+            'actions',
+          ],
+        ]}
+      />
     </SidePanel>
   )
 }

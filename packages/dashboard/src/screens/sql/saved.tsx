@@ -2,11 +2,11 @@ import { isBasaltError } from '@basaltdb/client'
 import { useState } from 'react'
 import { useAction, usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { FilterField, Form, Notice, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { Empty, LoadedRows } from '../../ui/states.tsx'
+import { Empty, EmptyState, LoadedRows } from '../../ui/states.tsx'
 import {
   changeQuery,
   forgetQuery,
@@ -52,14 +52,6 @@ export function SavedQueries({ text, opened, onOpen, onForget, onClose }: SavedQ
     (version: number) => changeQuery(opened?.id ?? '', { name, query: text, version }),
     { invalidates: [listKey], failure: 'view', done: 'Query saved.', onDone: onOpen },
   )
-  const forget = useAction((query: ListedQuery) => forgetQuery(query.id), {
-    invalidates: [listKey],
-    done: 'Query deleted.',
-    onDone: (_, query) => {
-      setForgotten(undefined)
-      onForget(query)
-    },
-  })
   const current = currentOf(change.error)
   return (
     <SidePanel title="Saved queries" onClose={onClose}>
@@ -114,7 +106,7 @@ export function SavedQueries({ text, opened, onOpen, onForget, onClose }: SavedQ
           {(items) => (
             <Folders
               items={items}
-              empty={search === '' ? 'No saved queries.' : 'No saved queries match.'}
+              isFiltered={search !== ''}
               openedId={opened?.id}
               onOpen={open.run}
               onForget={setForgotten}
@@ -128,17 +120,22 @@ export function SavedQueries({ text, opened, onOpen, onForget, onClose }: SavedQ
         )}
       </Section>
       {forgotten !== undefined && (
-        <ConfirmDialog
+        <ConfirmAction
           title="Delete the saved query?"
           action="Delete"
-          isPending={forget.isPending}
-          onConfirm={() => forget.run(forgotten)}
+          send={() => forgetQuery(forgotten.id)}
+          invalidates={[listKey]}
+          done="Query deleted."
+          onDone={() => {
+            setForgotten(undefined)
+            onForget(forgotten)
+          }}
           onClose={() => setForgotten(undefined)}
         >
           <p>
             <strong>{forgotten.name}</strong> is deleted for all administrators.
           </p>
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </SidePanel>
   )
@@ -146,14 +143,21 @@ export function SavedQueries({ text, opened, onOpen, onForget, onClose }: SavedQ
 
 interface FoldersProps {
   readonly items: readonly ListedQuery[]
-  readonly empty: string
+  readonly isFiltered: boolean
   readonly openedId: string | undefined
   readonly onOpen: (query: ListedQuery) => void
   readonly onForget: (query: ListedQuery) => void
 }
 
-function Folders({ items, empty, openedId, onOpen, onForget }: FoldersProps) {
-  if (items.length === 0) return <Empty>{empty}</Empty>
+function Folders({ items, isFiltered, openedId, onOpen, onForget }: FoldersProps) {
+  if (items.length === 0 && isFiltered) return <Empty>No entries match.</Empty>
+  if (items.length === 0) {
+    return (
+      <EmptyState>
+        No saved queries yet. A name above saves the text of the editor for all administrators.
+      </EmptyState>
+    )
+  }
   const folders = Map.groupBy(items, ({ name }) => name.split('/').slice(0, -1).join('/'))
   return [...folders].map(([folder, queries]) => (
     <div key={folder}>

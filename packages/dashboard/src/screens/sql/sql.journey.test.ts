@@ -51,6 +51,20 @@ journeys('dashboard › SQL', () => {
     await page.getByRole('switch', { name: 'Allow writes' }).click()
   })
 
+  test('types over lines and in brackets around a selection, without styles that the policy refuses', async () => {
+    const { page } = dashboard
+    await write('select 1\nfrom track;\nselect 2')
+    await editor().press('ControlOrMeta+a')
+    await page.keyboard.type('abc')
+    await expect.poll(() => editor().textContent()).toBe('abc')
+    await editor().press('ControlOrMeta+a')
+    await page.keyboard.type('(')
+    await expect.poll(() => editor().textContent()).toBe('(abc)')
+    await editor().press('ControlOrMeta+z')
+    await editor().press('ControlOrMeta+z')
+    await expect.poll(() => editor().textContent()).toContain('from track;')
+  })
+
   test('runs the statement at the cursor or all, with parameters, and shows hostile values as text', async () => {
     const { page } = dashboard
     await write("select $1::int + 1 as sum;\nselect '<img src=x onerror=alert(1)>' as html, null as nothing")
@@ -197,7 +211,7 @@ journeys('dashboard › SQL', () => {
     await button('Close panel').click()
   })
 
-  test('reads a long query in full when it is opened, from the saved queries and the history', async () => {
+  test('reads a long query in full when it is opened, from the saved queries and the history, and deletes it', async () => {
     const { app, page } = dashboard
     const end = `as the_end`
     await app.sql(`insert into basalt.saved_queries (name, query)
@@ -207,6 +221,11 @@ journeys('dashboard › SQL', () => {
     await expect.poll(() => button('one').count()).toBe(0)
     await button('long').click()
     await page.getByRole('heading', { name: 'SQL · reports/long' }).waitFor()
+    await button('Delete reports/long').click()
+    await button('Delete').click()
+    await expect
+      .poll(() => app.sql(`select name from basalt.saved_queries where name like '%long'`))
+      .toEqual([])
     await button('Close panel').click()
     await button('Run').click()
     await page.getByRole('gridcell', { name: '501', exact: true }).waitFor()

@@ -3,10 +3,9 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
 import { rowsLink, sqlLink } from '../../links.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
 import { countOf, formatNumber, formatShortDuration } from '../../ui/format.ts'
 import { KeyValue, Notice, PageHeader, Section, Toolbar } from '../../ui/layout.tsx'
@@ -30,13 +29,11 @@ export function StatementsScreen() {
     <>
       <PageHeader
         title="Statements"
+        asCode={{ request: { method: 'GET', path: `/api/admin/analytics/queries?sort=${order}` } }}
         actions={
-          <>
-            <Button onClick={() => void statements.refetch()} isPending={statements.isFetching}>
-              Refresh
-            </Button>
-            <AsCode request={{ method: 'GET', path: `/api/admin/analytics/queries?sort=${order}` }} />
-          </>
+          <Button onClick={() => void statements.refetch()} isPending={statements.isFetching}>
+            Refresh
+          </Button>
         }
       >
         Time that PostgreSQL spent on statements since its statistics were reset.
@@ -60,18 +57,17 @@ export function StatementsScreen() {
                 caption="Statements"
                 rows={items.map((statement, index) => ({ statement, index }))}
                 rowKey={({ index }) => String(index)}
-                empty="No statements yet."
+                empty="No statements yet. Each statement that PostgreSQL runs is counted here with its time."
                 columns={[
-                  {
-                    key: 'statement',
-                    title: 'Statement',
-                    isCut: true,
-                    cell: ({ statement }) => (
+                  [
+                    'Statement',
+                    ({ statement }) => (
                       <Button variant="plain" size="small" onClick={() => setShown(statement)}>
                         <code>{firstLine(statement.query)}</code>
                       </Button>
                     ),
-                  },
+                    'cut',
+                  ],
                   numeric('Calls', ({ calls }) => formatNumber(calls)),
                   numeric('Mean', ({ mean_time_ms: ms }) => formatShortDuration(ms)),
                   numeric('Total', ({ total_time_ms: ms }) => formatShortDuration(ms)),
@@ -86,19 +82,9 @@ export function StatementsScreen() {
                     rowKey={({ table }) => table}
                     href={({ table }) => rowsLink(table)}
                     columns={[
-                      { key: 'table', title: 'Table', cell: ({ table }) => table },
-                      {
-                        key: 'scans',
-                        title: 'Scans',
-                        align: 'end',
-                        cell: ({ scans }) => formatNumber(scans),
-                      },
-                      {
-                        key: 'rows',
-                        title: 'Rows per scan',
-                        align: 'end',
-                        cell: ({ rows_per_scan: rows }) => formatNumber(rows),
-                      },
+                      ['Table', ({ table }) => table],
+                      ['Scans', ({ scans }) => formatNumber(scans), 'end'],
+                      ['Rows per scan', ({ rows_per_scan: rows }) => formatNumber(rows), 'end'],
                     ]}
                   />
                 </Section>
@@ -112,12 +98,10 @@ export function StatementsScreen() {
   )
 }
 
-const numeric = (title: string, cell: (statement: Statement) => string) => ({
-  key: title,
-  title,
-  align: 'end' as const,
-  cell: ({ statement }: { readonly statement: Statement }) => cell(statement),
-})
+const numeric = (
+  title: string,
+  cell: (statement: Statement) => string,
+): Column<{ readonly statement: Statement }> => [title, ({ statement }) => cell(statement), 'end']
 
 function StatementPanel({
   statement,
@@ -131,12 +115,12 @@ function StatementPanel({
   return (
     <SidePanel title="Statement" size="wide" onClose={onClose}>
       <KeyValue
-        items={[
-          ['Calls', countOf(calls, 'call')],
-          ['Time', `${formatShortDuration(mean)} per call, ${formatShortDuration(total)} in total`],
-          ['Rows', `${formatNumber(calls === 0 ? 0 : rows / calls)} per call`],
-          ['Cache hit rate', hits === null ? '–' : `${(hits * 100).toFixed(1)} %`],
-        ]}
+        items={{
+          Calls: countOf(calls, 'call'),
+          Time: `${formatShortDuration(mean)} per call, ${formatShortDuration(total)} in total`,
+          Rows: `${formatNumber(calls === 0 ? 0 : rows / calls)} per call`,
+          'Cache hit rate': hits === null ? '–' : `${(hits * 100).toFixed(1)} %`,
+        }}
       />
       <p>
         <Link href={sqlLink(explain)}>Explain in SQL</Link>: the plan without values, which do not leave the

@@ -1,14 +1,12 @@
 import { useRef, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { moreOf, usePages } from '../../api/queries.ts'
+import { usePages } from '../../api/queries.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes } from '../../ui/format.ts'
 import { FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { List } from '../../ui/list.tsx'
 import { quoteText } from '../../ui/sql.ts'
-import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listObjects } from './api.ts'
 import { ObjectPanel } from './object-panel.tsx'
@@ -46,18 +44,20 @@ export function BucketView({ bucket }: { readonly bucket: string }) {
     >
       <PageHeader
         title={bucket}
+        asCode={{
+          request: {
+            method: 'GET',
+            path: `/api/storage/${encodeURIComponent(bucket)}?${new URLSearchParams({ prefix, delimiter: '/' })}`,
+          },
+          client: `import { files } from '@basaltdb/client/files'\n\nawait files(client).bucket(${JSON.stringify(bucket)}).list({ prefix: ${JSON.stringify(prefix)}, delimiter: '/' })`,
+          sql: `select name, size, content_type\nfrom basalt.objects\nwhere bucket = ${quoteText(bucket)} and starts_with(name, ${quoteText(prefix)})\norder by name`,
+        }}
         actions={
           <>
-            <AsCode
-              request={{
-                method: 'GET',
-                path: `/api/storage/${encodeURIComponent(bucket)}?${new URLSearchParams({ prefix, delimiter: '/' })}`,
-              }}
-              client={`import { files } from '@basaltdb/client/files'\n\nawait files(client).bucket(${JSON.stringify(bucket)}).list({ prefix: ${JSON.stringify(prefix)}, delimiter: '/' })`}
-              sql={`select name, size, content_type\nfrom basalt.objects\nwhere bucket = ${quoteText(bucket)} and starts_with(name, ${quoteText(prefix)})\norder by name`}
-            />
-            <Button onClick={() => setShowsPolicies(true)}>Policies</Button>
-            <Button variant="primary" onClick={() => picker.current?.click()}>
+            <Button needs="structure.write" onClick={() => setShowsPolicies(true)}>
+              Policies
+            </Button>
+            <Button variant="primary" needs="rows.write" onClick={() => picker.current?.click()}>
               Upload
             </Button>
             <input
@@ -84,44 +84,21 @@ export function BucketView({ bucket }: { readonly bucket: string }) {
         />
       </Toolbar>
       <Uploads uploads={uploads} />
-      <LoadedRows list={objects}>
-        {(rows) => (
-          <DataTable
-            caption={`Objects of ${bucket}`}
-            rows={rows}
-            rowKey={(row) => ('folder' in row ? row.folder : row.name)}
-            href={(row) => ('folder' in row ? at({ prefix: row.folder }) : at({ prefix, object: row.name }))}
-            selectedKey={opened ?? undefined}
-            empty="No objects here. Drop files, or select Upload."
-            columns={[
-              {
-                key: 'name',
-                title: 'Name',
-                cell: (row) => ('folder' in row ? row.folder : row.name).slice(folder.length),
-              },
-              {
-                key: 'size',
-                title: 'Size',
-                align: 'end',
-                cell: (row) => 'size' in row && formatBytes(row.size),
-              },
-              {
-                key: 'type',
-                title: 'Type',
-                isMinor: true,
-                cell: (row) => ('contentType' in row ? row.contentType : 'Folder'),
-              },
-              {
-                key: 'changed',
-                title: 'Changed',
-                isMinor: true,
-                cell: (row) => 'updatedAt' in row && <Time value={row.updatedAt} />,
-              },
-            ]}
-            {...moreOf(objects)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption={`Objects of ${bucket}`}
+        of={objects}
+        rowKey={(row) => ('folder' in row ? row.folder : row.name)}
+        href={(row) => ('folder' in row ? at({ prefix: row.folder }) : at({ prefix, object: row.name }))}
+        selectedKey={opened ?? undefined}
+        empty="No objects here. Drop files anywhere on this page, or select them."
+        first={['Upload files', () => picker.current?.click(), 'rows.write']}
+        columns={[
+          ['Name', (row) => ('folder' in row ? row.folder : row.name).slice(folder.length)],
+          ['Size', (row) => 'size' in row && formatBytes(row.size), 'end'],
+          ['Type', (row) => ('contentType' in row ? row.contentType : 'Folder'), 'minor'],
+          ['Changed', (row) => 'updatedAt' in row && <Time value={row.updatedAt} />, 'minor'],
+        ]}
+      />
       {opened !== null && (
         <ObjectPanel
           key={opened}

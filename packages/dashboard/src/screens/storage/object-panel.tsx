@@ -4,7 +4,7 @@ import { useAction } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { Select } from '../../ui/field.tsx'
 import { formatBytes } from '../../ui/format.ts'
 import { Form, KeyValue, Section } from '../../ui/layout.tsx'
@@ -36,9 +36,13 @@ export function ObjectPanel({ bucket, name, object, onClose }: ObjectPanelProps)
             request={{ method: 'GET', path: objectAddress(bucket, name) }}
             client={`import { files } from '@basaltdb/client/files'\n\nawait files(client).bucket(${JSON.stringify(bucket)}).download(${JSON.stringify(name)})`}
           />
-          <Button onClick={() => setDialog('move')}>Move</Button>
-          <Button onClick={() => setDialog('copy')}>Copy</Button>
-          <Button variant="danger" onClick={() => setDialog('delete')}>
+          <Button needs="rows.write" onClick={() => setDialog('move')}>
+            Move
+          </Button>
+          <Button needs="rows.write" onClick={() => setDialog('copy')}>
+            Copy
+          </Button>
+          <Button variant="danger" needs="rows.write" onClick={() => setDialog('delete')}>
             Delete
           </Button>
         </>
@@ -49,13 +53,13 @@ export function ObjectPanel({ bucket, name, object, onClose }: ObjectPanelProps)
       ) : (
         <>
           <KeyValue
-            items={[
-              ['Size', formatBytes(object.size)],
-              ['Type', object.contentType],
-              ['Owner', object.userId ?? 'None'],
-              ['Created', <Time key="created" value={object.createdAt} />],
-              ['Changed', <Time key="changed" value={object.updatedAt} />],
-            ]}
+            items={{
+              Size: formatBytes(object.size),
+              Type: object.contentType,
+              Owner: object.userId ?? 'None',
+              Created: <Time value={object.createdAt} />,
+              Changed: <Time value={object.updatedAt} />,
+            }}
           />
           <p>
             <a href={downloadAddress(bucket, name)} download>
@@ -120,22 +124,17 @@ function DeleteObject({
   readonly onClose: () => void
   readonly onDeleted: () => void
 }) {
-  const action = useAction(() => bucketOf(bucket).delete(name), {
-    invalidates: [['storage', 'objects', bucket]],
-    done: 'Object deleted.',
-    failure: 'view',
-    onDone: onDeleted,
-  })
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title="Delete object"
       action="Delete"
-      isPending={action.isPending}
-      error={action.error}
-      onConfirm={() => action.run()}
+      send={() => bucketOf(bucket).delete(name)}
+      invalidates={[['storage', 'objects', bucket]]}
+      done="Object deleted."
+      onDone={onDeleted}
       onClose={onClose}
     >
       Deletes <code>{name}</code>. It cannot be restored.
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }

@@ -1,7 +1,6 @@
-import { useState } from 'react'
-import { useAction, useApi } from '../../api/queries.ts'
-import { Select, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { useApi } from '../../api/queries.ts'
+import { choice, choicesOf, code } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { bucketOf, listBuckets } from './api.ts'
 
 interface RelocateFormProps {
@@ -14,36 +13,21 @@ interface RelocateFormProps {
 
 /** Moves or copies an object. It never replaces another one. */
 export function RelocateForm({ bucket, name, verb, onClose, onDone }: RelocateFormProps) {
-  const [toBucket, setToBucket] = useState(bucket)
-  const [toName, setToName] = useState(name)
   const buckets = useApi(['storage', 'buckets'], listBuckets)
-  const action = useAction(() => bucketOf(bucket)[verb](name, toName, { bucket: toBucket }), {
-    invalidates: [['storage', 'objects']],
-    done: verb === 'move' ? 'Object moved.' : 'Object copied.',
-    failure: 'view',
-    onDone,
-  })
   const verbTitle = verb === 'move' ? 'Move' : 'Copy'
+  const names = (buckets.data ?? [{ name: bucket }]).map((each) => each.name)
   return (
-    <FormDialog
+    <ActionForm
       title={`${verbTitle} object`}
       action={verbTitle}
-      isDisabled={toName === '' || (toName === name && toBucket === bucket)}
-      isPending={action.isPending}
-      error={action.error}
-      onSubmit={() => action.run()}
+      start={{ toName: name, toBucket: bucket }}
+      fields={() => ({ toName: code('Name'), toBucket: choice('Bucket', choicesOf(names)) })}
+      isReady={({ toName, toBucket }) => toName !== '' && (toName !== name || toBucket !== bucket)}
+      send={({ toName, toBucket }) => bucketOf(bucket)[verb](name, toName, { bucket: toBucket })}
+      invalidates={[['storage', 'objects']]}
+      done={verb === 'move' ? 'Object moved.' : 'Object copied.'}
+      onDone={onDone}
       onClose={onClose}
-    >
-      <TextField label="Name" value={toName} onChange={setToName} isCode />
-      <Select
-        label="Bucket"
-        value={toBucket}
-        choices={(buckets.data ?? [{ name: bucket }]).map((each) => ({
-          value: each.name,
-          label: each.name,
-        }))}
-        onChange={setToBucket}
-      />
-    </FormDialog>
+    />
   )
 }

@@ -61,8 +61,9 @@ export const planChange = (body: { readonly change: Change } | { readonly sql: s
 /** Time limit for building an index of a large table, in milliseconds. */
 const applyTimeoutMs = 600_000
 
-export const applyScript = (body: {
-  readonly sql: string
-  readonly name: string
-  readonly version: string
-}) => post<'structure.apply'>(`${path}/apply`, body, { timeoutMs: applyTimeoutMs })
+export const applyScript = (
+  body: ({ readonly change: Change } | { readonly sql: string }) & {
+    readonly name: string
+    readonly version: string
+  },
+) => post<'structure.apply'>(`${path}/apply`, body, { timeoutMs: applyTimeoutMs })

@@ -1,15 +1,18 @@
 import { isBasaltError } from '@basaltdb/client'
-import { moreOf, usePages } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { usePages } from '../../api/queries.ts'
 import { Notice, PageHeader } from '../../ui/layout.tsx'
-import { LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { choicesOf, Filters } from '../activity/filters.tsx'
+import { UserLink } from '../activity/links.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
 import { listTickets, type Ticket, ticketStatuses } from './api.ts'
 import { StatusBadge } from './status-badge.tsx'
+
+const opening = `await fetch('/api/support/tickets', { method: 'POST', headers, body: JSON.stringify({
+  subject: 'My order', body: 'Where is it?',
+}) })`
 
 /** Refetch interval in milliseconds, because users write while the list is open. */
 const refetchIntervalMs = 10_000
@@ -28,12 +31,10 @@ export function TicketList() {
     <>
       <PageHeader
         title="Support"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/support/tickets', { ...rest, user_id }) }}
-            sql="select id, subject, status, updated_at from basalt.support_tickets order by updated_at desc limit 50"
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: queryPath('/api/admin/support/tickets', { ...rest, user_id }) },
+          sql: 'select id, subject, status, updated_at from basalt.support_tickets order by updated_at desc limit 50',
+        }}
       >
         Support requests of users, from the API and by mail.
       </PageHeader>
@@ -53,29 +54,20 @@ export function TicketList() {
               { name: 'user', label: 'User id' },
             ]}
           />
-          <LoadedRows list={tickets}>
-            {(rows) => (
-              <DataTable<Ticket>
-                caption="Tickets"
-                rows={rows}
-                rowKey={({ id }) => id}
-                href={({ id }) => `/support/${id}`}
-                empty={isFiltered ? 'No tickets match.' : 'No tickets yet.'}
-                columns={[
-                  { key: 'subject', title: 'Subject', cell: ({ subject }) => subject },
-                  { key: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
-                  { key: 'user', title: 'User', cell: ({ email, user_id: user }) => email ?? user },
-                  {
-                    key: 'changed',
-                    title: 'Last change',
-                    isMinor: true,
-                    cell: ({ updated_at }) => <Time value={updated_at} />,
-                  },
-                ]}
-                {...moreOf(tickets)}
-              />
-            )}
-          </LoadedRows>
+          <List<Ticket>
+            caption="Tickets"
+            of={tickets}
+            href={({ id }) => `/support/${id}`}
+            isFiltered={isFiltered}
+            empty="No tickets yet. Users open one in your app or by mail, and read your reply there."
+            example={[opening, 'Ticket in your app']}
+            columns={[
+              ['Subject', ({ subject }) => subject],
+              ['Status', ({ status }) => <StatusBadge status={status} />],
+              ['User', ({ user_id: user }) => <UserLink id={user} />],
+              ['Last change', ({ updated_at }) => <Time value={updated_at} />, 'minor'],
+            ]}
+          />
         </>
       )}
     </>

@@ -1,14 +1,13 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
 import { auditLink, userLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { TextArea } from '../../ui/field.tsx'
+import { textArea } from '../../ui/fields.tsx'
+import { InlineForm } from '../../ui/form-dialog.tsx'
 import { formatBytes } from '../../ui/format.ts'
-import { Form, Notice, PageHeader } from '../../ui/layout.tsx'
-import { Failure, Loaded } from '../../ui/states.tsx'
+import { Notice, PageHeader } from '../../ui/layout.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import {
   answerTicket,
@@ -43,16 +42,15 @@ function LoadedTicket({ ticket }: { readonly ticket: TicketDetail }) {
     <>
       <PageHeader
         title={subject}
+        asCode={{ request: { method: 'GET', path: `/api/admin/support/tickets/${id}` } }}
         actions={
-          <>
-            <AsCode request={{ method: 'GET', path: `/api/admin/support/tickets/${id}` }} />
-            <Button
-              isPending={change.isPending}
-              onClick={() => change.run({ id, status: isClosed ? 'open' : 'closed' })}
-            >
-              {isClosed ? 'Reopen ticket' : 'Close ticket'}
-            </Button>
-          </>
+          <Button
+            needs="change"
+            isPending={change.isPending}
+            onClick={() => change.run({ id, status: isClosed ? 'open' : 'closed' })}
+          >
+            {isClosed ? 'Reopen ticket' : 'Close ticket'}
+          </Button>
         }
       >
         <StatusBadge status={status} /> of <Link href={userLink(user_id)}>{email ?? user_id}</Link>, opened{' '}
@@ -126,29 +124,22 @@ function MessageItem({ ticketId, message }: MessageItemProps) {
 }
 
 function ReplyForm({ id, isMailed }: { readonly id: string; readonly isMailed: boolean }) {
-  const [body, setBody] = useState('')
-  const action = useAction(answerTicket, {
-    invalidates: [['support']],
-    failure: 'view',
-    done: isMailed ? 'Reply sent. A job mails it.' : 'Reply sent.',
-    onDone: () => setBody(''),
-  })
   return (
-    <Form onSubmit={() => action.run({ id, body })}>
-      <TextArea
-        label="Reply"
-        value={body}
-        onChange={setBody}
-        rows={6}
-        maxLength={20_000}
-        hint={isMailed ? 'Your reply is mailed to the user.' : undefined}
-      />
-      {action.error !== null && <Failure error={action.error} />}
-      <div>
-        <Button type="submit" variant="primary" isPending={action.isPending} disabled={body.trim() === ''}>
-          Reply
-        </Button>
-      </div>
-    </Form>
+    <InlineForm
+      action="Reply"
+      start={{ body: '' }}
+      fields={() => ({
+        body: textArea('Reply', {
+          rows: 6,
+          required: true,
+          maxLength: 20_000,
+          hint: isMailed ? 'Your reply is mailed to the user.' : undefined,
+        }),
+      })}
+      send={({ body }) => answerTicket({ id, body })}
+      cleared={{ body: '' }}
+      invalidates={[['support']]}
+      done={isMailed ? 'Reply sent. A job mails it.' : 'Reply sent.'}
+    />
   )
 }

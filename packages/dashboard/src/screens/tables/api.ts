@@ -18,6 +18,14 @@ export const listTables = (search: string, limit: number, signal: AbortSignal) =
 export const describeTable = (table: string, signal?: AbortSignal) =>
   get<'tables.get'>(`admin/tables/${segment(table)}`, {}, signal === undefined ? {} : { signal })
 
+/** User as whom rows are read. */
+export interface Reader {
+  /** User id. */
+  readonly as: string
+  /** Reason, which the audit log stores. */
+  readonly reason?: string | undefined
+}
+
 export interface RowsRequest {
   readonly filter?: string | undefined
   readonly sort?: string | undefined
@@ -28,17 +36,17 @@ export interface RowsRequest {
   readonly from?: string | undefined
   readonly id?: string | undefined
   readonly maxCost?: number | undefined
-  readonly as?: string | undefined
+  readonly as?: Reader | undefined
 }
 
-export const readRows = (table: string, request: RowsRequest, signal?: AbortSignal) =>
-  get<'tables.rows'>(path(table, 'rows'), { ...request }, signal === undefined ? {} : { signal })
+export const readRows = (table: string, { as, ...request }: RowsRequest, signal?: AbortSignal) =>
+  get<'tables.rows'>(path(table, 'rows'), { ...request, ...as }, signal === undefined ? {} : { signal })
 
 export const countRows = (
   table: string,
-  request: { filter?: string | undefined; as?: string | undefined; most?: number | undefined },
+  { as, ...request }: { filter?: string | undefined; as?: Reader | undefined; most?: number | undefined },
   signal?: AbortSignal,
-) => get<'tables.count'>(path(table, 'count'), request, signal === undefined ? {} : { signal })
+) => get<'tables.count'>(path(table, 'count'), { ...request, ...as }, signal === undefined ? {} : { signal })
 
 export const readCell = async (table: string, id: string, column: string, signal?: AbortSignal) =>
   (await get<'tables.cell'>(path(table, 'cell'), { id, column }, signal === undefined ? {} : { signal }))

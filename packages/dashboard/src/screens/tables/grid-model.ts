@@ -5,7 +5,8 @@ import { formatBytes } from '../../ui/format.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
 import { rendererOf } from './cell-renderers.tsx'
 import { type Changes, faultAt, type NewRow, type RowChange } from './changes.ts'
-import type { Labels } from './labels.ts'
+import { isLabeled } from './kinds.ts'
+import { type Labels, labelAt } from './labels.ts'
 import { idOf } from './names.ts'
 import { sourceOf } from './reference-picker.tsx'
 import type { View } from './use-view.ts'
@@ -31,9 +32,7 @@ export function gridColumns(info: TableInfo, view: View): readonly GridColumn[] 
       isPinned: view.pinned.includes(column.name),
       note: noteOf(info, column),
       draw: rendererOf(column),
-      ...(isNumeric(column.type) && sourceOf(info, column.name) === undefined
-        ? { align: 'end' as const }
-        : {}),
+      ...(isNumeric(column.type) && !isLabeled(info, column.name) ? { align: 'end' as const } : {}),
     }))
 }
 
@@ -45,7 +44,7 @@ function noteOf(info: TableInfo, { name, isPrimaryKey }: ColumnInfo): string | u
 
 /** Returns the width of a column. A label is shorter than most keys, and the start of a UUID is enough to recognize it. */
 function widthOf(info: TableInfo, { name, type, isPrimaryKey }: ColumnInfo): number {
-  if (sourceOf(info, name) !== undefined) return defaultWidth(name, 'label')
+  if (isLabeled(info, name)) return defaultWidth(name, 'label')
   return isPrimaryKey && type === 'uuid' ? defaultWidth(name, 'key') : defaultWidth(name, type)
 }
 
@@ -97,10 +96,10 @@ export function createModel(
     return shown.row.sizes?.[position] === undefined ? (shown.row.cells[position] ?? null) : undefined
   }
 
-  /** Returns the label of the user or row that a text refers to. */
-  const labelOf = (name: string, text: string | null) => {
-    const label = text === null ? null : labels.get(name)?.get(text)
-    return label === null || label === undefined ? {} : { label: label.slice(0, 600) }
+  /** Returns the label of the user or row that a cell refers to. */
+  const labelOf = (index: number, name: string) => {
+    const label = labelAt(labels, name, (column) => value(index, column))
+    return label === undefined ? {} : { label: label.slice(0, 600) }
   }
 
   return {
@@ -115,18 +114,18 @@ export function createModel(
         const fault = faultAt(shown.row.fault, name)
         return text === undefined
           ? { text: '', note: 'default', fault: shown.row.fault?.columns.includes(name) ? fault : undefined }
-          : { text: flatten(text), fault, ...labelOf(name, text) }
+          : { text: flatten(text), fault, ...labelOf(index, name) }
       }
       const staged = shown.change?.values[name]
       if (staged !== undefined) {
-        const label = labelOf(name, staged)
+        const label = labelOf(index, name)
         return { text: flatten(staged), isChanged: true, fault: faultAt(shown.change?.fault, name), ...label }
       }
       const position = positions.get(name) ?? -1
       const size = shown.row.sizes?.[position]
       const text = shown.row.cells[position] ?? null
       return size === undefined
-        ? { text: flatten(text), ...labelOf(name, text) }
+        ? { text: flatten(text), ...labelOf(index, name) }
         : { text: flatten(text), note: formatBytes(size) }
     },
     state(index) {

@@ -83,6 +83,10 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
   // Another press must not import the rows again.
   const isWritten = runId !== undefined && status.data?.state === 'succeeded'
   const isMapped = !isCsv || mapping.some((name) => name !== '')
+  // An administrator is no user, so the usual default `basalt.user_id()` is NULL.
+  const owner = info.columns.find(
+    ({ name, nullable }) => !nullable && info.people.includes(name) && !mapping.includes(name),
+  )
   return (
     <Dialog
       title={`Import into ${info.table}`}
@@ -133,6 +137,12 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
             onChange={(name) => setMapping((current) => current.with(index, name))}
           />
         ))}
+      {isCsv && owner !== undefined && (
+        <Notice tone="warning">
+          No column of the file is <code>{owner.name}</code>, which each row requires. Add one with the ids of
+          users, which Users shows.
+        </Notice>
+      )}
       <Select
         label="Rows with an existing primary key"
         value={conflict}
@@ -194,7 +204,7 @@ function Result({ title, result }: { readonly title: string; readonly result: Im
       <Notice tone={failed > 0 ? 'warning' : 'ok'}>
         <strong>{title}</strong>
         <KeyValue
-          items={Object.entries({ processed, inserted, updated, skipped, failed }).map(([name, count]) => [
+          pairs={Object.entries({ processed, inserted, updated, skipped, failed }).map(([name, count]) => [
             name,
             formatNumber(count),
           ])}

@@ -87,12 +87,17 @@ export function choicesOf({ type, enumValues = [] }: ColumnInfo): readonly strin
   return type === 'boolean' ? ['true', 'false'] : enumValues
 }
 
-/** Returns the relation of a single-column foreign key. */
+/** Returns the foreign key of a column: one of this column alone, or the first of which it is the last column. */
 export function referenceOf({ relations }: TableInfo, column: string): RelationInfo | undefined {
-  return relations.find(
-    ({ kind, pairs }) => kind === 'many-to-one' && pairs.length === 1 && pairs[0]?.from === column,
+  const ending = relations.filter(
+    ({ kind, pairs }) => kind === 'many-to-one' && pairs.at(-1)?.from === column,
   )
+  return ending.find(({ pairs }) => pairs.length === 1) ?? ending[0]
 }
+
+/** Returns true for a column that shows the name of a user or the label of a row. */
+export const isLabeled = (info: TableInfo, column: string) =>
+  info.people.includes(column) || referenceOf(info, column) !== undefined
 
 /** Returns the error in a text as a value of the column, as far as the page can check it. */
 export function faultOf(

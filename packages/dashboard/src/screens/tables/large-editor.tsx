@@ -1,5 +1,5 @@
 import type { TableInfo } from './api.ts'
-import { ReferencePicker, sourceOf } from './reference-picker.tsx'
+import { type PickedValues, ReferencePicker, sourceOf } from './reference-picker.tsx'
 import type { OpenCell } from './use-cell-editing.ts'
 import { ValueDialog } from './value-dialog.tsx'
 
@@ -7,7 +7,7 @@ interface LargeEditorProps {
   readonly info: TableInfo
   readonly opened: OpenCell
   readonly isReadOnly: boolean
-  readonly onCommit: (value: string | null) => void
+  readonly onCommit: (values: PickedValues) => void
   readonly onClose: () => void
 }
 
@@ -32,7 +32,7 @@ export function LargeEditor({ info, opened, isReadOnly, onCommit, onClose }: Lar
       column={column}
       value={value}
       isReadOnly={isReadOnly}
-      onCommit={onCommit}
+      onCommit={(next) => onCommit({ [column.name]: next })}
       onClose={onClose}
     />
   )

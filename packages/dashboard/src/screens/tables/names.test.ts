@@ -3,6 +3,7 @@ import {
   andFilter,
   equalFilter,
   formatCondition,
+  formatOneOf,
   formatSort,
   idOf,
   idText,
@@ -70,6 +71,20 @@ describe('dashboard › tables › filters', () => {
         ['B', null],
       ]),
     ).toBe(`a = '1' and "B" = null`)
+  })
+
+  test('share the condition of keys with an equal start', () => {
+    expect(formatOneOf(['id'], [['1'], ["it's"]])).toBe(`id in ('1','it''s')`)
+    expect(
+      formatOneOf(
+        ['a', 'B'],
+        [
+          ['x', '1'],
+          ['y', '1'],
+          ['x', '2'],
+        ],
+      ),
+    ).toBe(`(a = 'x' and "B" in ('1','2')) or (a = 'y' and "B" in ('1'))`)
   })
 
   test('are added to a typed filter', () => {

@@ -82,9 +82,17 @@ export function formatCondition(column: string, test: Test, value: string): stri
   }
 }
 
-/** Formats a condition that a column has one of the values. */
-export const formatOneOf = (column: string, values: readonly string[]) =>
-  `${nameText(column)} in (${values.map(filterText).join()})`
+/** Formats a condition that the columns have the values of one of the keys. Keys with an equal start share its condition. */
+export function formatOneOf(columns: readonly string[], keys: readonly (readonly string[])[]): string {
+  const first = columns.slice(0, -1)
+  const groups = Map.groupBy(keys, (key) => idOf(key.slice(0, -1)))
+  const terms = [...groups.values()].map((group) => {
+    const values = group.map((key) => filterText(key.at(-1) ?? '')).join()
+    const shared = first.map((name, index) => formatCondition(name, '=', group[0]?.[index] ?? ''))
+    return [...shared, `${nameText(columns.at(-1) ?? '')} in (${values})`].join(' and ')
+  })
+  return terms.length === 1 ? terms.join() : terms.map((term) => `(${term})`).join(' or ')
+}
 
 const escapeLike = (text: string) => text.replace(/[\\%_]/g, (character) => `\\${character}`)
 
@@ -118,6 +126,10 @@ export function idOfRecord(
   return key.length === 0 || key.some((value) => value === undefined) ? undefined : idOf(key.map(String))
 }
 
+/** Returns the values of an {@link idOf} with these columns. */
+export const keyOfId = (id: string, { length }: readonly string[]): readonly string[] =>
+  length > 1 ? id.split(',').map(decodeSegment) : [id]
+
 /** Formats an {@link idOf} for display: `7, a/b`. */
 export const idText = (id: string, primaryKey: readonly string[]): string =>
-  primaryKey.length > 1 ? id.split(',').map(decodeSegment).join(', ') : id
+  keyOfId(id, primaryKey).join(', ')

@@ -24,7 +24,6 @@ export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
   const [isChecked, setChecked] = useState(false)
   const [isLeaving, setLeaving] = useState(false)
   const columns = info.columns.filter((column) => !isComputed(column))
-  const set = (name: string, value: Value) => setValues((current) => ({ ...current, [name]: value }))
   const faults = new Map(
     columns.flatMap((column) => {
       const fault = faultOfNew(column, values[column.name])
@@ -59,7 +58,7 @@ export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
               column={column}
               value={values[column.name]}
               fault={isChecked ? faults.get(column.name) : undefined}
-              onChange={(value) => set(column.name, value)}
+              onChange={(changed) => setValues((current) => ({ ...current, ...changed }))}
             />
           ))}
         </Form>
@@ -96,7 +95,7 @@ function NewValue({
   readonly column: ColumnInfo
   readonly value: Value
   readonly fault: string | undefined
-  readonly onChange: (value: Value) => void
+  readonly onChange: (values: Readonly<Record<string, Value>>) => void
 }) {
   const [isPicking, setPicking] = useState(false)
   const source = sourceOf(info, column.name)
@@ -105,7 +104,7 @@ function NewValue({
     hint: `${column.type}${column.default === undefined ? '' : `, default ${column.default}`}`,
     error: fault,
   }
-  const typed = (text: string) => onChange(text === '' ? undefined : text)
+  const set = (next: Value) => onChange({ [column.name]: next })
   return (
     <div>
       <FormValue
@@ -114,7 +113,7 @@ function NewValue({
         text={value ?? ''}
         placeholder={placeholderOf(value)}
         empty={value === null ? 'NULL' : 'Default'}
-        onChange={typed}
+        onChange={(text) => set(text === '' ? undefined : text)}
       />
       {source !== undefined && (
         <Button size="small" onClick={() => setPicking(true)}>
@@ -125,14 +124,14 @@ function NewValue({
         <Checkbox
           label="Empty text"
           checked={value === ''}
-          onChange={(isEmpty) => onChange(isEmpty ? '' : undefined)}
+          onChange={(isEmpty) => set(isEmpty ? '' : undefined)}
         />
       )}
       {column.nullable && column.hasDefault === true && (
         <Checkbox
           label="NULL"
           checked={value === null}
-          onChange={(isNull) => onChange(isNull ? null : undefined)}
+          onChange={(isNull) => set(isNull ? null : undefined)}
         />
       )}
       {isPicking && (

@@ -1,17 +1,18 @@
 import { useState } from 'react'
 import { useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { DataTable, RowActions } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { FilterField } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import type { ColumnInfo } from './api.ts'
+import { idOf } from './names.ts'
 
-/** Choices of a picker: the titles of both columns, and the rows. */
+/** Choices of a picker: the titles of both columns, and the rows with the values of their key. */
 export interface Choices {
   readonly key: string
   readonly label: string
-  readonly rows: readonly { readonly key: string; readonly text: string | null }[]
+  readonly rows: readonly { readonly values: readonly string[]; readonly text: string | null }[]
 }
 
 interface PickerDialogProps {
@@ -20,7 +21,7 @@ interface PickerDialogProps {
   readonly source: string
   readonly value: string | null
   readonly search: (text: string, signal: AbortSignal) => Promise<Choices>
-  readonly onPick: (key: string | null, label: string | null) => void
+  readonly onPick: (values: readonly string[] | null, label: string | null) => void
   readonly onClose: () => void
 }
 
@@ -46,26 +47,22 @@ export function PickerDialog({ column, source, value, search, onPick, onClose }:
           <DataTable
             caption={`Rows of ${source}`}
             rows={rows}
-            rowKey={(row) => row.key}
+            rowKey={({ values }) => idOf(values)}
             selectedKey={value ?? undefined}
-            empty="No rows match."
+            isFiltered
             columns={[
-              { key: 'label', title: label, cell: (row) => row.text ?? 'NULL', isCut: true },
-              { key: 'key', title: key, cell: (row) => row.key, isMinor: true, isCut: true },
-              {
-                key: 'pick',
-                title: '',
-                align: 'end',
-                cell: (row) => (
-                  <Button
-                    size="small"
-                    aria-label={`Select ${row.key}`}
-                    onClick={() => onPick(row.key, row.text)}
-                  >
-                    Select
-                  </Button>
+              [label, (row) => row.text ?? 'NULL', 'cut'],
+              [key, ({ values }) => values.join(', '), 'cut', 'minor'],
+              [
+                '',
+                (row) => (
+                  <RowActions
+                    of={row.values.join(', ')}
+                    actions={[['Select', () => onPick(row.values, row.text)]]}
+                  />
                 ),
-              },
+                'end',
+              ],
             ]}
           />
         )}

@@ -13,6 +13,7 @@ import { visibleText } from '../../ui/visible-text.ts'
 import {
   type ColumnInfo,
   countRows,
+  type Reader,
   type RelationInfo,
   readRows,
   type TableInfo,
@@ -20,7 +21,7 @@ import {
 } from './api.ts'
 import { rendererOf } from './cell-renderers.tsx'
 import { referenceOf } from './kinds.ts'
-import { useLabels } from './labels.ts'
+import { labelAt, useLabels } from './labels.ts'
 import { equalFilter, idText } from './names.ts'
 
 /** Number up to which related rows are counted. Beyond it, users only need to know 1,000+. */
@@ -29,7 +30,7 @@ const mostCounted = 1000
 interface RowPanelProps {
   readonly info: TableInfo
   readonly rowId: string
-  readonly as: string | undefined
+  readonly as: Reader | undefined
   readonly onEdit: ((row: TableRow, column: string, value: string | null | undefined) => void) | undefined
   readonly onDelete: ((row: TableRow) => void) | undefined
   readonly onDuplicate: ((row: TableRow) => void) | undefined
@@ -77,7 +78,7 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
               {info.relations.length > 0 && (
                 <Section title="Related rows">
                   <KeyValue
-                    items={info.relations.map((relation) => [
+                    pairs={info.relations.map((relation) => [
                       relation.name,
                       <RelatedRow
                         key={relation.constraint}
@@ -107,20 +108,21 @@ function Values({
 }: Pick<RowPanelProps, 'info' | 'as' | 'onEdit'> & { readonly row: TableRow }) {
   const rows = useMemo(() => [row], [row])
   const labels = useLabels(info, rows, { isOn: as === undefined })
+  const valueAt = (name: string) => row.cells[info.columns.findIndex((each) => each.name === name)] ?? null
   return (
     <KeyValue
-      items={info.columns.map((column, index) => {
+      pairs={info.columns.map((column, index) => {
         const { name } = column
         const size = row.sizes?.[index]
         const text = row.cells[index] ?? null
-        const label = text === null ? undefined : labels.get(name)?.get(text)
+        const label = labelAt(labels, name, valueAt)
         return [
           name,
           <span key={name}>
             <CellText column={column} text={text} />
             {size !== undefined && ` … ${formatBytes(size)}`}{' '}
-            {text !== null && typeof label === 'string' && (
-              <Link href={referenceLink(info, name, text)}>{visibleText(label)}</Link>
+            {label !== undefined && (
+              <Link href={referenceLink(info, name, valueAt)}>{visibleText(label)}</Link>
             )}{' '}
             {onEdit !== undefined && (
               <Button
@@ -140,10 +142,11 @@ function Values({
 }
 
 /** Returns the link to the user or the row that a column references. */
-function referenceLink(info: TableInfo, column: string, key: string): string {
+function referenceLink(info: TableInfo, column: string, valueAt: (name: string) => string | null): string {
   const relation = info.people.includes(column) ? undefined : referenceOf(info, column)
-  if (relation === undefined) return userLink(key)
-  return rowsLink(relation.table, { filter: equalFilter([[relation.pairs[0]?.to ?? '', key]]) })
+  if (relation === undefined) return userLink(valueAt(column) ?? '')
+  const pairs = relation.pairs.map(({ from, to }) => [to, valueAt(from)] as const)
+  return rowsLink(relation.table, { filter: equalFilter(pairs) })
 }
 
 function CellText({ column, text }: { readonly column: ColumnInfo; readonly text: string | null }) {
@@ -164,7 +167,7 @@ function RelatedRow({
   readonly info: TableInfo
   readonly relation: RelationInfo
   readonly row: TableRow
-  readonly as: string | undefined
+  readonly as: Reader | undefined
 }) {
   const names = info.columns.map(({ name }) => name)
   const pairs = relation.pairs.map(({ from, to }) => [to, row.cells[names.indexOf(from)] ?? null] as const)

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { formatNumber } from '../../ui/format.ts'
-import { countRows, type TableInfo } from './api.ts'
+import { countRows, type Reader, type TableInfo } from './api.ts'
 import styles from './tables.module.css'
 import { countKey, type Rows } from './use-rows.ts'
 
@@ -11,7 +11,7 @@ const mostCounted = 10_000
 
 interface StatusBarProps {
   readonly info: TableInfo
-  readonly request: { readonly filter?: string | undefined; readonly as?: string | undefined }
+  readonly request: { readonly filter?: string | undefined; readonly as?: Reader | undefined }
   readonly rows: Rows
   readonly children: ReactNode
 }

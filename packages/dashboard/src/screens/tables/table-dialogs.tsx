@@ -3,6 +3,7 @@ import { addRow, deleteRow, type NewRow as StagedRow } from './changes.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
 import { LargeEditor } from './large-editor.tsx'
 import { NewRow } from './new-row.tsx'
+import type { PickedValues } from './reference-picker.tsx'
 import { RowPanel } from './row-panel.tsx'
 import type { OpenCell } from './use-cell-editing.ts'
 import type { Table } from './use-table.ts'
@@ -12,8 +13,8 @@ interface Props {
   /** Values of the row that is being added. */
   readonly added: StagedRow['values'] | undefined
   readonly onAdd: (values: StagedRow['values'] | undefined) => void
-  /** Stages the value of a large cell. */
-  readonly onCommit: (cell: OpenCell, value: string | null) => void
+  /** Stages the values of a large cell. */
+  readonly onCommit: (cell: OpenCell, values: PickedValues) => void
 }
 
 /** Renders the dialogs and panels of a table: a large cell, a conflict, a new row, one row. */
@@ -28,7 +29,7 @@ export function TableDialogs({ table, added, onAdd, onCommit }: Props) {
           info={info}
           opened={opened}
           isReadOnly={!isWritable}
-          onCommit={(value) => onCommit(opened, value)}
+          onCommit={(values) => onCommit(opened, values)}
           onClose={editing.close}
         />
       )}

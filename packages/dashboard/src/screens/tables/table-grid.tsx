@@ -1,8 +1,10 @@
 import { useMemo, useRef } from 'react'
 import { Grid } from '../../grid/grid.tsx'
 import type { Selection } from '../../grid/model.ts'
+import { EmptyState } from '../../ui/states.tsx'
 import { CellEditor, type Move } from './cell-editor.tsx'
 import { formatSort, parseSort, toggleSort } from './names.ts'
+import type { PickedValues } from './reference-picker.tsx'
 import type { OpenCell } from './use-cell-editing.ts'
 import type { Rows } from './use-rows.ts'
 import type { Table } from './use-table.ts'
@@ -11,8 +13,8 @@ import type { Table } from './use-table.ts'
 export function useCommit({ editing }: Table, onSelect: (selection: Selection) => void) {
   const grid = useRef<HTMLDivElement>(null)
   const focusGrid = () => grid.current?.querySelector<HTMLElement>('[role=grid]')?.focus()
-  const commit = (cell: OpenCell, value: string | null, move: Move) => {
-    editing.commit(cell, value)
+  const commit = (cell: OpenCell, values: PickedValues, move: Move) => {
+    editing.commit(cell, values)
     focusGrid()
     const by = { stay: [0, 0], down: [1, 0], right: [0, 1], left: [0, -1] }[move]
     const focus = { row: cell.row + (by[0] ?? 0), column: cell.column + (by[1] ?? 0) }
@@ -73,7 +75,7 @@ export function TableGrid({ table, selection, onSelect, committing }: Props) {
               column={opened.info}
               value={opened.value ?? null}
               typed={opened.typed}
-              onCommit={(value, move) => commit(opened, value, move)}
+              onCommit={(value, move) => commit(opened, { [opened.info.name]: value }, move)}
               onCancel={() => {
                 editing.close()
                 focusGrid()
@@ -84,11 +86,15 @@ export function TableGrid({ table, selection, onSelect, committing }: Props) {
         onPaste={isWritable ? editing.paste : undefined}
         onClear={isWritable ? editing.clear : undefined}
         empty={
-          rows.rows === undefined
-            ? emptyOf(rows)
-            : view.filter === ''
-              ? 'The table has no rows.'
-              : 'No rows match the filter.'
+          rows.rows === undefined ? (
+            emptyOf(rows)
+          ) : view.filter === '' ? (
+            <EmptyState>
+              The table has no rows yet. Your app adds them, “New row” adds one, and “Rows” imports a file.
+            </EmptyState>
+          ) : (
+            'No rows match the filter.'
+          )
         }
       />
     </div>

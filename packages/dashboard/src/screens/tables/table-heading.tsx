@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { structureLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -39,6 +40,7 @@ interface TableHeadingProps {
 export function TableHeading(props: TableHeadingProps) {
   const { info, view, columns, isWritable, onView } = props
   const [dialog, setDialog] = useState<DialogName>()
+  const may = usePermissions()
   const close = () => setDialog(undefined)
   const common = { info, onDone: props.onWritten, onClose: close }
   return (
@@ -52,13 +54,15 @@ export function TableHeading(props: TableHeadingProps) {
         )}
         {view.as !== undefined && (
           <Badge tone="accent">
-            read as {view.as}{' '}
+            read as {view.as.as}{' '}
             <Button variant="plain" size="small" onClick={() => onView({ as: undefined })}>
               End
             </Button>
           </Badge>
         )}
-        <Switch label="Live" checked={props.live !== undefined} onChange={props.onLive} />
+        {may('bodies.read') && (
+          <Switch label="Live" checked={props.live !== undefined} onChange={props.onLive} />
+        )}
         {props.live !== undefined && <LiveBadge state={props.live} isCaptured={info.isCaptured} />}
         {isWritable && (
           <Button variant="primary" onClick={props.onNew}>
@@ -71,16 +75,27 @@ export function TableHeading(props: TableHeadingProps) {
         <Menu
           label="Rows"
           items={[
-            { label: 'Change all that match…', onSelect: () => setDialog('update'), disabled: !isWritable },
+            {
+              label: 'Change all that match…',
+              needs: 'change',
+              onSelect: () => setDialog('update'),
+              disabled: !isWritable,
+            },
             {
               label: 'Delete all that match…',
+              needs: 'change',
               onSelect: () => setDialog('delete'),
               disabled: !isWritable,
               isDangerous: true,
             },
-            { label: 'Import…', onSelect: () => setDialog('import'), disabled: !info.isWritable },
-            { label: 'Export…', onSelect: () => setDialog('export') },
-            { label: 'View as a user…', onSelect: () => setDialog('as') },
+            {
+              label: 'Import…',
+              needs: 'change',
+              onSelect: () => setDialog('import'),
+              disabled: !info.isWritable,
+            },
+            { label: 'Export…', needs: 'rows.read', onSelect: () => setDialog('export') },
+            { label: 'View as a user…', needs: 'access.explain', onSelect: () => setDialog('as') },
           ]}
         />
         <Link href={structureLink(info)}>Structure</Link>

@@ -53,7 +53,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
         table={table}
         added={added}
         onAdd={setAdded}
-        onCommit={(cell, value) => committing.commit(cell, value, 'stay')}
+        onCommit={(cell, values) => committing.commit(cell, values, 'stay')}
       />
     </>
   )

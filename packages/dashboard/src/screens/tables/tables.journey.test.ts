@@ -19,6 +19,10 @@ create table receipt (id bigint generated always as identity primary key, note t
 insert into receipt (note) values ('first');
 create table keyless (n int);
 create view titles as select title from book;
+create table region (country text, code int, name text not null, primary key (country, code));
+insert into region values ('at', 1, 'Burgenland'), ('at', 9, 'Wien'), ('ch', 1, 'Zürich');
+create table town (id int primary key, country text, code int, foreign key (country, code) references region);
+insert into town values (1, 'at', 9);
 create table wide (id int primary key, ${Array.from({ length: 200 }, (_, index) => `c${index} text`).join()});
 `
 
@@ -259,13 +263,45 @@ journeys('dashboard › tables', () => {
       .toEqual([{ n: 2 }])
   })
 
+  test('selects a row with a composite key by its label, which sets all columns of the reference', async () => {
+    const { app, page } = dashboard
+    await open('/tables/town')
+    // The last column of the reference shows its label.
+    await cell(1, 3).getByText('Wien').waitFor()
+    await page.getByRole('button', { name: 'New row' }).click()
+    const form = page.getByRole('complementary', { name: 'New row of town' })
+    await form.getByLabel('id', { exact: true }).fill('2')
+    await form.getByRole('button', { name: 'Select from region' }).last().click()
+    await page.getByRole('searchbox', { name: 'Search in region' }).fill('rich')
+    await page.getByRole('button', { name: 'Select ch, 1', exact: true }).click()
+    expect(await form.getByLabel('country', { exact: true }).inputValue()).toBe('ch')
+    await form.getByRole('button', { name: 'Add', exact: true }).click()
+    // New rows come first.
+    await cell(2, 2).dblclick()
+    await page.getByRole('searchbox', { name: 'Search in region' }).fill('1')
+    await page.getByRole('button', { name: 'Select at, 1', exact: true }).waitFor()
+    await dashboard.expectAccessible()
+    await page.getByRole('button', { name: 'Select at, 1', exact: true }).click()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('2 changes written.').waitFor()
+    const towns = () => app.sql('select * from town order by id')
+    expect(await towns()).toEqual([
+      { id: 1, country: 'at', code: 1 },
+      { id: 2, country: 'ch', code: 1 },
+    ])
+    await cell(1, 2).dblclick()
+    await page.getByRole('button', { name: 'Set to NULL' }).click()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await expect.poll(towns).toContainEqual({ id: 1, country: null, code: null })
+  })
+
   test('says before a deletion which rows go with it, and if undo cannot restore it', async () => {
     const { page } = dashboard
     const staged = page.getByRole('status').filter({ hasText: 'staged, not yet written' })
     for (const [table, warning] of [
       ['author', 'with these. Deletes 150 rows of book with them.'],
       ['book', '1 to delete.'],
-      ['receipt', 'Undo cannot restore the rows, because PostgreSQL always generates their key.'],
+      ['receipt', '1 to delete.'],
     ] as const) {
       await open(`/tables/${table}`)
       await grid().getByRole('checkbox', { name: 'Row 1', exact: true }).click()
@@ -275,6 +311,20 @@ journeys('dashboard › tables', () => {
         .toBe(true)
       await page.getByRole('button', { name: 'Discard' }).click()
     }
+  })
+
+  test('restores a deleted row whose key PostgreSQL always generates', async () => {
+    const { app, page } = dashboard
+    const rows = () => app.sql('select id::int, note from receipt order by id')
+    const before = await rows()
+    await open('/tables/receipt')
+    await grid().getByRole('checkbox', { name: 'Row 1', exact: true }).click()
+    await page.getByRole('button', { name: 'Mark for deletion' }).click()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('1 change written.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('1 change undone.').waitFor()
+    expect(await rows()).toEqual(before)
   })
 
   test('counts the first row of an empty table once it is written', async () => {
@@ -774,7 +824,7 @@ journeys('dashboard › tables', () => {
     const { app, page } = dashboard
     await app.sql('create table hollow (id int primary key, name text)')
     await dashboard.open('/tables/hollow')
-    await page.getByText('The table has no rows.').waitFor()
+    await page.getByText(/^The table has no rows yet\./).waitFor()
     await page.getByRole('switch', { name: 'Live' }).click()
     await page.getByText('Following', { exact: true }).waitFor()
     await app.sql(`insert into hollow values (1, 'First')`)

@@ -40,11 +40,8 @@ function LastTable() {
       <h1 className="visually-hidden">Tables</h1>
       {tables.data !== undefined && target === undefined && (
         <EmptyState
-          icon="table"
-          code={`${firstTable}\n${firstPolicy}`}
-          label="First table"
-          to="/structure/new"
-          action="Create a table"
+          first={['Create a table', '/structure/new', 'structure.write']}
+          example={[`${firstTable}\n${firstPolicy}`, 'First table']}
         >
           Rows of a table are served immediately, to the callers that its policies admit.
         </EmptyState>

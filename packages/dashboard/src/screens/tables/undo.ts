@@ -7,12 +7,10 @@ import { changedOperation } from './edit-writer.ts'
 import { idOfRecord } from './names.ts'
 
 /** Returns the warning before a deletion that Undo cannot restore; undefined if it can. */
-export const lostByUndo = ({ columns, cascades }: TableInfo): string | undefined =>
-  columns.some(({ identity }) => identity === 'always')
-    ? 'Undo cannot restore the rows, because PostgreSQL always generates their key.'
-    : cascades.length > 0
-      ? 'Undo does not restore rows of other tables that a foreign key deletes with these.'
-      : undefined
+export const lostByUndo = ({ cascades }: TableInfo): string | undefined =>
+  cascades.length > 0
+    ? 'Undo does not restore rows of other tables that a foreign key deletes with these.'
+    : undefined
 
 /**
  * Returns the action that undoes the changes. It is available while its message is shown. Returns undefined if undo is not
@@ -72,9 +70,14 @@ function invert(
       const values = Object.fromEntries(Object.keys(body).map((name) => [name, before[name] ?? null]))
       return { method: 'update', id, ...common, body: values }
     }
-    case 'delete':
-      // Only PostgreSQL sets the values of such columns.
-      if (before === undefined || columns.some(({ identity }) => identity === 'always')) return undefined
-      return { method: 'create', body: before }
+    case 'delete': {
+      if (before === undefined) return undefined
+      // Only PostgreSQL sets the values of generated columns. Those of identity columns are restored.
+      const isGenerated = new Set(
+        columns.flatMap((column) => (column.isGenerated === true ? column.name : [])),
+      )
+      const values = Object.entries(before).filter(([name]) => !isGenerated.has(name))
+      return { method: 'create', body: Object.fromEntries(values) }
+    }
   }
 }

@@ -3,11 +3,11 @@ import type { CellPosition, EditRequest, GridColumn } from '../../grid/model.ts'
 import type { Range } from '../../grid/selection.ts'
 import { showToast } from '../../ui/toasts.ts'
 import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
-import { type Changes, changeCell, changeNew, type Value } from './changes.ts'
+import { type Changes, changeCell, changeNew, type NewRow, type Value } from './changes.ts'
 import type { GridModel } from './grid-model.ts'
 import { isComputed, kindOf } from './kinds.ts'
 import { idOf } from './names.ts'
-import { sourceOf } from './reference-picker.tsx'
+import { type PickedValues, sourceOf } from './reference-picker.tsx'
 
 /** Cell that is being edited. */
 export interface OpenCell extends CellPosition {
@@ -21,6 +21,11 @@ export interface OpenCell extends CellPosition {
   /** Row of the row panel, which the grid may not contain. */
   readonly of?: TableRow
 }
+
+/** Row whose values are staged. */
+type StagedOf =
+  | { readonly kind: 'new'; readonly row: NewRow }
+  | { readonly kind: 'read'; readonly row: TableRow }
 
 interface EditingDeps {
   readonly opened: OpenCell | undefined
@@ -44,17 +49,15 @@ export function useCellEditing({
   changes,
   setChanges,
 }: EditingDeps) {
-  /** Returns the changes with this value at the position. Computed values are left unchanged. */
+  /** Returns the changes with this value of a row. Computed values are left unchanged. */
   const stage = useCallback(
-    (staged: Changes, { row, column }: CellPosition, value: Value): Changes => {
-      const name = columns[column]?.key
+    (staged: Changes, shown: StagedOf | undefined, name: string | undefined, value: Value): Changes => {
       const target = info.columns.find((each) => each.name === name)
-      const shown = model.row(row)
       if (target === undefined || shown === undefined || isComputed(target)) return staged
       if (shown.kind === 'new') return changeNew(staged, shown.row.id, target.name, value)
       return changeCell(staged, shown.row, target.name, value, readValue(info, shown.row, target.name))
     },
-    [info, columns, model],
+    [info],
   )
 
   const open = useCallback(
@@ -82,11 +85,12 @@ export function useCellEditing({
     opened,
     open,
     close: useCallback(() => setOpened(undefined), [setOpened]),
-    commit(position: OpenCell, value: string | null) {
+    commit({ row, of }: OpenCell, values: PickedValues) {
       setOpened(undefined)
-      const { of: row, info: column } = position
-      if (row === undefined) return setChanges(stage(changes, position, value))
-      setChanges(changeCell(changes, row, column.name, value, readValue(info, row, column.name)))
+      const shown = of === undefined ? model.row(row) : ({ kind: 'read', row: of } as const)
+      let staged = changes
+      for (const [name, value] of Object.entries(values)) staged = stage(staged, shown, name, value)
+      setChanges(staged)
     },
     /** Opens a cell of the row panel. */
     openOf(row: TableRow, name: string, value: string | null | undefined) {
@@ -110,7 +114,8 @@ export function useCellEditing({
         const line = cells[row - range.top] ?? []
         const right = isFill ? range.right : Math.min(columns.length, range.left + line.length) - 1
         for (let column = range.left; column <= right; column += 1) {
-          staged = stage(staged, { row, column }, isFill ? single : (line[column - range.left] ?? ''))
+          const value = isFill ? single : (line[column - range.left] ?? '')
+          staged = stage(staged, model.row(row), columns[column]?.key, value)
         }
       }
       setChanges(staged)
@@ -121,7 +126,7 @@ export function useCellEditing({
       for (let row = top; row <= bottom; row += 1) {
         for (let column = left; column <= right; column += 1) {
           const target = info.columns.find(({ name }) => name === columns[column]?.key)
-          if (target?.nullable === true) staged = stage(staged, { row, column }, null)
+          if (target?.nullable === true) staged = stage(staged, model.row(row), target.name, null)
         }
       }
       setChanges(staged)

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react'
+import { usePermissions } from '../../api/administrator.ts'
 import type { TableInfo } from './api.ts'
 import { createModel, gridColumns } from './grid-model.ts'
 import { useLabels } from './labels.ts'
@@ -48,7 +49,8 @@ export function useTable(info: TableInfo) {
     [rows.columns, rows.rows, changes, marked, labels],
   )
   const columns = useMemo(() => gridColumns(info, view), [info, view])
-  const isWritable = info.isWritable && info.primaryKey.length > 0 && view.as === undefined
+  const mayWrite = usePermissions()('rows.write')
+  const isWritable = mayWrite && info.isWritable && info.primaryKey.length > 0 && view.as === undefined
   const editing = useCellEditing({
     ...{ opened, setOpened, info, model, columns, isWritable, changes, setChanges },
   })

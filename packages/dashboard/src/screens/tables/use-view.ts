@@ -1,5 +1,6 @@
 import { useCallback, useMemo } from 'react'
 import { useSearchParams } from 'wouter'
+import type { Reader } from './api.ts'
 
 /** View of a table, stored in the URL. A link shows the same view. */
 export interface View {
@@ -16,7 +17,7 @@ export interface View {
   /** Id of the row in the panel. A new row has none. */
   readonly row: string | undefined
   /** User as whom the rows are read. */
-  readonly as: string | undefined
+  readonly as: Reader | undefined
 }
 
 export type ViewChange = Partial<Omit<View, 'widths'>> & { readonly width?: readonly [string, number] }
@@ -40,8 +41,12 @@ export function readView(search: URLSearchParams, names: readonly string[]): Vie
       }),
     ),
     row: text('row'),
-    as: text('as'),
+    as: readReader(text('as'), text('reason')),
   }
+}
+
+function readReader(as: string | undefined, reason: string | undefined): Reader | undefined {
+  return as === undefined ? undefined : reason === undefined ? { as } : { as, reason }
 }
 
 /** Formats the view. The URL lists the hidden or the visible columns, whichever are fewer. @param names names of all columns */
@@ -71,6 +76,9 @@ export function writeView(
         'width',
         Array.from(widths, ([key, pixels]) => `${key}:${pixels}`),
       )
+    } else if (name === 'as') {
+      put('as', change.as === undefined ? [] : [change.as.as])
+      put('reason', change.as?.reason === undefined ? [] : [change.as.reason])
     } else put(name, value === undefined || value === '' ? [] : [String(value)])
   }
   // A position in the rows depends on their order.

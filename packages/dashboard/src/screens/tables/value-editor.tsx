@@ -246,18 +246,7 @@ function FileEditor(props: ValueEditorProps) {
     <>
       <TextField {...fieldOf(props)} />
       {!isReadOnly && (
-        <Field label={`Upload to ${bucket}`}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="file"
-              disabled={upload.isPending}
-              onChange={({ target }) => {
-                if (target.files?.[0] !== undefined) upload.run(target.files[0])
-              }}
-            />
-          )}
-        </Field>
+        <FileField label={`Upload to ${bucket}`} isDisabled={upload.isPending} onPick={upload.run} />
       )}
       {upload.isPending && <Spinner label="Uploading" />}
       {upload.error !== null && <Failure error={upload.error} />}
@@ -293,19 +282,32 @@ function BytesEditor({ text, isReadOnly = false, onChange }: ValueEditorProps) {
     <>
       <BytesPreview hex={text} />
       {!isReadOnly && (
-        <Field label="Replace with a file">
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="file"
-              onChange={async (event) => {
-                const file = event.target.files?.[0]
-                if (file !== undefined) onChange(formatHex(new Uint8Array(await file.arrayBuffer())))
-              }}
-            />
-          )}
-        </Field>
+        <FileField
+          label="Replace with a file"
+          onPick={async (file) => onChange(formatHex(new Uint8Array(await file.arrayBuffer())))}
+        />
       )}
     </>
+  )
+}
+
+interface FileFieldProps {
+  readonly label: string
+  readonly isDisabled?: boolean
+  readonly onPick: (file: File) => unknown
+}
+
+function FileField({ label, isDisabled = false, onPick }: FileFieldProps) {
+  return (
+    <Field label={label}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          type="file"
+          disabled={isDisabled}
+          onChange={({ target }) => target.files?.[0] !== undefined && onPick(target.files[0])}
+        />
+      )}
+    </Field>
   )
 }

@@ -1,12 +1,10 @@
-import { useState } from 'react'
-import { useAction, useApi } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
+import { useApi } from '../../api/queries.ts'
 import { DataTable } from '../../ui/data-table.tsx'
-import { TextField } from '../../ui/field.tsx'
+import { code } from '../../ui/fields.tsx'
+import { InlineForm } from '../../ui/form-dialog.tsx'
 import { formatBytes, formatNumber } from '../../ui/format.ts'
-import { Form } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { Failure, Loaded } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { type AppLimits, type AppUsage, readLimits, setPlan } from './api.ts'
 
 const metrics = [
@@ -29,20 +27,14 @@ export function AppPanel({ app, onClose }: { readonly app: AppUsage; readonly on
               rows={metrics}
               rowKey={([name]) => name}
               columns={[
-                { key: 'metric', title: 'This month', cell: ([, label]) => label },
-                {
-                  key: 'used',
-                  title: 'Used',
-                  align: 'end',
-                  cell: ([name, , format]) => format(known.metrics[name].used),
-                },
-                {
-                  key: 'limit',
-                  title: 'Limit',
-                  align: 'end',
-                  cell: ([name, , format]) =>
+                ['This month', ([, label]) => label],
+                ['Used', ([name, , format]) => format(known.metrics[name].used), 'end'],
+                [
+                  'Limit',
+                  ([name, , format]) =>
                     known.metrics[name].limit === 0 ? 'none' : format(known.metrics[name].limit),
-                },
+                  'end',
+                ],
               ]}
             />
             <PlanForm key={known.plan} app={app.tenantId} limits={known} />
@@ -54,25 +46,18 @@ export function AppPanel({ app, onClose }: { readonly app: AppUsage; readonly on
 }
 
 function PlanForm({ app, limits }: { readonly app: string; readonly limits: AppLimits }) {
-  const [plan, setText] = useState(limits.plan)
-  const action = useAction(setPlan, {
-    invalidates: [['usage']],
-    done: (result) => `Plan set to ${result.plan}.`,
-    failure: 'view',
-  })
   return (
-    <Form onSubmit={() => action.run({ app, plan })}>
-      <TextField
-        label="Plan"
-        hint="A plan from usage.plans in the configuration, or default."
-        value={plan}
-        isCode
-        onChange={setText}
-      />
-      {action.error !== null && <Failure error={action.error} />}
-      <Button type="submit" disabled={plan === limits.plan} isPending={action.isPending}>
-        Set plan
-      </Button>
-    </Form>
+    <InlineForm
+      action="Set plan"
+      isPrimary={false}
+      start={{ plan: limits.plan }}
+      fields={() => ({
+        plan: code('Plan', { hint: 'A plan from usage.plans in the configuration, or default.' }),
+      })}
+      isReady={({ plan }) => plan !== limits.plan}
+      send={({ plan }) => setPlan({ app, plan })}
+      invalidates={[['usage']]}
+      done={(result) => `Plan set to ${result.plan}.`}
+    />
   )
 }

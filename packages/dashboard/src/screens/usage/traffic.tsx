@@ -1,7 +1,9 @@
 import { useMemo } from 'react'
-import { Chart, type Series } from '../../ui/chart.tsx'
+import { Chart } from '../../ui/chart.tsx'
+import { Figure, Figures } from '../../ui/figures.tsx'
 import { formatBytes, formatDuration, formatNumber } from '../../ui/format.ts'
 import { Section } from '../../ui/layout.tsx'
+import { readTraffic } from '../activity/traffic.ts'
 import type { LatencyPoint } from './api.ts'
 import styles from './usage.module.css'
 
@@ -13,24 +15,29 @@ export function Traffic({
   readonly points: readonly LatencyPoint[]
   readonly span: string
 }) {
-  const { times, requests, latency, bytes } = useMemo(() => seriesOf(points), [points])
-  const total = points.reduce((sum, point) => sum + point.requests, 0)
-  const errors = points.reduce((sum, point) => sum + point.errors, 0)
+  const { times, total, failed, requests, latency, bytes } = useMemo(() => {
+    const { line, ...traffic } = readTraffic(points)
+    return {
+      ...traffic,
+      latency: [...traffic.latency, line('99th', '--danger', (point) => point.p99_ms, { dash: [2, 3] })],
+      bytes: [line('Bytes', '--accent', (point) => point.bytes)],
+    }
+  }, [points])
   const slowest = Math.max(0, ...points.map(({ p95_ms: ms }) => ms ?? 0))
   const transferred = points.reduce((sum, point) => sum + point.bytes, 0)
-  const share = total === 0 ? '' : ` (${((errors / total) * 100).toFixed(2)} %)`
+  const share = total === 0 ? '' : ` (${((failed / total) * 100).toFixed(2)} %)`
   return (
     <>
-      <dl className={styles.figures}>
+      <Figures>
         <Figure name="Requests" value={formatNumber(total)} />
-        <Figure name="Failed (5xx)" value={`${formatNumber(errors)}${share}`} />
+        <Figure name="Failed (5xx)" value={`${formatNumber(failed)}${share}`} isBad={failed > 0} />
         <Figure name="Slowest 95th percentile" value={formatDuration(slowest)} />
         <Figure name="Transferred" value={formatBytes(transferred)} />
-      </dl>
+      </Figures>
       <div className={styles.charts}>
         <Section title="Requests">
           <Chart
-            label={`Requests in ${span}: ${formatNumber(total)}, ${formatNumber(errors)} of them failed`}
+            label={`Requests in ${span}: ${formatNumber(total)}, ${formatNumber(failed)} of them failed`}
             times={times}
             series={requests}
             format={formatNumber}
@@ -55,35 +62,4 @@ export function Traffic({
       </div>
     </>
   )
-}
-
-function Figure({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
-}
-
-function seriesOf(points: readonly LatencyPoint[]) {
-  const line = (
-    label: string,
-    color: Series['color'],
-    read: (point: LatencyPoint) => number | null,
-    dash?: readonly number[],
-  ): Series => ({ label, color, values: points.map(read), ...(dash === undefined ? {} : { dash }) })
-  return {
-    times: points.map(({ timestamp }) => Date.parse(timestamp) / 1000),
-    requests: [
-      line('Requests', '--accent', (point) => point.requests),
-      line('Failed', '--danger', (point) => point.errors, [4, 4]),
-    ],
-    latency: [
-      line('50th percentile', '--accent', (point) => point.p50_ms),
-      line('95th', '--warning', (point) => point.p95_ms, [6, 3]),
-      line('99th', '--danger', (point) => point.p99_ms, [2, 3]),
-    ],
-    bytes: [line('Bytes', '--accent', (point) => point.bytes)],
-  }
 }

@@ -1,11 +1,11 @@
-import { moreOf, useApi, usePages } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
+import { useApi, usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
 import { formatBytes, formatNumber } from '../../ui/format.ts'
 import { PageHeader, Section, Toolbar } from '../../ui/layout.tsx'
-import { Loaded, LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
 import { type AppUsage, type BreakdownItem, listUsage, readBreakdown, readLatency, type Step } from './api.ts'
@@ -40,12 +40,10 @@ export function UsageScreen() {
     <>
       <PageHeader
         title="Usage"
-        actions={
-          <AsCode
-            request={{ method: 'GET', path: queryPath('/api/admin/analytics/latency', { step }) }}
-            command={`basalt usage --period ${period}`}
-          />
-        }
+        asCode={{
+          request: { method: 'GET', path: queryPath('/api/admin/analytics/latency', { step }) },
+          command: `basalt usage --period ${period}`,
+        }}
       >
         Requests, latency and the usage of each app.
       </PageHeader>
@@ -62,41 +60,34 @@ export function UsageScreen() {
         {({ items }) => <Traffic points={items} span={`the ${label.toLowerCase()}`} />}
       </Loaded>
       <Section title={`Apps, ${periods[period]}`}>
-        <LoadedRows list={apps}>
-          {(rows) => (
-            <>
-              <DataTable
-                caption="Usage of apps"
-                rows={rows}
-                rowKey={({ tenantId }) => tenantId}
-                selectedKey={values.app}
-                columns={[
-                  {
-                    key: 'app',
-                    title: 'App',
-                    cell: (app) => (
-                      <Button variant="plain" size="small" onClick={() => set({ app: app.tenantId })}>
-                        {app.tenantName}
-                      </Button>
-                    ),
-                  },
-                  numeric('Requests', (app) => formatNumber(app.requestCount)),
-                  numeric('Bandwidth', (app) => formatBytes(app.bandwidthBytes)),
-                  numeric('Storage', (app) => formatBytes(app.storageBytesUsed)),
-                  numeric('Procedure calls', (app) => formatNumber(app.functionInvocations)),
-                  numeric('Peak streams', (app) => formatNumber(app.realtimePeakConnections)),
-                  numeric('Job runs', (app) => formatNumber(app.jobRuns)),
-                ]}
-                {...moreOf(apps)}
-              />
-              {rows
-                .filter(({ tenantId }) => tenantId === values.app)
-                .map((app) => (
-                  <AppPanel key={app.tenantId} app={app} onClose={() => set({ app: undefined })} />
-                ))}
-            </>
-          )}
-        </LoadedRows>
+        <List
+          caption="Usage of apps"
+          of={apps}
+          rowKey={({ tenantId }) => tenantId}
+          selectedKey={values.app}
+          columns={[
+            [
+              'App',
+              (app) => (
+                <Button variant="plain" size="small" onClick={() => set({ app: app.tenantId })}>
+                  {app.tenantName}
+                </Button>
+              ),
+            ],
+            numeric('Requests', (app) => formatNumber(app.requestCount)),
+            numeric('Bandwidth', (app) => formatBytes(app.bandwidthBytes)),
+            numeric('Storage', (app) => formatBytes(app.storageBytesUsed)),
+            numeric('Procedure calls', (app) => formatNumber(app.functionInvocations)),
+            numeric('Peak streams', (app) => formatNumber(app.realtimePeakConnections)),
+            numeric('Job runs', (app) => formatNumber(app.jobRuns)),
+          ]}
+        >
+          {apps.rows
+            ?.filter(({ tenantId }) => tenantId === values.app)
+            .map((app) => (
+              <AppPanel key={app.tenantId} app={app} onClose={() => set({ app: undefined })} />
+            ))}
+        </List>
       </Section>
       <Breakdown title="Endpoints" by="endpoint" period={period} />
       <Breakdown title="Statuses" by="status_code" period={period} />
@@ -110,13 +101,8 @@ const periods = {
   month: 'the last 30 days (UTC)',
 } as const
 
-const numeric = (title: string, cell: (app: AppUsage) => string) => ({
-  key: title,
-  title,
-  align: 'end' as const,
-  isMinor: title !== 'Requests',
-  cell,
-})
+const numeric = (title: string, cell: (app: AppUsage) => string): Column<AppUsage> =>
+  title === 'Requests' ? [title, cell, 'end'] : [title, cell, 'end', 'minor']
 
 interface BreakdownProps {
   readonly title: string
@@ -128,29 +114,16 @@ function Breakdown({ title, by, period }: BreakdownProps) {
   const items = useApi(['usage', 'breakdown', by, period], (signal) => readBreakdown(by, period, signal))
   return (
     <Section title={`${title}, ${periods[period]}`}>
-      <Loaded query={items}>
-        {({ items: rows }) => (
-          <DataTable
-            caption={title}
-            rows={rows}
-            rowKey={({ key }) => key}
-            empty="No requests yet."
-            columns={[
-              {
-                key: 'key',
-                title: by === 'endpoint' ? 'Endpoint' : 'Status',
-                cell: ({ key }) => <code>{key}</code>,
-              },
-              {
-                key: 'value',
-                title: 'Requests',
-                align: 'end',
-                cell: ({ value }: BreakdownItem) => formatNumber(value),
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption={title}
+        of={items}
+        rowKey={({ key }) => key}
+        empty="No requests in this period. The requests of your app are counted within a minute."
+        columns={[
+          [by === 'endpoint' ? 'Endpoint' : 'Status', ({ key }) => <code>{key}</code>],
+          ['Requests', ({ value }: BreakdownItem) => formatNumber(value), 'end'],
+        ]}
+      />
     </Section>
   )
 }

@@ -1,5 +1,5 @@
-import { useAction, useApi } from '../../api/queries.ts'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { useApi } from '../../api/queries.ts'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { countOf, formatBytes, formatNumber } from '../../ui/format.ts'
 import { Notice } from '../../ui/layout.tsx'
@@ -15,24 +15,20 @@ interface DeleteUserDialogProps {
 
 export function DeleteUserDialog({ user, onClose, onDeleted }: DeleteUserDialogProps) {
   const preview = useApi(['users', 'deletion', user.id], (signal) => previewDeletion(user.id, signal))
-  const remove = useAction(() => deleteUser(user.id), {
-    invalidates: [['users']],
-    done: 'User deleted.',
-    onDone: onDeleted,
-    failure: 'view',
-  })
+
   return (
-    <ConfirmDialog
+    <ConfirmAction
       title="Delete user"
       action="Delete user"
       name={nameOf(user)}
-      isPending={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.run()}
+      send={() => deleteUser(user.id)}
+      invalidates={[['users']]}
+      done="User deleted."
+      onDone={onDeleted}
       onClose={onClose}
     >
       <Loaded query={preview}>{(found) => <Consequences preview={found} />}</Loaded>
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }
 
@@ -63,9 +59,9 @@ function Consequences({ preview }: { readonly preview: DeletionPreview }) {
         rowKey={({ table, columns }) => `${table} ${columns.join()}`}
         empty="No rows reference the user."
         columns={[
-          { key: 'table', title: 'Table', cell: ({ table, columns }) => `${table} (${columns.join(', ')})` },
-          { key: 'rows', title: 'Rows', align: 'end', cell: ({ rows }) => describeCount(rows) },
-          { key: 'effect', title: 'Effect', cell: ({ action }) => effects[action] ?? action },
+          ['Table', ({ table, columns }) => `${table} (${columns.join(', ')})`],
+          ['Rows', ({ rows }) => describeCount(rows), 'end'],
+          ['Effect', ({ action }) => effects[action] ?? action],
         ]}
       />
       {files.count > 0 && (

@@ -4,13 +4,18 @@ import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { formatCurl } from '../../ui/curl.ts'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Select, TextArea } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
+import { choice, textArea, valueIn } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
 import { Notice } from '../../ui/layout.tsx'
 import { Time } from '../../ui/time.tsx'
 import { endImpersonation, impersonate, type StartedImpersonation, type User } from './api.ts'
 import { nameOf } from './name.ts'
 import { TryRequest } from './try-request.tsx'
+
+const levels = [
+  { value: 'aal1', label: 'aal1: one factor' },
+  { value: 'aal2', label: 'aal2: with a second factor' },
+] as const
 
 interface ImpersonateDialogProps {
   readonly user: User
@@ -19,45 +24,33 @@ interface ImpersonateDialogProps {
 
 /** Requires a reason, and shows the token once. */
 export function ImpersonateDialog({ user, onClose }: ImpersonateDialogProps) {
-  const [reason, setReason] = useState('')
-  const [aal, setAal] = useState<'aal1' | 'aal2'>('aal1')
-  const start = useAction(() => impersonate(user.id, { reason, aal }), {
-    invalidates: [['impersonations'], ['users', 'sessions', user.id]],
-    failure: 'view',
-  })
-  if (start.result !== undefined) return <ActingAs started={start.result} onClose={onClose} />
+  const [started, setStarted] = useState<StartedImpersonation>()
+  if (started !== undefined) return <ActingAs started={started} onClose={onClose} />
   return (
-    <FormDialog
+    <ActionForm
       title={`Act as ${nameOf(user)}`}
       action="Act as this user"
-      isDisabled={reason.trim() === ''}
-      isPending={start.isPending}
-      error={start.error}
-      onSubmit={() => start.run()}
+      start={{ reason: '', aal: valueIn(levels, 'aal1') }}
+      lead={
+        <Notice>
+          You get an access token of this user for fifteen minutes, or until you sign out. The token can
+          access data and files under the policies of the user, but not the account. Audit entries, requests
+          and row changes name you as the author, and the user sees the session.
+        </Notice>
+      }
+      fields={() => ({
+        reason: textArea('Reason', {
+          hint: 'Required. Stored in the audit log.',
+          maxLength: 500,
+          required: true,
+        }),
+        aal: choice('Assurance level', levels),
+      })}
+      send={(input) => impersonate(user.id, input)}
+      invalidates={[['impersonations'], ['users', 'sessions', user.id]]}
+      onDone={setStarted}
       onClose={onClose}
-    >
-      <Notice>
-        You get an access token of this user for fifteen minutes, or until you sign out. The token can access
-        data and files under the policies of the user, but not the account. Audit entries, requests and row
-        changes name you as the author, and the user sees the session.
-      </Notice>
-      <TextArea
-        label="Reason"
-        hint="Required. Stored in the audit log."
-        maxLength={500}
-        value={reason}
-        onChange={setReason}
-      />
-      <Select
-        label="Assurance level"
-        value={aal}
-        choices={[
-          { value: 'aal1', label: 'aal1: one factor' },
-          { value: 'aal2', label: 'aal2: with a second factor' },
-        ]}
-        onChange={setAal}
-      />
-    </FormDialog>
+    />
   )
 }
 

@@ -1,42 +1,38 @@
-import { useState } from 'react'
 import { sessionFetch } from '../../api/client.ts'
-import { useAction } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { TextField } from '../../ui/field.tsx'
-import { Form } from '../../ui/layout.tsx'
-import { Failure, Revealed } from '../../ui/states.tsx'
+import { code } from '../../ui/fields.tsx'
+import { InlineForm } from '../../ui/form-dialog.tsx'
+import { Revealed } from '../../ui/states.tsx'
 
 /** Maximum number of characters of a response to show. */
 const shownLength = 20_000
 
+const isOwn = (path: string) => path.startsWith('/api/')
+
 /** Sends a request as the user, and shows the response. */
 export function TryRequest({ token }: { readonly token: string }) {
-  const [path, setPath] = useState('/api/collections/')
-  const send = useAction(() => sendRequest(path, token), { failure: 'view' })
-  const isOwn = path.startsWith('/api/')
   return (
-    <Form onSubmit={() => send.run()}>
-      <TextField
-        label="Try a request as the user (GET)"
-        hint="For example /api/collections/posts?perPage=5"
-        error={isOwn ? undefined : 'Expected a path that starts with /api/'}
-        value={path}
-        onChange={setPath}
-        isCode
-      />
-      <div>
-        <Button type="submit" disabled={!isOwn} isPending={send.isPending}>
-          Send
-        </Button>
-      </div>
-      {send.error !== null && <Failure error={send.error} />}
-      {send.result !== undefined && (
-        <Revealed>
-          <Code label="Response">{send.result}</Code>
-        </Revealed>
-      )}
-    </Form>
+    <InlineForm
+      action="Send"
+      isPrimary={false}
+      start={{ path: '/api/collections/' }}
+      fields={({ path }) => ({
+        path: code('Try a request as the user (GET)', {
+          hint: 'For example /api/collections/posts?perPage=5',
+          error: isOwn(path) ? undefined : 'Expected a path that starts with /api/',
+        }),
+      })}
+      isReady={({ path }) => isOwn(path)}
+      send={({ path }) => sendRequest(path, token)}
+    >
+      {(response) =>
+        response !== undefined && (
+          <Revealed>
+            <Code label="Response">{response}</Code>
+          </Revealed>
+        )
+      }
+    </InlineForm>
   )
 }
 

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useAction, useApi } from '../../api/queries.ts'
 import { accessLink, auditLink, requestsLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
@@ -25,6 +25,15 @@ export function UserDetail({ id }: { readonly id: string }) {
   return <Loaded query={user}>{(found) => <LoadedUser user={found} />}</Loaded>
 }
 
+const mails: readonly (readonly [label: string, purpose: MailPurpose])[] = [
+  ['Send a password reset link', 'password_reset'],
+  ['Send a sign-in link', 'magic_link'],
+  ['Send a verification link', 'email_verification'],
+  ['Send an invitation', 'invitation'],
+]
+
+const needs = 'users.read'
+
 type OpenDialog = 'edit' | 'impersonate' | 'delete'
 
 function LoadedUser({ user }: { readonly user: User }) {
@@ -41,54 +50,57 @@ function LoadedUser({ user }: { readonly user: User }) {
   })
   const enable = useAction(() => enableUser(id), { invalidates, done: 'User enabled.' })
   const close = () => setDialog(undefined)
+  const may = usePermissions()
   const isMailable = email !== '' && !disabled
   return (
     <>
       <PageHeader
         title={nameOf(user)}
+        asCode={{ request: { method: 'GET', path: `/api/admin/users/${id}` } }}
         actions={
           <>
-            <AsCode request={{ method: 'GET', path: `/api/admin/users/${id}` }} />
-            <Button onClick={() => setDialog('edit')}>Edit</Button>
-            <Button disabled={disabled} onClick={() => setDialog('impersonate')}>
+            <Button needs="owner" onClick={() => setDialog('edit')}>
+              Edit
+            </Button>
+            <Button needs="owner" disabled={disabled} onClick={() => setDialog('impersonate')}>
               Act as this user
             </Button>
             <Menu
               label="More"
               items={[
-                {
-                  label: 'Send a password reset link',
-                  disabled: !isMailable,
-                  onSelect: () => mail.run('password_reset'),
-                },
-                {
-                  label: 'Send a sign-in link',
-                  disabled: !isMailable,
-                  onSelect: () => mail.run('magic_link'),
-                },
-                {
-                  label: 'Send a verification link',
-                  disabled: !isMailable || emailVerified,
-                  onSelect: () => mail.run('email_verification'),
-                },
-                {
-                  label: 'Send an invitation',
-                  disabled: !isMailable,
-                  onSelect: () => mail.run('invitation'),
-                },
+                ...mails.map(([label, purpose]) => ({
+                  label,
+                  needs: 'change' as const,
+                  disabled: !isMailable || (purpose === 'email_verification' && emailVerified),
+                  onSelect: () => mail.run(purpose),
+                })),
                 disabled
-                  ? { label: 'Enable', onSelect: () => enable.run() }
-                  : { label: 'Disable', onSelect: () => disable.run() },
-                { label: 'Delete…', isDangerous: true, onSelect: () => setDialog('delete') },
+                  ? { label: 'Enable', needs: 'users.act', onSelect: () => enable.run() }
+                  : { label: 'Disable', needs: 'users.act', onSelect: () => disable.run() },
+                {
+                  label: 'Delete…',
+                  needs: 'change',
+                  isDangerous: true,
+                  onSelect: () => setDialog('delete'),
+                },
               ]}
             />
           </>
         }
       >
         <Link href="/users">All users</Link> ·{' '}
-        <Link href={accessLink({ user: id })}>Why can’t they see it?</Link> ·{' '}
-        <Link href={requestsLink({ user_id: id })}>Requests</Link> ·{' '}
-        <Link href={auditLink({ user_id: id })}>Audit</Link>
+        {may('access.explain') && (
+          <>
+            <Link href={accessLink({ user: id })}>Why can’t they see it?</Link> ·{' '}
+          </>
+        )}
+        <Link href={requestsLink({ user_id: id })}>Requests</Link>
+        {may('bodies.read') && (
+          <>
+            {' '}
+            · <Link href={auditLink({ user_id: id })}>Audit</Link>
+          </>
+        )}
       </PageHeader>
       <Tabs
         label="User"
@@ -96,10 +108,10 @@ function LoadedUser({ user }: { readonly user: User }) {
         onChange={(tab) => setParameters({ tab }, { replace: true })}
         tabs={[
           { value: 'overview', label: 'Overview', content: <UserOverview user={user} /> },
-          { value: 'rows', label: 'Rows', content: <UserRows id={id} /> },
-          { value: 'sessions', label: 'Sessions', content: <UserSessions id={id} /> },
-          { value: 'ways-in', label: 'Factors and providers', content: <UserSignInMethods id={id} /> },
-          { value: 'programs', label: 'Keys and grants', content: <UserPrograms id={id} /> },
+          { value: 'rows', label: 'Rows', content: <UserRows id={id} />, needs: 'users.manage' },
+          { value: 'sessions', label: 'Sessions', content: <UserSessions id={id} />, needs },
+          { value: 'ways-in', label: 'Factors and providers', content: <UserSignInMethods id={id} />, needs },
+          { value: 'programs', label: 'Keys and grants', content: <UserPrograms id={id} />, needs },
         ]}
       />
       {dialog === 'edit' && <EditUserDialog user={user} onClose={close} />}

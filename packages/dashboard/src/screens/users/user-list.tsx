@@ -1,15 +1,14 @@
 import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
-import { moreOf, useApi, usePages } from '../../api/queries.ts'
+import { usePermissions } from '../../api/administrator.ts'
+import { useApi, usePages } from '../../api/queries.ts'
 import { userLink } from '../../links.ts'
-import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
-import { SearchedTo } from '../../ui/searched-to.tsx'
-import { EmptyState, LoadedRows } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { countUsers, listUsers, type User } from './api.ts'
 import { CreateUserDialog } from './create-user-dialog.tsx'
@@ -37,6 +36,7 @@ await auth.signUp({ email, password })`
 export function UserList() {
   const [parameters, setParameters] = useSearchParams()
   const [isCreating, setCreating] = useState(false)
+  const may = usePermissions()
   const [, navigate] = useLocation()
   const textOf = (name: string) => parameters.get(name) ?? undefined
   const filters = {
@@ -60,26 +60,22 @@ export function UserList() {
     <>
       <PageHeader
         title="Users"
-        actions={
-          <>
-            <AsCode request={{ method: 'GET', path: `/api/admin/users?${parameters}` }} />
-            <Button variant="primary" onClick={() => setCreating(true)}>
-              Create or invite
-            </Button>
-          </>
-        }
+        asCode={{ request: { method: 'GET', path: `/api/admin/users?${parameters}` } }}
+        action={['Create or invite', () => setCreating(true)]}
       >
         {total.data === undefined
           ? ''
           : `${total.data.isTotalEstimated ? 'about ' : ''}${countOf(total.data.totalItems, 'user')}`}
       </PageHeader>
-      <Impersonations />
+      {may('users.read') && <Impersonations />}
       <Toolbar label="Filters">
-        <FilterField
-          label="Search by email, phone, name or id"
-          value={filters.search ?? ''}
-          onChange={(text) => change(text, kind)}
-        />
+        {may('users.read') && (
+          <FilterField
+            label="Search by email, phone, name or id"
+            value={filters.search ?? ''}
+            onChange={(text) => change(text, kind)}
+          />
+        )}
         <Select
           label="Filter"
           hidesLabel
@@ -95,36 +91,16 @@ export function UserList() {
           <Button onClick={() => setParameters({}, { replace: true })}>Linked to {filters.provider} ×</Button>
         )}
       </Toolbar>
-      <LoadedRows list={users}>
-        {(rows) => (
-          <>
-            <DataTable
-              caption="Users"
-              rows={rows}
-              rowKey={({ id }) => id}
-              href={({ id }) => userLink(id)}
-              columns={columns}
-              empty={
-                parameters.size === 0 ? (
-                  <EmptyState
-                    icon="users"
-                    action="Invite the first user"
-                    onAct={() => setCreating(true)}
-                    code={signUp}
-                    label="Sign-up in your app"
-                  >
-                    No users yet. Users sign up in your app, or you invite them.
-                  </EmptyState>
-                ) : (
-                  'No users match.'
-                )
-              }
-              {...moreOf(users)}
-            />
-            <SearchedTo list={users} />
-          </>
-        )}
-      </LoadedRows>
+      <List
+        caption="Users"
+        of={users}
+        href={({ id }) => userLink(id)}
+        columns={columns}
+        isFiltered={parameters.size > 0}
+        empty="No users yet. Users sign up in your app, or you invite them."
+        first={['Invite the first user', () => setCreating(true)]}
+        example={[signUp, 'Sign-up in your app']}
+      />
       {isCreating && (
         <CreateUserDialog onClose={() => setCreating(false)} onCreated={({ id }) => navigate(userLink(id))} />
       )}
@@ -133,22 +109,12 @@ export function UserList() {
 }
 
 const columns: readonly Column<User>[] = [
-  { key: 'name', title: 'User', cell: nameOf, isCut: true },
-  { key: 'state', title: 'State', cell: (user) => <UserState user={user} /> },
-  { key: 'phone', title: 'Phone', cell: ({ phone }) => phone ?? '–', isMinor: true },
-  {
-    key: 'ways',
-    title: 'Sign-in methods',
-    cell: (user) => signInMethods(user).join(', ') || 'links and codes',
-    isMinor: true,
-  },
-  {
-    key: 'active',
-    title: 'Last active',
-    cell: ({ lastActiveAt }) => <Time value={lastActiveAt} />,
-    isMinor: true,
-  },
-  { key: 'created', title: 'Created', cell: ({ createdAt }) => <Time value={createdAt} />, isMinor: true },
+  ['User', nameOf, 'cut'],
+  ['State', (user) => <UserState user={user} />],
+  ['Phone', ({ phone }) => phone ?? '–', 'minor'],
+  ['Sign-in methods', (user) => signInMethods(user).join(', ') || 'links and codes', 'minor'],
+  ['Last active', ({ lastActiveAt }) => <Time value={lastActiveAt} />, 'minor'],
+  ['Created', ({ createdAt }) => <Time value={createdAt} />, 'minor'],
 ]
 
 export function signInMethods({ hasPassword, providers, factors }: User): string[] {

@@ -1,4 +1,5 @@
 import { Link } from 'wouter'
+import { usePermissions } from '../../api/administrator.ts'
 import { useApi } from '../../api/queries.ts'
 import { type ApiResponse, get } from '../../api/request.ts'
 import { ticketsLink } from '../../links.ts'
@@ -9,13 +10,16 @@ import type { User } from './api.ts'
 import { signInMethods, UserState } from './user-list.tsx'
 
 export function UserOverview({ user }: { readonly user: User }) {
+  const may = usePermissions()
   // Without storage the endpoint does not exist, and nothing is shown.
-  const storage = useApi(['users', 'storage', user.id], (signal) =>
-    get<'storage.getQuota'>(`admin/users/${user.id}/storage-quota`, {}, { signal }),
+  const storage = useApi(
+    ['users', 'storage', user.id],
+    (signal) => get<'storage.getQuota'>(`admin/users/${user.id}/storage-quota`, {}, { signal }),
+    { enabled: may('users.read') },
   )
   return (
     <KeyValue
-      items={[
+      pairs={[
         ['Id', <code key="id">{user.id}</code>],
         ['Email', user.email || '–'],
         ['Phone', user.phone ?? '–'],
@@ -28,6 +32,9 @@ export function UserOverview({ user }: { readonly user: User }) {
             tickets
           </Link>,
         ],
+        ...(user.app_metadata === undefined
+          ? []
+          : [['app_metadata', <code key="metadata">{JSON.stringify(user.app_metadata)}</code>] as const]),
         ['Created', <Time key="created" value={user.createdAt} />],
         ['Changed', <Time key="updated" value={user.updatedAt} />],
         ...(storage.data === undefined ? [] : [describeStorage(storage.data)]),

@@ -1,6 +1,7 @@
 import { useEffect, useId, useState } from 'react'
 import { useApi } from '../../api/queries.ts'
 import { TextField } from '../../ui/field.tsx'
+import type { Field } from '../../ui/fields.tsx'
 import { findUsers } from './api.ts'
 import { nameOf } from './name.ts'
 
@@ -11,6 +12,11 @@ interface UserPickerProps {
   readonly value: string
   readonly onChange: (id: string) => void
 }
+
+/** Returns the input of a form for a user. */
+export const userOf =
+  (label: string, hint: string): Field<string> =>
+  (value, onChange) => <UserPicker {...{ label, hint, value, onChange }} />
 
 /** Renders a field that selects a user by email, phone or id, with suggestions. */
 export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {

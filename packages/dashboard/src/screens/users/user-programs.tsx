@@ -1,8 +1,7 @@
 import { useAction, useApi } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { RowActions } from '../../ui/data-table.tsx'
 import { Section } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { KeyTable } from '../api-keys/key-table.tsx'
 import { listGrants, revokeGrant } from './api.ts'
@@ -20,45 +19,24 @@ export function UserPrograms({ id }: { readonly id: string }) {
         <KeyTable userId={id} />
       </Section>
       <Section title="Programs with a grant of the user">
-        <Loaded query={grants}>
-          {(rows) => (
-            <DataTable
-              caption="Grants"
-              rows={rows}
-              rowKey={(grant) => grant.id}
-              empty="None."
-              columns={[
-                { key: 'client', title: 'Client', cell: ({ clientName }) => clientName, isCut: true },
-                { key: 'scope', title: 'Scope', cell: ({ scope }) => scope },
-                {
-                  key: 'tables',
-                  title: 'Tables',
-                  cell: ({ allowedTables }) => allowedTables.join(', ') || 'all',
-                  isMinor: true,
-                },
-                {
-                  key: 'last',
-                  title: 'Last token',
-                  cell: ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />,
-                },
-                {
-                  key: 'revoke',
-                  title: 'Actions',
-                  align: 'end',
-                  cell: (grant) => (
-                    <Button
-                      size="small"
-                      aria-label={`Revoke ${grant.clientName}`}
-                      onClick={() => revoke.run(grant.id)}
-                    >
-                      Revoke
-                    </Button>
-                  ),
-                },
-              ]}
-            />
-          )}
-        </Loaded>
+        <List
+          caption="Grants"
+          of={grants}
+          empty="No grants yet. A program gets one when the user signs in with it and consents."
+          columns={[
+            ['Client', ({ clientName }) => clientName, 'cut'],
+            ['Scope', ({ scope }) => scope],
+            ['Tables', ({ allowedTables }) => allowedTables.join(', ') || 'all', 'minor'],
+            ['Last token', ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />],
+            [
+              'Actions',
+              (grant) => (
+                <RowActions of={grant.clientName} actions={[['Revoke', () => revoke.run(grant.id)]]} />
+              ),
+              'actions',
+            ],
+          ]}
+        />
       </Section>
     </>
   )

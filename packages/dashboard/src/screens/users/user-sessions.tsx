@@ -1,8 +1,8 @@
 import { useAction, useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { RowActions } from '../../ui/data-table.tsx'
 import { Badge, Section } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { endSession, endSessions, listSessions } from './api.ts'
 
@@ -21,60 +21,41 @@ export function UserSessions({ id }: { readonly id: string }) {
     <Section
       title="Sessions"
       actions={
-        <Button disabled={(sessions.data?.length ?? 0) === 0} onClick={() => endAll.run()}>
+        <Button needs="users.act" disabled={(sessions.data?.length ?? 0) === 0} onClick={() => endAll.run()}>
           End all
         </Button>
       }
     >
-      <Loaded query={sessions}>
-        {(rows) => (
-          <DataTable
-            caption="Sessions"
-            rows={rows}
-            rowKey={(session) => session.id}
-            empty="The user has no sessions."
-            columns={[
-              {
-                key: 'agent',
-                title: 'Client',
-                cell: ({ user_agent, impersonated_by }) =>
-                  impersonated_by === undefined ? (
-                    user_agent || 'unknown'
-                  ) : (
-                    <Badge tone="warning">{impersonated_by} acts as the user</Badge>
-                  ),
-                isCut: true,
-              },
-              { key: 'address', title: 'Address', cell: ({ ip_address }) => ip_address },
-              {
-                key: 'active',
-                title: 'Last active',
-                cell: (session) => <Time value={session.last_active_at} />,
-              },
-              {
-                key: 'created',
-                title: 'Started',
-                cell: (session) => <Time value={session.created_at} />,
-                isMinor: true,
-              },
-              {
-                key: 'end',
-                title: 'Actions',
-                align: 'end',
-                cell: (session) => (
-                  <Button
-                    size="small"
-                    aria-label={`End session from ${session.ip_address}`}
-                    onClick={() => end.run(session.id)}
-                  >
-                    End
-                  </Button>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption="Sessions"
+        of={sessions}
+        empty="No sessions. Each device on which the user signs in has one, and ending it signs the device out."
+        columns={[
+          [
+            'Client',
+            ({ user_agent, impersonated_by }) =>
+              impersonated_by === undefined ? (
+                user_agent || 'unknown'
+              ) : (
+                <Badge tone="warning">{impersonated_by} acts as the user</Badge>
+              ),
+            'cut',
+          ],
+          ['Address', ({ ip_address }) => ip_address],
+          ['Last active', (session) => <Time value={session.last_active_at} />],
+          ['Started', (session) => <Time value={session.created_at} />, 'minor'],
+          [
+            'Actions',
+            (session) => (
+              <RowActions
+                of={`session from ${session.ip_address}`}
+                actions={[['End', () => end.run(session.id), 'users.act']]}
+              />
+            ),
+            'actions',
+          ],
+        ]}
+      />
     </Section>
   )
 }

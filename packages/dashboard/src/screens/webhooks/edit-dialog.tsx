@@ -1,15 +1,11 @@
 import { useState } from 'react'
-import { useAction } from '../../api/queries.ts'
-import type { Body } from '../../api/request.ts'
-import { Button } from '../../ui/button.tsx'
-import { Code } from '../../ui/code.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
-import { Checkbox, TextField } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Notice } from '../../ui/layout.tsx'
+import { checkbox, checklist, choicesOf, code } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form-dialog.tsx'
+import { SecretDialog } from '../../ui/secret-dialog.tsx'
+import { splitList } from '../../ui/split-list.ts'
 import { createWebhook, updateWebhook, type Webhook } from './api.ts'
 
-const actions = ['create', 'update', 'delete'] as const
+const actions: Webhook['events'] = ['create', 'update', 'delete']
 
 /** Creates or edits a webhook. A secret created here is shown once. */
 export function EditDialog({
@@ -19,87 +15,47 @@ export function EditDialog({
   readonly webhook?: Webhook | undefined
   readonly onClose: () => void
 }) {
-  const [url, setUrl] = useState(webhook?.url ?? '')
-  const [events, setEvents] = useState<Webhook['events']>(webhook?.events ?? actions)
-  const [tables, setTables] = useState(webhook?.tables.join(', ') ?? '')
-  const [isSigned, setSigned] = useState(webhook === undefined)
   const [shown, setShown] = useState<string>()
-  const action = useAction(
-    (input: Body<'webhooks.create'>) =>
-      webhook === undefined ? createWebhook(input) : updateWebhook({ id: webhook.id, ...input }),
-    {
-      invalidates: [['webhooks']],
-      failure: 'view',
-      done: webhook === undefined ? 'Webhook created.' : 'Webhook saved.',
-      onDone: (_, { secret }) => (secret == null ? onClose() : setShown(secret)),
-    },
-  )
   if (shown !== undefined) {
     return (
-      <Dialog
-        title="Webhook secret"
-        isOpen
-        onClose={onClose}
-        footer={
-          <Button variant="primary" onClick={onClose}>
-            Done
-          </Button>
-        }
-      >
-        <Notice tone="warning">Copy the secret to the receiver now. It is not shown again.</Notice>
-        <Code label="secret">{shown}</Code>
-      </Dialog>
+      <SecretDialog title="Webhook secret" label="secret" secret={shown} onClose={onClose}>
+        Copy the secret to the receiver now. It is not shown again.
+      </SecretDialog>
     )
   }
+  const isNew = webhook === undefined
   return (
-    <FormDialog
-      title={webhook === undefined ? 'New webhook' : 'Edit webhook'}
-      action={webhook === undefined ? 'Create webhook' : 'Save webhook'}
-      isDisabled={events.length === 0}
-      error={action.error}
-      isPending={action.isPending}
-      onSubmit={() =>
-        action.run({
-          url,
-          events,
-          tables: tables
-            .split(',')
-            .map((name) => name.trim())
-            .filter((name) => name !== ''),
-          ...(isSigned ? { secret: makeSecret() } : {}),
-        })
-      }
+    <ActionForm
+      title={isNew ? 'New webhook' : 'Edit webhook'}
+      action={isNew ? 'Create webhook' : 'Save webhook'}
+      start={{
+        url: webhook?.url ?? '',
+        events: webhook?.events ?? actions,
+        tables: webhook?.tables.join(', ') ?? '',
+        isSigned: isNew,
+      }}
+      fields={() => ({
+        url: code('URL', { type: 'url', required: true }),
+        events: checklist('Actions', choicesOf(actions)),
+        tables: code('Tables', { hint: 'Table names, separated by commas. Leave empty for all tables.' }),
+        isSigned: checkbox(webhook?.hasSecret === true ? 'Replace the secret' : 'Sign with a new secret', {
+          hint: 'The secret is shown once, after this step.',
+        }),
+      })}
+      isReady={({ events }) => events.length > 0}
+      send={async ({ url, events, tables, isSigned }) => {
+        const secret = isSigned ? makeSecret() : undefined
+        const input = { url, events, tables: splitList(tables), ...(secret !== undefined && { secret }) }
+        await (isNew ? createWebhook(input) : updateWebhook({ id: webhook.id, ...input }))
+        return secret
+      }}
+      invalidates={[['webhooks']]}
+      done={isNew ? 'Webhook created.' : 'Webhook saved.'}
+      onDone={(secret) => (secret === undefined ? onClose() : setShown(secret))}
       onClose={onClose}
     >
-      <TextField label="URL" type="url" value={url} onChange={setUrl} isCode required />
-      <fieldset>
-        <legend>Actions</legend>
-        {actions.map((name) => (
-          <Checkbox
-            key={name}
-            label={name}
-            checked={events.includes(name)}
-            onChange={(isOn) =>
-              setEvents(actions.filter((each) => (each === name ? isOn : events.includes(each))))
-            }
-          />
-        ))}
-      </fieldset>
-      <TextField
-        label="Tables"
-        value={tables}
-        onChange={setTables}
-        isCode
-        hint="Table names, separated by commas. Leave empty for all tables."
-      />
-      <Checkbox
-        label={webhook?.hasSecret === true ? 'Replace the secret' : 'Sign with a new secret'}
-        checked={isSigned}
-        onChange={setSigned}
-        hint="The secret is shown once, after this step."
-      />
-      {events.length === 0 && <p role="alert">Select at least one action.</p>}
-    </FormDialog>
+      {({ events }) => events.length === 0 && <p role="alert">Select at least one action.</p>}
+    </ActionForm>
   )
 }
 

@@ -1,12 +1,9 @@
-import { useState } from 'react'
-import { useAction } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { TextField } from '../../ui/field.tsx'
+import { code } from '../../ui/fields.tsx'
+import { InlineForm } from '../../ui/form-dialog.tsx'
 import { formatDuration } from '../../ui/format.ts'
-import { Badge, Form, Notice } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { Badge, Notice } from '../../ui/layout.tsx'
 import { type Trial, tryDelivery } from './api.ts'
 
 /** Renders status and time of an attempt. */
@@ -51,37 +48,26 @@ interface TryDialogProps {
 
 /** Sends a delivery to another URL. */
 export function TryDialog({ webhookId, deliveryId, onClose }: TryDialogProps) {
-  const [url, setUrl] = useState('')
-  const [secret, setSecret] = useState('')
-  const action = useAction(tryDelivery, { failure: 'view' })
   return (
     <Dialog title="Send to another URL" isOpen onClose={onClose}>
-      <Form
-        onSubmit={() => action.run({ webhookId, id: deliveryId, url, ...(secret === '' ? {} : { secret }) })}
+      <InlineForm
+        action="Send"
+        start={{ url: '', secret: '' }}
+        fields={() => ({
+          url: code('URL', {
+            type: 'url',
+            hint: 'One attempt with the same body. It is not recorded in the delivery log.',
+          }),
+          secret: code('Secret', {
+            hint: 'Signs this attempt. Without it, the attempt is not signed. The secret of the webhook is not used.',
+          }),
+        })}
+        send={({ url, secret }) =>
+          tryDelivery({ webhookId, id: deliveryId, url, ...(secret === '' ? {} : { secret }) })
+        }
       >
-        <TextField
-          label="URL"
-          type="url"
-          value={url}
-          onChange={setUrl}
-          isCode
-          hint="One attempt with the same body. It is not recorded in the delivery log."
-        />
-        <TextField
-          label="Secret"
-          value={secret}
-          onChange={setSecret}
-          isCode
-          hint="Signs this attempt. Without it, the attempt is not signed. The secret of the webhook is not used."
-        />
-        {action.error !== null && <Failure error={action.error} />}
-        {action.result !== undefined && <TrialResult trial={action.result} />}
-        <div>
-          <Button type="submit" variant="primary" isPending={action.isPending}>
-            Send
-          </Button>
-        </div>
-      </Form>
+        {(trial) => trial !== undefined && <TrialResult trial={trial} />}
+      </InlineForm>
     </Dialog>
   )
 }

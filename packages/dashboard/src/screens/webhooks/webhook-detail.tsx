@@ -4,7 +4,7 @@ import { useAction, useApi } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { KeyValue, Notice, Section, Toolbar } from '../../ui/layout.tsx'
@@ -36,33 +36,36 @@ export function WebhookDetail({
 }) {
   const [opened, setOpened] = useState<Opened>()
   const [, navigate] = useLocation()
-  const { id, enabled } = webhook
+  const { id, enabled, isOfFunction } = webhook
   const change = useAction(updateWebhook, { invalidates: [['webhooks']] })
   const test = useAction(testWebhook)
-  const removal = useAction(deleteWebhook, {
-    invalidates: [['webhooks']],
-    done: 'Webhook deleted.',
-    failure: 'view',
-    onDone: () => navigate('/webhooks'),
-  })
+
   const close = () => setOpened(undefined)
   return (
     <SidePanel title={webhook.url} size="wide" onClose={onClose}>
       <Toolbar label="Webhook">
-        <Switch
-          label="Enabled"
-          checked={enabled}
-          disabled={change.isPending}
-          onChange={(isOn) => change.run({ id, enabled: isOn })}
-        />
-        <Button onClick={() => test.run(id)} isPending={test.isPending}>
-          Send a test
-        </Button>
+        {!isOfFunction && (
+          <>
+            <Switch
+              label="Enabled"
+              checked={enabled}
+              disabled={change.isPending}
+              onChange={(isOn) => change.run({ id, enabled: isOn })}
+            />
+            <Button onClick={() => test.run(id)} isPending={test.isPending}>
+              Send a test
+            </Button>
+          </>
+        )}
         <Button onClick={() => setOpened('replay')}>Redeliver…</Button>
-        <Button onClick={() => setOpened('edit')}>Change</Button>
-        <Button variant="danger" onClick={() => setOpened('delete')}>
-          Delete
-        </Button>
+        {!isOfFunction && (
+          <>
+            <Button onClick={() => setOpened('edit')}>Change</Button>
+            <Button variant="danger" onClick={() => setOpened('delete')}>
+              Delete
+            </Button>
+          </>
+        )}
         <AsCode
           request={{ method: 'PATCH', path: `/api/webhooks/${id}`, body: { enabled: !enabled } }}
           sql={`select * from basalt.webhook_deliveries where webhook_id = '${id}' order by delivered_at desc limit 50`}
@@ -76,33 +79,40 @@ export function WebhookDetail({
       )}
       {test.result !== undefined && <TrialResult trial={test.result} />}
       <KeyValue
-        items={[
-          ['Actions', webhook.events.join(', ')],
-          ['Tables', webhook.tables.length === 0 ? 'all' : webhook.tables.join(', ')],
-          ['Signed', webhook.hasSecret ? 'with a secret' : 'no'],
-          ['Changed', <Time key="changed" value={webhook.updatedAt} />],
-        ]}
+        items={{
+          Actions: webhook.events.join(', '),
+          Tables: webhook.tables.length === 0 ? 'all' : webhook.tables.join(', '),
+          Signed: webhook.hasSecret ? 'with a secret' : 'no',
+          Changed: <Time value={webhook.updatedAt} />,
+        }}
       />
-      <Deliveries webhookId={id} />
+      <Deliveries webhookId={id} isOfFunction={isOfFunction} />
       {opened === 'edit' && <EditDialog webhook={webhook} onClose={close} />}
       {opened === 'replay' && <ReplayDialog webhookId={id} onClose={close} />}
       {opened === 'delete' && (
-        <ConfirmDialog
+        <ConfirmAction
           title="Delete the webhook?"
           action="Delete webhook"
-          isPending={removal.isPending}
-          error={removal.error}
-          onConfirm={() => removal.run(id)}
+          send={() => deleteWebhook(id)}
+          invalidates={[['webhooks']]}
+          done="Webhook deleted."
+          onDone={() => navigate('/webhooks')}
           onClose={close}
         >
           Its queued deliveries and its delivery log are deleted as well.
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </SidePanel>
   )
 }
 
-function Deliveries({ webhookId }: { readonly webhookId: string }) {
+function Deliveries({
+  webhookId,
+  isOfFunction,
+}: {
+  readonly webhookId: string
+  readonly isOfFunction: boolean
+}) {
   const [search, setSearch] = useSearchParams()
   const isFailedOnly = search.get('failed') === 'true'
   const page = Math.max(1, Number(search.get('page') ?? 1) || 1)
@@ -130,29 +140,17 @@ function Deliveries({ webhookId }: { readonly webhookId: string }) {
             <DataTable
               caption="Deliveries"
               rows={items}
-              rowKey={(delivery) => delivery.id}
               selectedKey={shown}
-              empty="No deliveries."
+              isFiltered={isFailedOnly}
+              empty="No deliveries yet. “Send a test” makes one, and so does each change that the webhook follows."
               columns={[
-                { key: 'outcome', title: 'Outcome', cell: (delivery) => <Outcome attempt={delivery} /> },
-                {
-                  key: 'event',
-                  title: 'Event',
-                  cell: ({ eventAction, eventTable }) => `${eventAction} ${eventTable}`,
-                },
-                {
-                  key: 'attempt',
-                  title: 'Attempt',
-                  align: 'end',
-                  isMinor: true,
-                  cell: ({ attempt }) => attempt,
-                },
-                { key: 'time', title: 'Time', cell: ({ deliveredAt }) => <Time value={deliveredAt} /> },
-                {
-                  key: 'show',
-                  title: <span className="visually-hidden">Detail</span>,
-                  align: 'end',
-                  cell: ({ id }) => (
+                ['Outcome', (delivery) => <Outcome attempt={delivery} />],
+                ['Event', ({ eventAction, eventTable }) => `${eventAction} ${eventTable}`],
+                ['Attempt', ({ attempt }) => attempt, 'end', 'minor'],
+                ['Time', ({ deliveredAt }) => <Time value={deliveredAt} />],
+                [
+                  'Detail',
+                  ({ id }) => (
                     <Button
                       size="small"
                       aria-expanded={shown === id}
@@ -161,13 +159,14 @@ function Deliveries({ webhookId }: { readonly webhookId: string }) {
                       {shown === id ? 'Close' : 'Show'}
                     </Button>
                   ),
-                },
+                  'actions',
+                ],
               ]}
             />
             {items
               .filter(({ id }) => id === shown)
               .map((delivery) => (
-                <DeliveryDetail key={delivery.id} delivery={delivery} />
+                <DeliveryDetail key={delivery.id} delivery={delivery} isOfFunction={isOfFunction} />
               ))}
             {totalPages > 1 && (
               <Toolbar label="Pages">
@@ -189,7 +188,13 @@ function Deliveries({ webhookId }: { readonly webhookId: string }) {
   )
 }
 
-function DeliveryDetail({ delivery }: { readonly delivery: Delivery }) {
+function DeliveryDetail({
+  delivery,
+  isOfFunction,
+}: {
+  readonly delivery: Delivery
+  readonly isOfFunction: boolean
+}) {
   const [isTrying, setTrying] = useState(false)
   const { id, webhookId, eventId, error, requestBody, responseBody } = delivery
   const replay = useAction(replayDelivery, {
@@ -202,19 +207,21 @@ function DeliveryDetail({ delivery }: { readonly delivery: Delivery }) {
       title="Delivery"
       actions={
         <Toolbar label="Delivery">
-          <Button onClick={() => replay.run({ webhookId, id })} isPending={replay.isPending}>
-            Redeliver
-          </Button>
+          {!isOfFunction && (
+            <Button onClick={() => replay.run({ webhookId, id })} isPending={replay.isPending}>
+              Redeliver
+            </Button>
+          )}
           <Button onClick={() => setTrying(true)}>Send to another URL…</Button>
           <AsCode request={{ method: 'POST', path: `/api/webhooks/${webhookId}/deliveries/${id}/replay` }} />
         </Toolbar>
       }
     >
       <KeyValue
-        items={[
-          ['webhook-id', <code key="id">{eventId}</code>],
-          ['Error', error ?? '–'],
-        ]}
+        items={{
+          'webhook-id': <code>{eventId}</code>,
+          Error: error ?? '–',
+        }}
       />
       <h3>Request</h3>
       <Code label="request body">{requestBody}</Code>

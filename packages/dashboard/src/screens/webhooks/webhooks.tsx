@@ -1,11 +1,9 @@
 import { useState } from 'react'
 import { useLocation, useRoute } from 'wouter'
 import { useApi } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
-import { EmptyState, Loaded } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listWebhooks, type Webhook } from './api.ts'
 import { EditDialog } from './edit-dialog.tsx'
@@ -22,14 +20,8 @@ export function WebhooksScreen() {
     <>
       <PageHeader
         title="Webhooks"
-        actions={
-          <>
-            <AsCode request={{ method: 'GET', path: '/api/webhooks' }} />
-            <Button variant="primary" onClick={() => setNew(true)}>
-              New webhook
-            </Button>
-          </>
-        }
+        asCode={{ request: { method: 'GET', path: '/api/webhooks' } }}
+        action={['New webhook', () => setNew(true)]}
       >
         Row changes, sent to receivers by HTTP POST.
       </PageHeader>
@@ -41,31 +33,16 @@ export function WebhooksScreen() {
               <DataTable
                 caption="Webhooks"
                 rows={items}
-                rowKey={(webhook) => webhook.id}
                 href={(webhook) => `/webhooks/${webhook.id}`}
                 selectedKey={id}
-                empty={
-                  <EmptyState icon="send" action="Add the first webhook" onAct={() => setNew(true)}>
-                    No webhooks yet. A webhook sends each change of a row to an address of your choice, signed
-                    and retried.
-                  </EmptyState>
-                }
+                empty="No webhooks yet. A webhook sends each change of a row to an address of your choice, signed and retried."
+                first={['Add the first webhook', () => setNew(true)]}
                 columns={[
-                  { key: 'url', title: 'URL', cell: ({ url }) => url },
-                  { key: 'state', title: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
-                  { key: 'events', title: 'Actions', isMinor: true, cell: ({ events }) => events.join(', ') },
-                  {
-                    key: 'tables',
-                    title: 'Tables',
-                    isMinor: true,
-                    cell: ({ tables }) => (tables.length === 0 ? 'all' : tables.join(', ')),
-                  },
-                  {
-                    key: 'created',
-                    title: 'Created',
-                    isMinor: true,
-                    cell: ({ createdAt }) => <Time value={createdAt} />,
-                  },
+                  ['URL', ({ url }) => url],
+                  ['State', (webhook) => <WebhookState webhook={webhook} />],
+                  ['Actions', ({ events }) => events.join(', '), 'minor'],
+                  ['Tables', ({ tables }) => (tables.length === 0 ? 'all' : tables.join(', ')), 'minor'],
+                  ['Created', ({ createdAt }) => <Time value={createdAt} />, 'minor'],
                 ]}
               />
               {selected !== undefined && (

@@ -6,8 +6,9 @@ import { Button } from '../../../ui/button.tsx'
 import { Checkbox, Select } from '../../../ui/field.tsx'
 import { formatNumber } from '../../../ui/format.ts'
 import { Notice, Toolbar } from '../../../ui/layout.tsx'
-import { Empty, Loaded } from '../../../ui/states.tsx'
+import { EmptyState, Loaded } from '../../../ui/states.tsx'
 import { queryPath } from '../../activity/query-path.ts'
+import { newTableAddress } from '../addresses.ts'
 import { type Diagram, readDiagram, readObjects } from '../api.ts'
 import styles from './diagram.module.css'
 import { Picture } from './picture.tsx'
@@ -77,7 +78,13 @@ export function DiagramView() {
 function DiagramContent({ diagram, showsAll }: { readonly diagram: Diagram; readonly showsAll: boolean }) {
   const [active, setActive] = useState<string>()
   const [centered, setCentered] = useState<string>()
-  if (diagram.tables.length === 0) return <Empty>No tables.</Empty>
+  if (diagram.tables.length === 0) {
+    return (
+      <EmptyState first={['Create a table', newTableAddress]}>
+        No tables yet. Tables and their foreign keys are drawn here.
+      </EmptyState>
+    )
+  }
   const known = diagram.tables.some((table) => idOfTable(table) === active) ? active : undefined
   return (
     <div className={styles.view}>

@@ -1,8 +1,8 @@
+import { checkbox, choice, code, namesOf } from '../../../ui/fields.tsx'
+import { splitList } from '../../../ui/split-list.ts'
 import type { Relation } from '../api.ts'
-import { checkbox, choice, code, namesOf } from './fields.tsx'
 import { describeForm } from './form.tsx'
 import { emptyReference, type ReferenceDraft, readReference, referenceFields } from './reference.tsx'
-import { splitList } from './split-list.ts'
 
 const kinds = [
   { value: 'add_check', label: 'Check: every row meets a condition' },

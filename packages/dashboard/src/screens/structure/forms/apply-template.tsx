@@ -1,6 +1,6 @@
+import { group } from '../../../ui/fields.tsx'
 import { Notice } from '../../../ui/layout.tsx'
 import type { Relation } from '../api.ts'
-import { group } from './fields.tsx'
 import { describeForm } from './form.tsx'
 import { ownerTemplate, planTemplate, templateFields } from './template.ts'
 

@@ -1,8 +1,8 @@
 import { Button } from '../../../ui/button.tsx'
+import { checkbox, code, text, unlessBlank } from '../../../ui/fields.tsx'
 import { Notice } from '../../../ui/layout.tsx'
 import { quoteName } from '../../../ui/sql.ts'
 import type { Column, Relation } from '../api.ts'
-import { checkbox, code, text, unlessBlank } from './fields.tsx'
 import { describeForm } from './form.tsx'
 import { typeOf } from './suggestions.tsx'
 

@@ -1,4 +1,4 @@
-import { checkbox, choice, code, type Fields, text, unlessBlank } from './fields.tsx'
+import { checkbox, choice, code, type Fields, text, unlessBlank } from '../../../ui/fields.tsx'
 import { emptyReference, readReference, referenceFields } from './reference.tsx'
 import { typeOf } from './suggestions.tsx'
 

@@ -1,7 +1,7 @@
+import { checkbox, checkboxes, choice, choicesOf, code, namesOf, unlessBlank } from '../../../ui/fields.tsx'
+import { splitList } from '../../../ui/split-list.ts'
 import type { Relation } from '../api.ts'
-import { checkbox, checkboxes, choice, choicesOf, code, namesOf, unlessBlank } from './fields.tsx'
 import { describeForm } from './form.tsx'
-import { splitList } from './split-list.ts'
 
 const methods = ['btree', 'hash', 'gin', 'gist', 'spgist', 'brin']
 

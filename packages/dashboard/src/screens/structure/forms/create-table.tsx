@@ -3,6 +3,7 @@ import { useLocation, useSearchParams } from 'wouter'
 import { useApi } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Checkbox } from '../../../ui/field.tsx'
+import { choice, choicesOf, code, DraftFields, type Fields, text } from '../../../ui/fields.tsx'
 import { Form, Notice, PageHeader, Section } from '../../../ui/layout.tsx'
 import { tableAddress } from '../addresses.ts'
 import { readObjects } from '../api.ts'
@@ -17,7 +18,6 @@ import {
   lineFields,
   planColumn,
 } from './column.ts'
-import { choice, choicesOf, code, DraftFields, type Fields, text } from './fields.tsx'
 import { ownerTemplate, planTemplate, templateFields } from './template.ts'
 
 interface Row {

@@ -1,5 +1,5 @@
+import { choice, choicesOf, code, textArea } from '../../../ui/fields.tsx'
 import type { EnumType } from '../api.ts'
-import { choice, choicesOf, code, textArea } from './fields.tsx'
 import { describeForm } from './form.tsx'
 
 export const createEnum = describeForm({

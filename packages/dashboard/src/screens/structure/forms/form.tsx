@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react'
 import type { DialogProps } from '../../../ui/dialog.tsx'
+import { DraftFields, type Fields } from '../../../ui/fields.tsx'
 import { FormDialog } from '../../../ui/form-dialog.tsx'
 import { type ReviewRequest, useReview } from '../review/review-context.ts'
-import { DraftFields, type Fields } from './fields.tsx'
 
 /** Form whose change is reviewed before it is applied. `D` is the type of its draft. */
 export interface FormDescription<D> {

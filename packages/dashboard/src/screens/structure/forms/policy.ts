@@ -1,7 +1,7 @@
+import { checkbox, choice, choicesOf, code, text, textArea, unlessBlank } from '../../../ui/fields.tsx'
+import { splitList } from '../../../ui/split-list.ts'
 import type { Policy, Relation } from '../api.ts'
-import { checkbox, choice, choicesOf, code, text, textArea, unlessBlank } from './fields.tsx'
 import { describeForm } from './form.tsx'
-import { splitList } from './split-list.ts'
 
 const commands = ['all', 'select', 'insert', 'update', 'delete']
 

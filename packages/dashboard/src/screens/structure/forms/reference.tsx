@@ -1,6 +1,6 @@
 import { Select } from '../../../ui/field.tsx'
+import type { Field } from '../../../ui/fields.tsx'
 import { readTableName } from '../../../ui/sql.ts'
-import type { Field } from './fields.tsx'
 import { ReferenceField } from './suggestions.tsx'
 
 /** Form state of a foreign key target: `public.todo(id)`. */

@@ -1,5 +1,5 @@
+import { code } from '../../../ui/fields.tsx'
 import type { Change } from '../api.ts'
-import { code } from './fields.tsx'
 import { describeForm } from './form.tsx'
 
 /** Describes the form that adds `to` to a change. */

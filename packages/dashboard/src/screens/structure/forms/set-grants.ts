@@ -1,5 +1,5 @@
+import { checkbox, checkboxes, choice } from '../../../ui/fields.tsx'
 import type { Relation } from '../api.ts'
-import { checkbox, checkboxes, choice } from './fields.tsx'
 import { describeForm } from './form.tsx'
 
 const privileges = ['select', 'insert', 'update', 'delete'] as const

@@ -1,5 +1,5 @@
 import { CodeEditor } from '../../../ui/code-editor.tsx'
-import { text } from './fields.tsx'
+import { text } from '../../../ui/fields.tsx'
 import { describeForm } from './form.tsx'
 
 /** Describes the form for changes that no other form supports. */

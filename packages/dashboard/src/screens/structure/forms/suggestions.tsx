@@ -1,9 +1,9 @@
-import { type ComponentProps, useId } from 'react'
+import type { ComponentProps } from 'react'
 import { useAction, useApi } from '../../../api/queries.ts'
-import { TextField } from '../../../ui/field.tsx'
+import type { TextField } from '../../../ui/field.tsx'
+import { type Field, SuggestedField } from '../../../ui/fields.tsx'
 import { readTableName, writeTableName } from '../../../ui/sql.ts'
 import { listRelations, readObjects, readRelation } from '../api.ts'
-import type { Field } from './fields.tsx'
 import type { ReferenceDraft } from './reference.tsx'
 
 type InputProps = Pick<ComponentProps<typeof TextField>, 'value' | 'onChange' | 'hidesLabel' | 'placeholder'>
@@ -62,22 +62,4 @@ async function findKey(table: string): Promise<Pick<ReferenceDraft, 'text' | 'ty
   const key = isKey('primary key') ?? isKey('unique')
   const type = columns.find((column) => column.name === key)?.type ?? ''
   return { text: key === undefined ? table : `${table}(${key})`, type }
-}
-
-interface SuggestedFieldProps extends ComponentProps<typeof TextField> {
-  readonly suggestions: readonly string[]
-}
-
-function SuggestedField({ suggestions, ...rest }: SuggestedFieldProps) {
-  const id = useId()
-  return (
-    <>
-      <TextField {...rest} list={id} isCode />
-      <datalist id={id}>
-        {suggestions.map((suggestion) => (
-          <option key={suggestion} value={suggestion} />
-        ))}
-      </datalist>
-    </>
-  )
 }

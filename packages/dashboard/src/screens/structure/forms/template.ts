@@ -1,5 +1,6 @@
+import type { Choice } from '../../../ui/field.tsx'
+import { choice, code, type Fields } from '../../../ui/fields.tsx'
 import { readTableName } from '../../../ui/sql.ts'
-import { choice, code, type Fields } from './fields.tsx'
 
 /** Form state of a policy template. `through` is the `schema.table` of the team members. */
 export type TemplateDraft = typeof ownerTemplate
@@ -12,11 +13,11 @@ export const ownerTemplate = {
   userColumn: 'user_id',
 }
 
-const templates = [
+const templates: readonly Choice<string>[] = [
   { value: 'owner', label: 'Each user sees and changes their own rows' },
   { value: 'members', label: 'Members of a team see and change its rows' },
   { value: 'signed in', label: 'Every signed-in user reads, only administrators write' },
-  { value: 'public', label: 'Everyone reads without signing in, only administrators write' },
+  { value: 'public', label: 'Everyone reads without signing in, only administrators write', needs: 'owner' },
   { value: 'administrators', label: 'Administrators only' },
 ]
 

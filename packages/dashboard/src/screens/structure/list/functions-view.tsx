@@ -1,9 +1,8 @@
 import { useApi } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
+import { RowActions } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
-import { Loaded } from '../../../ui/states.tsx'
-import { ActionsTitle } from '../actions-title.tsx'
+import { List, rowsOf } from '../../../ui/list.tsx'
 import { type DatabaseFunction, readObjects } from '../api.ts'
 import { useForm } from '../forms/form.tsx'
 import { createFunction, writeSql } from '../forms/sql.tsx'
@@ -17,70 +16,59 @@ export function FunctionsView() {
   return (
     <>
       <Toolbar label="Functions">
-        <Button onClick={() => form.open(createFunction)}>Create a function</Button>
+        <Button needs="owner" onClick={() => form.open(createFunction)}>
+          Create a function
+        </Button>
       </Toolbar>
-      <Loaded query={objects}>
-        {({ functions }) => (
-          <DataTable
-            caption="Functions"
-            rows={functions}
-            rowKey={signatureOf}
-            empty="No functions."
-            columns={[
-              {
-                key: 'name',
-                title: 'Name',
-                cell: (item) => <span className={styles.code}>{signatureOf(item)}</span>,
-              },
-              { key: 'returns', title: 'Returns', isMinor: true, cell: ({ returns }) => returns ?? '' },
-              { key: 'language', title: 'Language', isMinor: true, cell: ({ language }) => language },
-              {
-                key: 'rights',
-                title: 'Runs as',
-                cell: ({ isSecurityDefiner }) =>
-                  isSecurityDefiner ? <Badge tone="warning">owner</Badge> : 'caller',
-              },
-              {
-                key: 'actions',
-                title: <ActionsTitle />,
-                align: 'end',
-                cell: (item) => (
-                  <span className={styles.rowActions}>
-                    {item.definition !== null && (
-                      <Button
-                        size="small"
-                        aria-label={`Change ${item.name}`}
-                        onClick={() => form.open(writeSql(`Change ${item.name}`, item.definition ?? ''))}
-                      >
-                        Change
-                      </Button>
-                    )}
-                    <Button
-                      size="small"
-                      aria-label={`Drop ${item.name}`}
-                      onClick={() =>
-                        review({
-                          title: `Drop ${item.name}`,
-                          confirmName: item.name,
-                          change: {
-                            kind: 'drop_function',
-                            schema: item.schema,
-                            name: item.name,
-                            arguments: item.arguments,
-                            functionKind: item.kind,
-                          },
-                        })
-                      }
-                    >
-                      Drop
-                    </Button>
-                  </span>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        caption="Functions"
+        of={rowsOf(objects, ({ functions }) => functions)}
+        rowKey={signatureOf}
+        empty="No functions yet. Each function is served by the API, with the rights of its caller."
+        first={['Create the first function', () => form.open(createFunction), 'owner']}
+        example={[`await client.rpc('count_todo')`, 'Call in your app']}
+        columns={[
+          ['Name', (item) => <span className={styles.code}>{signatureOf(item)}</span>],
+          ['Returns', ({ returns }) => returns ?? '', 'minor'],
+          ['Language', ({ language }) => language, 'minor'],
+          [
+            'Runs as',
+            ({ isSecurityDefiner }) => (isSecurityDefiner ? <Badge tone="warning">owner</Badge> : 'caller'),
+          ],
+          [
+            'Actions',
+            (item) => (
+              <RowActions
+                of={item.name}
+                actions={[
+                  item.definition !== null && [
+                    'Change',
+                    () => form.open(writeSql(`Change ${item.name}`, item.definition ?? '')),
+                    'owner',
+                  ],
+                  [
+                    'Drop',
+                    () =>
+                      review({
+                        title: `Drop ${item.name}`,
+                        confirmName: item.name,
+                        change: {
+                          kind: 'drop_function',
+                          schema: item.schema,
+                          name: item.name,
+                          arguments: item.arguments,
+                          functionKind: item.kind,
+                        },
+                      }),
+                    'owner',
+                  ],
+                ]}
+              />
+            ),
+            'actions',
+          ],
+        ]}
+      />
       {form.dialog}
     </>
   )

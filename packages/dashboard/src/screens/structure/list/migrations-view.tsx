@@ -1,12 +1,11 @@
 import { useAction, useApi } from '../../../api/queries.ts'
-import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
+import { DataTable, RowActions } from '../../../ui/data-table.tsx'
 import { download } from '../../../ui/download.ts'
 import { countOf } from '../../../ui/format.ts'
 import { Notice } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { Time } from '../../../ui/time.tsx'
-import { ActionsTitle } from '../actions-title.tsx'
+import { newTableAddress } from '../addresses.ts'
 import { readMigration, readMigrations } from '../api.ts'
 
 /** Lists the migrations, newest first. */
@@ -51,20 +50,19 @@ export function MigrationsView() {
             caption="Applied migrations"
             rows={applied.toReversed()}
             rowKey={({ name }) => name}
-            empty="No migrations yet."
+            empty="No migrations yet. Each change of the structure becomes one, here or in a file."
+            first={['Create a table', newTableAddress]}
+            example={['basalt migrate new add_city']}
             columns={[
-              { key: 'name', title: 'Name', cell: ({ name }) => <code>{name}</code> },
-              { key: 'applied', title: 'Applied', cell: ({ appliedAt }) => <Time value={appliedAt} /> },
-              {
-                key: 'download',
-                title: <ActionsTitle />,
-                align: 'end',
-                cell: ({ name }) => (
-                  <Button size="small" aria-label={`Download ${name}`} onClick={() => save.run(name)}>
-                    Download
-                  </Button>
+              ['Name', ({ name }) => <code>{name}</code>],
+              ['Applied', ({ appliedAt }) => <Time value={appliedAt} />],
+              [
+                'Actions',
+                ({ name }) => (
+                  <RowActions of={name} actions={[['Download', () => save.run(name), 'structure.read']]} />
                 ),
-              },
+                'actions',
+              ],
             ]}
           />
         </>

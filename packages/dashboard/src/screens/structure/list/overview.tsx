@@ -1,6 +1,4 @@
 import { useLocation, useSearchParams } from 'wouter'
-import { AsCode } from '../../../ui/as-code.tsx'
-import { Button } from '../../../ui/button.tsx'
 import { PageHeader } from '../../../ui/layout.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { newTableAddress } from '../addresses.ts'
@@ -21,18 +19,13 @@ export function StructureOverview() {
     <>
       <PageHeader
         title="Structure"
-        actions={
-          <>
-            <Button variant="primary" onClick={() => navigate(newTableAddress)}>
-              Create a table
-            </Button>
-            <AsCode
-              request={{ method: 'GET', path: '/api/admin/structure/relations' }}
-              client="await client.transport.request('GET', 'admin/structure/relations', { isRepeatable: true })"
-              command="basalt db dump"
-            />
-          </>
-        }
+        asCode={{
+          request: { method: 'GET', path: '/api/admin/structure/relations' },
+          client:
+            "await client.transport.request('GET', 'admin/structure/relations', { isRepeatable: true })",
+          command: 'basalt db dump',
+        }}
+        action={['Create a table', () => navigate(newTableAddress)]}
       >
         You review every change as SQL, and it becomes a migration.
       </PageHeader>

@@ -1,13 +1,12 @@
 import { useSearchParams } from 'wouter'
-import { moreOf, useApi, usePages } from '../../../api/queries.ts'
+import { useApi, usePages } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
 import { Select } from '../../../ui/field.tsx'
 import { formatBytes, formatNumber } from '../../../ui/format.ts'
 import { FilterField, Toolbar } from '../../../ui/layout.tsx'
-import { EmptyState, LoadedRows } from '../../../ui/states.tsx'
+import { List } from '../../../ui/list.tsx'
 import { newTableAddress, tableAddress } from '../addresses.ts'
-import { listRelations, type RelationSummary, readObjects } from '../api.ts'
+import { listRelations, readObjects } from '../api.ts'
 import { useForm } from '../forms/form.tsx'
 import { createView } from '../forms/sql.tsx'
 import { RelationBadges } from './badges.tsx'
@@ -41,52 +40,31 @@ export function RelationsView() {
           ]}
           onChange={(next) => set({ schema: next })}
         />
-        <Button onClick={() => form.open(createView)}>Create a view</Button>
+        <Button needs="owner" onClick={() => form.open(createView)}>
+          Create a view
+        </Button>
       </Toolbar>
-      <LoadedRows list={relations}>
-        {(rows) => (
-          <DataTable<RelationSummary>
-            caption="Tables and views"
-            rows={rows}
-            rowKey={(relation) => JSON.stringify([relation.schema, relation.name])}
-            href={tableAddress}
-            empty={
-              q === '' && schema === '' ? (
-                <EmptyState icon="structure" action="Create the first table" to={newTableAddress}>
-                  There are no tables yet. Each table is served by the API immediately, under its policies.
-                </EmptyState>
-              ) : (
-                'No tables or views match.'
-              )
-            }
-            columns={[
-              {
-                key: 'name',
-                title: 'Name',
-                cell: ({ schema: of, name }) => (of === 'public' ? name : `${of}.${name}`),
-              },
-              { key: 'kind', title: 'Kind', cell: ({ kind }) => kind, isMinor: true },
-              { key: 'state', title: 'State', cell: (relation) => <RelationBadges relation={relation} /> },
-              {
-                key: 'rows',
-                title: 'Rows',
-                align: 'end',
-                isMinor: true,
-                cell: ({ estimatedRows }) =>
-                  estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`,
-              },
-              {
-                key: 'bytes',
-                title: 'Size',
-                align: 'end',
-                isMinor: true,
-                cell: ({ bytes }) => (bytes === 0 ? '' : formatBytes(bytes)),
-              },
-            ]}
-            {...moreOf(relations)}
-          />
-        )}
-      </LoadedRows>
+      <List
+        caption="Tables and views"
+        of={relations}
+        rowKey={(relation) => JSON.stringify([relation.schema, relation.name])}
+        href={tableAddress}
+        isFiltered={q !== '' || schema !== ''}
+        empty="There are no tables yet. Each table is served by the API immediately, under its policies."
+        first={['Create the first table', newTableAddress]}
+        columns={[
+          ['Name', ({ schema: of, name }) => (of === 'public' ? name : `${of}.${name}`)],
+          ['Kind', ({ kind }) => kind, 'minor'],
+          ['State', (relation) => <RelationBadges relation={relation} />],
+          [
+            'Rows',
+            ({ estimatedRows }) => (estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`),
+            'end',
+            'minor',
+          ],
+          ['Size', ({ bytes }) => (bytes === 0 ? '' : formatBytes(bytes)), 'end', 'minor'],
+        ]}
+      />
       {form.dialog}
     </>
   )

@@ -1,14 +1,12 @@
 import { useApi } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
+import { DataTable, RowActions } from '../../../ui/data-table.tsx'
 import { Section } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
-import { ActionsTitle } from '../actions-title.tsx'
 import { readObjects } from '../api.ts'
 import { changeEnum, createEnum } from '../forms/enum.ts'
 import { useForm } from '../forms/form.tsx'
 import { useReview } from '../review/review-context.ts'
-import styles from '../structure.module.css'
 
 export function TypesView() {
   const objects = useApi(['structure', 'objects'], readObjects)
@@ -20,46 +18,43 @@ export function TypesView() {
         <>
           <Section
             title="Enums"
-            actions={<Button onClick={() => form.open(createEnum)}>Create an enum</Button>}
+            actions={
+              <Button needs="change" onClick={() => form.open(createEnum)}>
+                Create an enum
+              </Button>
+            }
           >
             <DataTable
               caption="Enums"
               rows={enums}
               rowKey={nameOf}
-              empty="No enums."
+              empty="No enums yet. A column with an enum accepts its values only, and a menu offers them."
+              example={["create type mood as enum ('calm', 'happy', 'loud');"]}
               columns={[
-                { key: 'name', title: 'Name', cell: nameOf },
-                { key: 'values', title: 'Values', cell: ({ values }) => values.join(', ') },
-                { key: 'used', title: 'Used by', isMinor: true, cell: ({ usedBy }) => usedBy.join(', ') },
-                {
-                  key: 'actions',
-                  title: <ActionsTitle />,
-                  align: 'end',
-                  cell: (type) => (
-                    <span className={styles.rowActions}>
-                      <Button
-                        size="small"
-                        aria-label={`Change ${nameOf(type)}`}
-                        onClick={() => form.open(changeEnum(type))}
-                      >
-                        Change
-                      </Button>
-                      <Button
-                        size="small"
-                        aria-label={`Drop ${nameOf(type)}`}
-                        onClick={() =>
-                          review({
-                            title: `Drop ${type.name}`,
-                            confirmName: type.name,
-                            change: { kind: 'drop_type', schema: type.schema, name: type.name },
-                          })
-                        }
-                      >
-                        Drop
-                      </Button>
-                    </span>
+                ['Name', nameOf],
+                ['Values', ({ values }) => values.join(', ')],
+                ['Used by', ({ usedBy }) => usedBy.join(', '), 'minor'],
+                [
+                  'Actions',
+                  (type) => (
+                    <RowActions
+                      of={nameOf(type)}
+                      actions={[
+                        ['Change', () => form.open(changeEnum(type))],
+                        [
+                          'Drop',
+                          () =>
+                            review({
+                              title: `Drop ${type.name}`,
+                              confirmName: type.name,
+                              change: { kind: 'drop_type', schema: type.schema, name: type.name },
+                            }),
+                        ],
+                      ]}
+                    />
                   ),
-                },
+                  'actions',
+                ],
               ]}
             />
           </Section>
@@ -68,11 +63,12 @@ export function TypesView() {
               caption="Domains"
               rows={domains}
               rowKey={nameOf}
-              empty="No domains."
+              empty="No domains yet. A domain is a type with a check, for columns of several tables."
+              example={['create domain percent as int check (value between 0 and 100);']}
               columns={[
-                { key: 'name', title: 'Name', cell: nameOf },
-                { key: 'type', title: 'Type', cell: ({ type }) => <code>{type}</code> },
-                { key: 'checks', title: 'Checks', cell: ({ checks }) => <code>{checks.join(' ')}</code> },
+                ['Name', nameOf],
+                ['Type', ({ type }) => <code>{type}</code>],
+                ['Checks', ({ checks }) => <code>{checks.join(' ')}</code>],
               ]}
             />
           </Section>
@@ -81,16 +77,16 @@ export function TypesView() {
               caption="Composite types"
               rows={compositeTypes}
               rowKey={nameOf}
-              empty="No composite types."
+              empty="No composite types yet. A composite type holds several values in one column."
+              example={['create type address as (street text, city text);']}
               columns={[
-                { key: 'name', title: 'Name', cell: nameOf },
-                {
-                  key: 'attributes',
-                  title: 'Attributes',
-                  cell: ({ attributes }) => (
+                ['Name', nameOf],
+                [
+                  'Attributes',
+                  ({ attributes }) => (
                     <code>{attributes.map(({ name, type }) => `${name} ${type}`).join(', ')}</code>
                   ),
-                },
+                ],
               ]}
             />
           </Section>
@@ -99,11 +95,12 @@ export function TypesView() {
               caption="Sequences"
               rows={sequences}
               rowKey={nameOf}
-              empty="No sequences."
+              empty="No sequences yet. A sequence counts up, and numbered columns bring their own."
+              example={['create sequence invoice_number;']}
               columns={[
-                { key: 'name', title: 'Name', cell: nameOf },
-                { key: 'last', title: 'Last value', align: 'end', cell: ({ lastValue }) => lastValue ?? '' },
-                { key: 'owner', title: 'Owned by', cell: ({ ownedBy }) => ownedBy ?? '' },
+                ['Name', nameOf],
+                ['Last value', ({ lastValue }) => lastValue ?? '', 'end'],
+                ['Owned by', ({ ownedBy }) => ownedBy ?? ''],
               ]}
             />
           </Section>
@@ -112,11 +109,12 @@ export function TypesView() {
               caption="Extensions"
               rows={extensions}
               rowKey={({ name }) => name}
-              empty="No extensions."
+              empty="No extensions yet. An extension adds types and functions, such as searches with typos."
+              example={['create extension pg_trgm;']}
               columns={[
-                { key: 'name', title: 'Name', cell: ({ name }) => name },
-                { key: 'version', title: 'Version', cell: ({ version }) => version },
-                { key: 'schema', title: 'Schema', cell: ({ schema }) => schema },
+                ['Name', ({ name }) => name],
+                ['Version', ({ version }) => version],
+                ['Schema', ({ schema }) => schema],
               ]}
             />
           </Section>

@@ -1,8 +1,10 @@
 import { isBasaltError } from '@basaltdb/client'
 import { useId, useState } from 'react'
+import { usePermissions } from '../../../api/administrator.ts'
 import { useAction, useApi } from '../../../api/queries.ts'
 import { AsCode } from '../../../ui/as-code.tsx'
 import { Button } from '../../../ui/button.tsx'
+import { Code } from '../../../ui/code.tsx'
 import { CodeEditor } from '../../../ui/code-editor.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { download } from '../../../ui/download.ts'
@@ -40,6 +42,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
     },
   })
   const planned = plan.data
+  const mayWriteSql = usePermissions()('owner')
   const sql = edited ?? planned?.sql ?? sqlOf(plan.error)
   const isEdited = planned !== undefined && sql !== planned.sql
   const isConfirmed = request.confirmName === undefined || typed === request.confirmName
@@ -76,7 +79,9 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
             isPending={isBusy}
             onClick={() => {
               if (planned === undefined) return
-              apply.run({ sql: planned.sql, name, version: planned.version })
+              const { version } = planned
+              // The form describes the change of an administrator who may not send SQL.
+              apply.run(mayWriteSql ? { sql: planned.sql, name, version } : { ...source, name, version })
             }}
           >
             Apply
@@ -91,7 +96,11 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
       {isEdited && <p role="status">The SQL was edited. Check it before you apply it.</p>}
       {sql !== undefined && (
         <>
-          <CodeEditor label="SQL of the change" language="sql" value={sql} onChange={setSql} />
+          {mayWriteSql ? (
+            <CodeEditor label="SQL of the change" language="sql" value={sql} onChange={setSql} />
+          ) : (
+            <Code label="SQL of the change">{sql}</Code>
+          )}
           <TextField label="Migration name" value={name} onChange={setName} />
         </>
       )}

@@ -1,7 +1,6 @@
 import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
+import { DataTable, RowActions, type Column as TableColumn } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
-import { ActionsTitle } from '../actions-title.tsx'
 import type { Column, Relation } from '../api.ts'
 import { addColumn } from '../forms/add-column.ts'
 import { changeColumn } from '../forms/change-column.tsx'
@@ -18,80 +17,65 @@ export function ColumnsTab({ relation }: { readonly relation: Relation }) {
   const referenceOf = (column: Column) =>
     constraints.find(({ references, columns: own }) => references !== null && own.includes(column.name))
       ?.references
+  const actions: TableColumn<Column> = [
+    'Actions',
+    (column) => (
+      <RowActions
+        of={column.name}
+        actions={[
+          ['Change', () => form.open(changeColumn(relation, column))],
+          [
+            'Drop',
+            () =>
+              review({
+                title: `Drop ${column.name} of ${name}`,
+                confirmName: column.name,
+                change: { kind: 'drop_column', schema, name, column: column.name },
+              }),
+          ],
+        ]}
+      />
+    ),
+    'actions',
+  ]
   return (
     <>
       {isTable && (
         <Toolbar label="Columns">
-          <Button onClick={() => form.open(addColumn(relation))}>Add column</Button>
+          <Button needs="change" onClick={() => form.open(addColumn(relation))}>
+            Add column
+          </Button>
         </Toolbar>
       )}
       <DataTable
         caption="Columns"
         rows={columns}
         rowKey={(column) => column.name}
-        empty="The table has no columns."
+        empty="The table has no columns yet. A column holds one value of each row."
+        first={['Add the first column', () => form.open(addColumn(relation))]}
         columns={[
-          {
-            key: 'name',
-            title: 'Name',
-            cell: (column) => (
+          [
+            'Name',
+            (column) => (
               <>
                 <span className={styles.code}>{column.name}</span>{' '}
                 {keys.includes(column.name) && <Badge>primary key</Badge>}
               </>
             ),
-          },
-          { key: 'type', title: 'Type', cell: ({ type }) => <span className={styles.code}>{type}</span> },
-          { key: 'required', title: 'Required', cell: ({ isNullable }) => (isNullable ? 'no' : 'yes') },
-          {
-            key: 'default',
-            title: 'Default',
-            isMinor: true,
-            cell: (column) => <span className={styles.code}>{describeDefault(column)}</span>,
-          },
-          {
-            key: 'references',
-            title: 'References',
-            isMinor: true,
-            cell: (column) => {
+          ],
+          ['Type', ({ type }) => <span className={styles.code}>{type}</span>],
+          ['Required', ({ isNullable }) => (isNullable ? 'no' : 'yes')],
+          ['Default', (column) => <span className={styles.code}>{describeDefault(column)}</span>, 'minor'],
+          [
+            'References',
+            (column) => {
               const target = referenceOf(column)
               return target == null ? '' : `${target.schema}.${target.name}`
             },
-          },
-          { key: 'comment', title: 'Comment', isMinor: true, cell: ({ comment }) => comment ?? '' },
-          ...(isTable
-            ? [
-                {
-                  key: 'actions',
-                  title: <ActionsTitle />,
-                  align: 'end' as const,
-                  cell: (column: Column) => (
-                    <span className={styles.rowActions}>
-                      <Button
-                        size="small"
-                        aria-label={`Change ${column.name}`}
-                        onClick={() => form.open(changeColumn(relation, column))}
-                      >
-                        Change
-                      </Button>
-                      <Button
-                        size="small"
-                        aria-label={`Drop ${column.name}`}
-                        onClick={() =>
-                          review({
-                            title: `Drop ${column.name} of ${name}`,
-                            confirmName: column.name,
-                            change: { kind: 'drop_column', schema, name, column: column.name },
-                          })
-                        }
-                      >
-                        Drop
-                      </Button>
-                    </span>
-                  ),
-                },
-              ]
-            : []),
+            'minor',
+          ],
+          ['Comment', ({ comment }) => comment ?? '', 'minor'],
+          ...(isTable ? [actions] : []),
         ]}
       />
       {form.dialog}

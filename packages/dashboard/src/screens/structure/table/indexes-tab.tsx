@@ -1,8 +1,7 @@
 import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
+import { DataTable, RowActions } from '../../../ui/data-table.tsx'
 import { formatBytes, formatNumber } from '../../../ui/format.ts'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
-import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
 import { createIndex } from '../forms/create-index.ts'
 import { useForm } from '../forms/form.tsx'
@@ -15,18 +14,20 @@ export function IndexesTab({ relation }: { readonly relation: Relation }) {
   return (
     <>
       <Toolbar label="Indexes">
-        <Button onClick={() => form.open(createIndex(relation))}>Create an index</Button>
+        <Button needs="change" onClick={() => form.open(createIndex(relation))}>
+          Create an index
+        </Button>
       </Toolbar>
       <DataTable
         caption="Indexes"
         rows={relation.indexes}
         rowKey={({ name }) => name}
-        empty="The table has no indexes."
+        empty="No indexes yet. An index finds rows by its columns without reading the whole table."
+        first={['Create the first index', () => form.open(createIndex(relation))]}
         columns={[
-          {
-            key: 'name',
-            title: 'Name',
-            cell: ({ name, isUnique, isValid, constraint }) => (
+          [
+            'Name',
+            ({ name, isUnique, isValid, constraint }) => (
               <>
                 <span className={styles.code}>{name}</span>{' '}
                 <span className={styles.badges}>
@@ -36,38 +37,35 @@ export function IndexesTab({ relation }: { readonly relation: Relation }) {
                 </span>
               </>
             ),
-          },
-          {
-            key: 'definition',
-            title: 'Definition',
-            isMinor: true,
-            cell: ({ definition }) => (
-              <span className={styles.code}>{definition.replace(/^.*? USING /, '')}</span>
-            ),
-          },
-          { key: 'bytes', title: 'Size', align: 'end', cell: ({ bytes }) => formatBytes(bytes) },
-          { key: 'scans', title: 'Used', align: 'end', cell: ({ scans }) => `${formatNumber(scans)} times` },
-          {
-            key: 'actions',
-            title: <ActionsTitle />,
-            align: 'end',
-            cell: ({ name, constraint }) =>
+          ],
+          [
+            'Definition',
+            ({ definition }) => <span className={styles.code}>{definition.replace(/^.*? USING /, '')}</span>,
+            'minor',
+          ],
+          ['Size', ({ bytes }) => formatBytes(bytes), 'end'],
+          ['Used', ({ scans }) => `${formatNumber(scans)} times`, 'end'],
+          [
+            'Actions',
+            ({ name, constraint }) =>
               // The index of a constraint is dropped with the constraint, on its own tab.
               constraint === null && (
-                <Button
-                  size="small"
-                  aria-label={`Drop ${name}`}
-                  onClick={() =>
-                    review({
-                      title: `Drop ${name}`,
-                      change: { kind: 'drop_index', schema: relation.schema, name, isConcurrent: true },
-                    })
-                  }
-                >
-                  Drop
-                </Button>
+                <RowActions
+                  of={name}
+                  actions={[
+                    [
+                      'Drop',
+                      () =>
+                        review({
+                          title: `Drop ${name}`,
+                          change: { kind: 'drop_index', schema: relation.schema, name, isConcurrent: true },
+                        }),
+                    ],
+                  ]}
+                />
               ),
-          },
+            'actions',
+          ],
         ]}
       />
       {form.dialog}

@@ -1,9 +1,9 @@
 import { Link } from 'wouter'
+import { usePermissions } from '../../../api/administrator.ts'
 import { accessLink } from '../../../links.ts'
 import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
+import { DataTable, RowActions } from '../../../ui/data-table.tsx'
 import { Badge, Notice, Section, Toolbar } from '../../../ui/layout.tsx'
-import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
 import { applyTemplate } from '../forms/apply-template.tsx'
 import { useForm } from '../forms/form.tsx'
@@ -16,6 +16,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
   const { schema, name, policies, isRlsEnabled } = relation
   const form = useForm()
   const review = useReview()
+  const may = usePermissions()
   const setSecurity = (isEnabled: boolean) =>
     review({
       title: `${isEnabled ? 'Enable' : 'Disable'} row-level security of ${name}`,
@@ -27,78 +28,71 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
       <SecurityNotice relation={relation} />
       <Toolbar label="Policies">
         {isRlsEnabled ? (
-          <Button onClick={() => setSecurity(false)}>Disable row-level security</Button>
+          <Button needs="change" onClick={() => setSecurity(false)}>
+            Disable row-level security
+          </Button>
         ) : (
-          <Button variant="primary" onClick={() => setSecurity(true)}>
+          <Button variant="primary" needs="change" onClick={() => setSecurity(true)}>
             Enable row-level security
           </Button>
         )}
-        <Button onClick={() => form.open(applyTemplate(relation))}>Use a template</Button>
-        <Button onClick={() => form.open(createPolicy(relation))}>Create a policy</Button>
-        <Link href={accessLink({ table: collection })}>Who sees what?</Link>
+        <Button needs="change" onClick={() => form.open(applyTemplate(relation))}>
+          Use a template
+        </Button>
+        <Button needs="change" onClick={() => form.open(createPolicy(relation))}>
+          Create a policy
+        </Button>
+        {may('access.explain') && <Link href={accessLink({ table: collection })}>Who sees what?</Link>}
       </Toolbar>
       <DataTable
         caption="Policies"
         rows={policies}
         rowKey={(policy) => policy.name}
-        empty="The table has no policies."
+        empty="No policies yet. A policy controls which rows a user reads and writes."
+        first={['Use a template', () => form.open(applyTemplate(relation))]}
         columns={[
-          {
-            key: 'name',
-            title: 'Name',
-            cell: ({ name: of, isPermissive }) => (
+          [
+            'Name',
+            ({ name: of, isPermissive }) => (
               <>
                 {of} {!isPermissive && <Badge tone="accent">restrictive</Badge>}
               </>
             ),
-          },
-          { key: 'command', title: 'Command', cell: ({ command }) => command },
-          { key: 'roles', title: 'Roles', isMinor: true, cell: ({ roles }) => roles.join(', ') },
-          {
-            key: 'using',
-            title: 'Visible rows',
-            cell: ({ using }) => <code className={styles.code}>{using}</code>,
-          },
-          {
-            key: 'check',
-            title: 'Accepted rows',
-            isMinor: true,
-            cell: ({ check }) => <code className={styles.code}>{check}</code>,
-          },
-          {
-            key: 'actions',
-            title: <ActionsTitle />,
-            align: 'end',
-            cell: (policy) => (
-              <span className={styles.rowActions}>
-                <Button
-                  size="small"
-                  aria-label={`Change ${policy.name}`}
-                  onClick={() => form.open(changePolicy(relation, policy))}
-                >
-                  Change
-                </Button>
-                <Button
-                  size="small"
-                  aria-label={`Drop ${policy.name}`}
-                  onClick={() =>
-                    review({
-                      title: `Drop ${policy.name} of ${name}`,
-                      change: { kind: 'drop_policy', schema, name, policy: policy.name },
-                    })
-                  }
-                >
-                  Drop
-                </Button>
-              </span>
+          ],
+          ['Command', ({ command }) => command],
+          ['Roles', ({ roles }) => roles.join(', '), 'minor'],
+          ['Visible rows', ({ using }) => <code className={styles.code}>{using}</code>],
+          ['Accepted rows', ({ check }) => <code className={styles.code}>{check}</code>, 'minor'],
+          [
+            'Actions',
+            (policy) => (
+              <RowActions
+                of={policy.name}
+                actions={[
+                  ['Change', () => form.open(changePolicy(relation, policy))],
+                  [
+                    'Drop',
+                    () =>
+                      review({
+                        title: `Drop ${policy.name} of ${name}`,
+                        change: { kind: 'drop_policy', schema, name, policy: policy.name },
+                      }),
+                  ],
+                ]}
+              />
             ),
-          },
+            'actions',
+          ],
         ]}
       />
       <div className={styles.apart}>
         <Section
           title="Caller privileges"
-          actions={<Button onClick={() => form.open(setGrants(relation))}>Change privileges</Button>}
+          actions={
+            <Button needs="owner" onClick={() => form.open(setGrants(relation))}>
+              Change privileges
+            </Button>
+          }
         >
           <p>
             Signed-in users: {relation.callers.authenticated.join(', ') || 'none'}. Without a token:{' '}

@@ -102,6 +102,8 @@ function TableActions({ relation }: { readonly relation: Relation }) {
       },
       onApplied: () => navigate('/structure'),
     })
+  // A developer drops tables without dependents, and an owner everything.
+  const needs = /^(partitioned )?table$/.test(kind) && dependents.length === 0 ? 'change' : 'owner'
   const renameTable = rename(name, { kind: 'rename_table', schema, name }, (to) =>
     navigate(tableAddress({ schema, name: to }), { replace: true }),
   )
@@ -113,8 +115,12 @@ function TableActions({ relation }: { readonly relation: Relation }) {
       <Link href={searchLink(collection)}>Search</Link>
       {constraints.length > 0 && <Link href={diagramAddress(relation)}>Diagram</Link>}
       <AsCode request={{ method: 'GET', path: address }} sql={relation.definition} command="basalt db dump" />
-      {kind === 'table' && <Button onClick={() => form.open(renameTable)}>Rename</Button>}
-      <Menu label="More" items={[{ label: `Drop this ${kind}`, onSelect: drop, isDangerous: true }]} />
+      {kind === 'table' && (
+        <Button needs="change" onClick={() => form.open(renameTable)}>
+          Rename
+        </Button>
+      )}
+      <Menu label="More" items={[{ label: `Drop this ${kind}`, onSelect: drop, isDangerous: true, needs }]} />
       {form.dialog}
     </>
   )
@@ -128,16 +134,15 @@ function PartitionsTab({ partitions }: Pick<Relation, 'partitions'>) {
       rowKey={({ schema, name }) => JSON.stringify([schema, name])}
       href={tableAddress}
       columns={[
-        { key: 'name', title: 'Name', cell: ({ name }) => name },
-        { key: 'bound', title: 'Values', cell: ({ bound }) => <code>{bound}</code> },
-        {
-          key: 'rows',
-          title: 'Rows',
-          align: 'end',
-          isMinor: true,
-          cell: ({ estimatedRows }) => (estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`),
-        },
-        { key: 'bytes', title: 'Size', align: 'end', cell: ({ bytes }) => formatBytes(bytes) },
+        ['Name', ({ name }) => name],
+        ['Values', ({ bound }) => <code>{bound}</code>],
+        [
+          'Rows',
+          ({ estimatedRows }) => (estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`),
+          'end',
+          'minor',
+        ],
+        ['Size', ({ bytes }) => formatBytes(bytes), 'end'],
       ]}
     />
   )
@@ -147,20 +152,15 @@ function DefinitionTab({ relation }: { readonly relation: Relation }) {
   return (
     <>
       <KeyValue
-        items={[
-          ['Owner', relation.owner],
-          ['Rows', relation.estimatedRows === null ? 'not counted yet' : `≈ ${relation.estimatedRows}`],
-          ['Size', `${formatBytes(relation.tableBytes)}, indexes ${formatBytes(relation.indexBytes)}`],
-          [
-            'Privileges',
+        items={{
+          Owner: relation.owner,
+          Rows: relation.estimatedRows === null ? 'not counted yet' : `≈ ${relation.estimatedRows}`,
+          Size: `${formatBytes(relation.tableBytes)}, indexes ${formatBytes(relation.indexBytes)}`,
+          Privileges:
             relation.grants.map(({ role, privileges }) => `${role}: ${privileges.join(', ')}`).join('; ') ||
-              'none',
-          ],
-          [
-            'Dependents',
-            relation.dependents.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing',
-          ],
-        ]}
+            'none',
+          Dependents: relation.dependents.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing',
+        }}
       />
       <Code label="Definition as SQL">{relation.definition}</Code>
     </>

@@ -1,8 +1,7 @@
 import { Button } from '../../../ui/button.tsx'
-import { DataTable } from '../../../ui/data-table.tsx'
+import { DataTable, RowActions } from '../../../ui/data-table.tsx'
 import { Badge, Notice, Toolbar } from '../../../ui/layout.tsx'
 import { quoteName } from '../../../ui/sql.ts'
-import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
 import { useForm } from '../forms/form.tsx'
 import { createTrigger } from '../forms/sql.tsx'
@@ -13,6 +12,7 @@ export function TriggersTab({ relation }: { readonly relation: Relation }) {
   const { schema, name, triggers, eventGap } = relation
   const form = useForm()
   const review = useReview()
+  const create = () => form.open(createTrigger([schema, name].map(quoteName).join('.')))
   return (
     <>
       <Notice tone={eventGap === null ? 'ok' : 'warning'}>
@@ -21,7 +21,7 @@ export function TriggersTab({ relation }: { readonly relation: Relation }) {
           : `Streams and webhooks of this table receive only writes by the API: ${eventGap}.`}
       </Notice>
       <Toolbar label="Triggers">
-        <Button onClick={() => form.open(createTrigger([schema, name].map(quoteName).join('.')))}>
+        <Button needs="owner" onClick={create}>
           Create a trigger
         </Button>
       </Toolbar>
@@ -29,56 +29,48 @@ export function TriggersTab({ relation }: { readonly relation: Relation }) {
         caption="Triggers"
         rows={triggers}
         rowKey={(trigger) => trigger.name}
-        empty="The table has no triggers."
+        empty="No triggers yet. A trigger runs a function of the database with every write, such as a timestamp."
+        first={['Create the first trigger', create, 'owner']}
         columns={[
-          {
-            key: 'name',
-            title: 'Name',
-            cell: ({ name: of, isEnabled }) => (
+          [
+            'Name',
+            ({ name: of, isEnabled }) => (
               <>
                 {of} {!isEnabled && <Badge tone="warning">disabled</Badge>}
               </>
             ),
-          },
-          {
-            key: 'definition',
-            title: 'Definition',
-            cell: ({ definition }) => <span className={styles.code}>{definition}</span>,
-          },
-          {
-            key: 'actions',
-            title: <ActionsTitle />,
-            align: 'end',
-            cell: ({ name: trigger, isEnabled }) => (
-              <span className={styles.rowActions}>
-                <Button
-                  size="small"
-                  aria-label={`${isEnabled ? 'Disable' : 'Enable'} ${trigger}`}
-                  onClick={() =>
-                    review({
-                      title: `${isEnabled ? 'Disable' : 'Enable'} ${trigger} of ${name}`,
-                      change: { kind: 'set_trigger', schema, name, trigger, isEnabled: !isEnabled },
-                    })
-                  }
-                >
-                  {isEnabled ? 'Disable' : 'Enable'}
-                </Button>
-                <Button
-                  size="small"
-                  aria-label={`Drop ${trigger}`}
-                  onClick={() =>
-                    review({
-                      title: `Drop ${trigger} of ${name}`,
-                      confirmName: trigger,
-                      change: { kind: 'drop_trigger', schema, name, trigger },
-                    })
-                  }
-                >
-                  Drop
-                </Button>
-              </span>
+          ],
+          ['Definition', ({ definition }) => <span className={styles.code}>{definition}</span>],
+          [
+            'Actions',
+            ({ name: trigger, isEnabled }) => (
+              <RowActions
+                of={trigger}
+                actions={[
+                  [
+                    isEnabled ? 'Disable' : 'Enable',
+                    () =>
+                      review({
+                        title: `${isEnabled ? 'Disable' : 'Enable'} ${trigger} of ${name}`,
+                        change: { kind: 'set_trigger', schema, name, trigger, isEnabled: !isEnabled },
+                      }),
+                    'owner',
+                  ],
+                  [
+                    'Drop',
+                    () =>
+                      review({
+                        title: `Drop ${trigger} of ${name}`,
+                        confirmName: trigger,
+                        change: { kind: 'drop_trigger', schema, name, trigger },
+                      }),
+                    'owner',
+                  ],
+                ]}
+              />
             ),
-          },
+            'actions',
+          ],
         ]}
       />
       {form.dialog}

@@ -1,0 +1,22 @@
+import type { LogEntry } from './api.ts'
+
+/** Merges the tail and the list, which contains entries of the tail after it is read again. */
+export function merge(newest: readonly LogEntry[], rows: readonly LogEntry[]): readonly LogEntry[] {
+  const known = new Set(newest.map(identify))
+  return [...newest, ...rows.filter((entry) => !known.has(identify(entry)))]
+}
+
+function identify({ time, node, message, requestId }: LogEntry): string {
+  return [time, node, requestId, message].join(' ')
+}
+
+/** Adds keys to the entries. Entries have no id, so equal ones get a number. */
+export function withKeys(entries: readonly LogEntry[]) {
+  const counts = new Map<string, number>()
+  return entries.map((entry) => {
+    const identity = identify(entry)
+    const count = counts.get(identity) ?? 0
+    counts.set(identity, count + 1)
+    return { entry, key: `${identity} ${count}` }
+  })
+}
