@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { JobResult } from '../../../job-queue.ts'
+import type { JobDeploys, JobResult } from '../../../job-queue.ts'
 import type { Claims } from '../queue/index.ts'
 
 /** Lease in seconds. A job whose worker has not renewed its lease for so long goes to another worker. */
@@ -16,6 +16,9 @@ export interface JobClaim {
   /** Number of the attempt, starting at 1. */
   readonly attempt: number
   readonly max_attempts: number
+  readonly queued_by: string | null
+  /** Hash of the deploy that is to run the job; null for the live one, also if its own is no longer kept. */
+  readonly deploy: string | null
 }
 
 /** Maximum number of expired leases that one poll handles. */
@@ -30,6 +33,9 @@ const keptRuns = 50
 /** Maximum length of an error in the runs, in characters. */
 const runErrorLength = 1000
 
+/** Deploy of a job `j`, if it is kept. It is read by its key, unlike a set for all jobs. */
+const keptDeploy = sql`(select d.hash from basalt.function_deploys d where d.hash = j.deploy)`
+
 /** Returns the runs of the job `alias` with the attempt that now ends. */
 function withRun(alias: string, status: Sql, error: Sql, result = sql`null::jsonb`): Sql {
   const runs = sql.id(alias, 'runs')
@@ -43,12 +49,20 @@ function withRun(alias: string, status: Sql, error: Sql, result = sql`null::json
  * Claims due jobs: of each type those that have been due longest, as many as it has free slots. Also requeues jobs
  * whose lease expired. The first such loss is retried at once, further ones after growing pauses, because the job
  * itself may kill its workers.
+ *
+ * @param deploys of functions whose jobs of a type this node can run; all without an entry
  */
 export async function claimJobs(
   database: Queryable,
   freeSlots: ReadonlyMap<string, number>,
+  deploys: ReadonlyMap<string, JobDeploys> = new Map(),
 ): Promise<Claims<JobClaim>> {
-  const types = sql`unnest(${[...freeSlots.keys()]}::text[], ${[...freeSlots.values()]}::int[]) as slot (type, free)`
+  const names = [...freeSlots.keys()]
+  const hasLive = names.map((name) => deploys.get(name)?.hasLive ?? true)
+  const hashes = names.map((name) => deploys.get(name)?.hashes.join(' ') ?? '')
+  const types = sql`
+    unnest(${names}::text[], ${[...freeSlots.values()]}::int[], ${hasLive}::bool[], ${hashes}::text[])
+      as slot (type, free, has_live, hashes)`
   const rows = await database.many<(JobClaim | { id: null }) & { next_ms: number | null }>(sql`
     with lost as (
       update basalt.jobs l set
@@ -67,6 +81,7 @@ export async function claimJobs(
       from ${types}
       cross join lateral (
         select j.id from basalt.jobs j where j.type = slot.type and j.state = 'queued' and j.run_at <= now()
+          and (slot.has_live and (j.deploy is null or ${keptDeploy} is null) or j.deploy = any (string_to_array(slot.hashes, ' ')))
         order by j.run_at, j.id limit slot.free
         for update skip locked
       ) due
@@ -76,7 +91,8 @@ export async function claimJobs(
         state = 'running', attempts = j.attempts + 1, claim = j.claim + 1, started_at = now(), updated_at = now(),
         leased_until = now() + make_interval(secs => ${leaseSeconds}), key = null
       where j.id = any (array(select id from due))
-      returning j.id, j.claim::text, j.type, j.payload, j.attempts as attempt, j.max_attempts
+      returning j.id, j.claim::text, j.type, j.payload, j.attempts as attempt, j.max_attempts, j.queued_by,
+        ${keptDeploy} as deploy
     ),
     -- Jobs that are due already and not claimed here wait for a slot, or another node is claiming them.
     next as (

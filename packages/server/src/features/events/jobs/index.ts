@@ -6,10 +6,11 @@ import { addJobOperations } from './gate.ts'
 import { deleteFinishedJobs } from './job.ts'
 import { jobOperations } from './operations.ts'
 
+export { dueDeploys } from './deploys.ts'
 export { jobErrors, jobErrorTable } from './errors.ts'
 export { addJobOperations } from './gate.ts'
 export { deleteFinishedJobs, payloadSchema } from './job.ts'
-export { maxAttemptsSchema, requireJobType } from './operations.ts'
+export { maxAttemptsSchema, requireJobType, requireRightToRun } from './operations.ts'
 export { createJobQueue } from './queue.ts'
 
 export interface JobsDeps {

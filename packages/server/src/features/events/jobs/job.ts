@@ -1,10 +1,10 @@
 import { allOf, when } from '../../../database/conditions.ts'
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
-import type { Queryable } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, choice, component, described, timestamp } from '../../../http/schemas.ts'
-import type { JobType } from '../../../job-queue.ts'
+import type { JobType, TypesLock } from '../../../job-queue.ts'
 import { Type } from '../../../lib/type.ts'
 import { type RowOf, withoutNulls } from '../../../lib/without-nulls.ts'
 
@@ -35,6 +35,9 @@ export const Job = component(
     ),
     lastRunAt: Type.Optional(timestamp),
     scheduleId: Type.Optional(Type.String({ description: 'Id of the schedule that added the job.' })),
+    deploy: Type.Optional(
+      Type.String({ description: 'Hash of the deploy of functions with which the job was queued.' }),
+    ),
     key: Type.Optional(
       Type.String({ description: 'Key from `basalt.enqueue`, until the job starts for the first time.' }),
     ),
@@ -49,7 +52,7 @@ export type Job = Answered<typeof Job>
 const columns = sql`
   id, type, coalesce(payload, '{}') as payload, state, attempts, max_attempts as "maxAttempts",
   coalesce(last_error, '') as "lastError", run_at as "runAt", leased_until as "leaseUntil", started_at as "lastRunAt",
-  schedule_id as "scheduleId", key, created_at as "createdAt", updated_at as "updatedAt",
+  schedule_id as "scheduleId", deploy, key, created_at as "createdAt", updated_at as "updatedAt",
   case when state <> 'canceled' then finished_at end as "completedAt",
   case when state = 'canceled' then finished_at end as "canceledAt"`
 
@@ -83,20 +86,21 @@ export interface NewJob {
   readonly runAt: Date | undefined
   readonly delaySeconds: number | undefined
   readonly scheduleId: string | undefined
+  readonly deploy: string | undefined
 }
 
 /** Inserts a job. Returns its id. */
 export async function insertJob(
   database: Queryable,
-  { type, payload, maxAttempts, runAt, delaySeconds, scheduleId }: NewJob,
+  { type, payload, maxAttempts, runAt, delaySeconds, scheduleId, deploy }: NewJob,
 ): Promise<string> {
   const due =
     delaySeconds === undefined
       ? sql`coalesce(${runAt ?? null}::timestamptz, now())`
       : sql`clock_timestamp() + make_interval(secs => ${delaySeconds}::float8)`
   const { id } = await database.one<{ id: string }>(sql`
-    insert into basalt.jobs (type, payload, max_attempts, run_at, schedule_id)
-    values (${type}, ${JSON.stringify(payload)}::jsonb, ${maxAttempts}::int, ${due}, ${scheduleId ?? null}::uuid)
+    insert into basalt.jobs (type, payload, max_attempts, run_at, schedule_id, deploy)
+    values (${type}, ${JSON.stringify(payload)}::jsonb, ${maxAttempts}::int, ${due}, ${scheduleId ?? null}::uuid, ${deploy ?? null})
     returning id`)
   return id
 }
@@ -106,14 +110,49 @@ export async function insertSqlJobTypes(
   database: Queryable,
   types: readonly JobType<object>[],
 ): Promise<void> {
-  const known = sql`unnest(${types.map(({ name }) => name)}::text[], ${types.map(({ retry }) => retry.attempts)}::int[])`
+  const known = sql`unnest(${types.map(({ name }) => name)}::text[], ${types.map(({ retry }) => retry.attempts)}::int[],
+    ${types.map(({ deploy }) => deploy ?? null)}::text[])`
   const lacking = await database.maybeOne(
-    sql`(select * from ${known} except select type, max_attempts from basalt.sql_job_types) limit 1`,
+    sql`(select * from ${known} except select type, max_attempts, deploy from basalt.sql_job_types) limit 1`,
   )
   if (lacking === undefined) return
   await database.count(sql`
-    insert into basalt.sql_job_types (type, max_attempts) select * from ${known}
-    on conflict (type) do update set max_attempts = excluded.max_attempts`)
+    insert into basalt.sql_job_types (type, max_attempts, deploy) select * from ${known}
+    on conflict (type) do update set max_attempts = excluded.max_attempts, deploy = excluded.deploy`)
+}
+
+/**
+ * Lets SQL add these types only. Others may be those of a deploy that was replaced while no server ran. Writes nothing
+ * if they are the same, as on a read-only database.
+ */
+export async function replaceSqlJobTypes(
+  database: SystemDatabase,
+  types: readonly JobType<object>[],
+  lock: TypesLock,
+): Promise<void> {
+  const stored = await database.many<{ type: string; attempts: number; deploy: string | null }>(
+    sql`select type, max_attempts as attempts, deploy from basalt.sql_job_types`,
+  )
+  const known = new Map(stored.map((each) => [each.type, each]))
+  const isSame =
+    known.size === types.length &&
+    types.every(({ name, retry, deploy }) => {
+      const same = known.get(name)
+      return same?.attempts === retry.attempts && same.deploy === (deploy ?? null)
+    })
+  if (isSame) return
+  await database.transaction(async (transaction) => {
+    if (!(await lock(transaction))) return
+    await insertSqlJobTypes(transaction, types)
+    await transaction.count(
+      sql`delete from basalt.sql_job_types where type <> all (${types.map(({ name }) => name)}::text[])`,
+    )
+  })
+}
+
+/** Removes types of jobs that SQL may add. */
+export async function deleteSqlJobTypes(database: Queryable, names: readonly string[]): Promise<void> {
+  await database.count(sql`delete from basalt.sql_job_types where type = any (${[...names]}::text[])`)
 }
 
 export interface JobFilter extends Partial<TimeRange> {
@@ -163,12 +202,13 @@ export async function findRuns(database: Queryable, id: string): Promise<JobRun[
   })
 }
 
-/** Requeues a failed job at once with all its attempts. Returns undefined if the job is not failed. */
+/** Requeues a failed job at once with all its attempts, for the live functions. Returns undefined if the job is not failed. */
 export async function requeueJob(database: Queryable, id: string): Promise<Job | undefined> {
   return toJob(
     await database.maybeOne<RowOf<Job>>(sql`
-      update basalt.jobs set
-        state = 'queued', attempts = 0, run_at = now(), finished_at = null, last_error = null, updated_at = now()
+      update basalt.jobs j set
+        state = 'queued', attempts = 0, run_at = now(), finished_at = null, last_error = null, updated_at = now(),
+        deploy = (select t.deploy from basalt.sql_job_types t where t.type = j.type)
       where id = ${id}::uuid and state = 'failed'
       returning ${columns}`),
   )

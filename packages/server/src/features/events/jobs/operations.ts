@@ -1,12 +1,14 @@
+import type { FastifyRequest } from 'fastify'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { adminOf } from '../../../http/access/authentication.ts'
-import { requirePermission } from '../../../http/access/grants.ts'
+import { requirePermission, requireStepUp } from '../../../http/access/grants.ts'
 import type { AdminIdentity } from '../../../http/access/identity.ts'
+import { holds } from '../../../http/access/permissions.ts'
 import { created, ok, operation } from '../../../http/operation.ts'
 import { instantParameter, offsetParameter, readTimeRange } from '../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { checkedByHandler, choice, described, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
-import type { JobQueue } from '../../../job-queue.ts'
+import type { JobQueue, JobType } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { isStorableJson } from '../../../lib/storable-text.ts'
 import { Type } from '../../../lib/type.ts'
@@ -31,9 +33,16 @@ export interface JobDeps {
 }
 
 /** Members that all operations below share. */
-const common = { guard: 'admin', permission: 'bodies.read', tag: 'jobs' } as const
+const common = { guard: 'admin', permission: 'operations.read', tag: 'jobs' } as const
 const collection = '/api/admin/jobs'
 const item = `${collection}/:id`
+
+const viewerNote = 'The role `viewer` gets no payloads, keys and errors, which quote rows.'
+
+const mayReadBodies = (http: FastifyRequest) => holds(adminOf(http).role, 'bodies.read')
+
+const withoutBody = ({ key: _, ...job }: Job): Job => ({ ...job, payload: {}, lastError: '' })
+
 const params = Type.Object({ id: refusedWith({ invalid: jobErrors.invalidJobId }, uuid) })
 
 export const maxAttemptsSchema = Type.Integer({
@@ -48,7 +57,7 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List jobs',
-  description: 'Returns the newest jobs first.',
+  description: `Returns the newest jobs first. ${viewerNote}`,
   query: Type.Object({
     state: Type.Optional(refusedWith({ invalid: jobErrors.invalidStateFilter }, choice(jobStates))),
     type: Type.Optional(Type.String()),
@@ -63,9 +72,10 @@ const list = operation({
     offset: refusedWith({ invalid: jobErrors.invalidJobOffset }, offsetParameter),
   }),
   success: ok(listOf(Job)),
-  async handle({ database }: JobDeps, { query: { from, to, limit = 50, offset = 0, ...filter } }) {
+  async handle({ database }: JobDeps, { query: { from, to, limit = 50, offset = 0, ...filter }, http }) {
     const range = readTimeRange({ from, to })
-    const items = await listJobs(database, { ...filter, ...range }, { limit: Math.min(limit, 500), offset })
+    const found = await listJobs(database, { ...filter, ...range }, { limit: Math.min(limit, 500), offset })
+    const items = mayReadBodies(http) ? found : found.map(withoutBody)
     return { items, count: items.length }
   },
 })
@@ -73,7 +83,6 @@ const list = operation({
 const count = operation({
   ...common,
   id: 'jobs.count',
-  permission: 'operations.read',
   method: 'GET',
   path: `${collection}/stats`,
   summary: 'Count jobs by state',
@@ -102,12 +111,13 @@ const get = operation({
   method: 'GET',
   path: item,
   summary: 'Get a job',
+  description: viewerNote,
   params,
   success: ok(Job),
-  async handle({ database }: JobDeps, { params: { id } }) {
+  async handle({ database }: JobDeps, { params: { id }, http }) {
     const job = await findJob(database, id)
     if (job === undefined) throw jobErrors.jobNotFound()
-    return job
+    return mayReadBodies(http) ? job : withoutBody(job)
   },
 })
 
@@ -118,12 +128,13 @@ const listRuns = operation({
   path: `${item}/runs`,
   summary: 'List the ended attempts of a job',
   description:
-    'Returns the latest 50, the newest first. A released attempt was cut off by a shutdown, and does not count.',
+    'Returns the latest 50, the newest first. A released attempt was cut off by a shutdown, and does not count. The role `viewer` gets no errors.',
   params,
   success: ok(listOf(JobRun)),
-  async handle({ database }: JobDeps, { params: { id } }) {
-    const items = await findRuns(database, id)
-    if (items === undefined) throw jobErrors.jobNotFound()
+  async handle({ database }: JobDeps, { params: { id }, http }) {
+    const runs = await findRuns(database, id)
+    if (runs === undefined) throw jobErrors.jobNotFound()
+    const items = mayReadBodies(http) ? runs : runs.map(({ error: _, ...run }) => run)
     return { items, count: items.length }
   },
 })
@@ -131,6 +142,7 @@ const listRuns = operation({
 const enqueue = operation({
   ...common,
   id: 'jobs.enqueue',
+  stepUp: 'byHandler',
   permission: 'operations.write',
   method: 'POST',
   path: collection,
@@ -166,6 +178,7 @@ const enqueue = operation({
 const retry = operation({
   ...common,
   id: 'jobs.retry',
+  stepUp: 'byHandler',
   permission: 'operations.write',
   method: 'POST',
   path: `${item}/retry`,
@@ -173,10 +186,15 @@ const retry = operation({
   description: 'Queues the job at once, with all its attempts available again.',
   params,
   success: ok(Job),
-  async handle({ database, queue }: JobDeps, { params: { id }, origin }) {
+  async handle({ database, queue }: JobDeps, { params: { id }, http, origin }) {
     const job = await change(database, id, origin, {
       action: 'jobs.retry',
-      work: requeueJob,
+      async work(transaction, id) {
+        const job = await requeueJob(transaction, id)
+        const type = job && queue.findType(job.type)
+        if (type !== undefined) requireRightToRun(type, adminOf(http))
+        return job
+      },
       refusal: jobErrors.jobNotFailed,
     })
     queue.wake()
@@ -228,7 +246,16 @@ async function change(
   })
 }
 
-/** @throws AppError unknown_job_type, invalid_job_payload */
+/** Rejects an administrator who may not have jobs of the type run. @throws AppError insufficient_role, step_up_required */
+export function requireRightToRun(
+  type: Pick<JobType<object>, 'isForOwners' | 'needsStepUp'>,
+  administrator: AdminIdentity,
+): void {
+  if (type.isForOwners === true) requirePermission(administrator, 'owner')
+  if (type.needsStepUp === true) requireStepUp(administrator)
+}
+
+/** @throws AppError unknown_job_type, invalid_job_payload, insufficient_role, step_up_required */
 export async function requireJobType(
   queue: JobQueue,
   name: string,
@@ -237,7 +264,7 @@ export async function requireJobType(
 ): Promise<void> {
   const type = queue.findType(name)
   if (type === undefined) throw jobErrors.unknownJobType(name)
-  if (type.isForOwners === true) requirePermission(administrator, 'owner')
+  requireRightToRun(type, administrator)
   const problem = isStorableJson(payload)
     ? await type.findProblem?.(payload)
     : 'texts must be well-formed Unicode without NUL'

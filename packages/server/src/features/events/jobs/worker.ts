@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { JobRefused, type JobResult, type JobType } from '../../../job-queue.ts'
+import { type JobDeploys, JobRefused, type JobResult, type JobType } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
 import { QueueWorker } from '../queue/index.ts'
@@ -20,7 +20,8 @@ const jitter = 0.25
 
 export interface JobWorkerOptions {
   readonly database: SystemDatabase
-  readonly types: ReadonlyMap<string, JobType<object>>
+  /** Returns the types by name. Those of the first map count before those of the second. */
+  readonly types: () => readonly [ReadonlyMap<string, JobType<object>>, ReadonlyMap<string, JobType<object>>]
   /** Maximum number of jobs of one type in flight. */
   readonly concurrency: number
   readonly merger: JobCountMerger
@@ -30,7 +31,7 @@ export interface JobWorkerOptions {
 }
 
 export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim, JobOutcome> {
-  const { database, types, concurrency, merger, isLeading, log } = options
+  const { database, concurrency, merger, isLeading, log } = options
   const settle = inBatches(async (settlements: readonly Settlement[]) => {
     merger.note()
     return await settleJobs(database, settlements)
@@ -40,6 +41,15 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
 
   /** Claims whose handler has ended. They are being recorded while others are claimed. */
   const ended = new WeakSet<JobClaim>()
+
+  const listTypes = () => {
+    const [current, earlier] = options.types()
+    return [...current.values(), ...Array.from(earlier.values()).filter(({ name }) => !current.has(name))]
+  }
+  const findType = (name: string) => {
+    const [current, earlier] = options.types()
+    return current.get(name) ?? earlier.get(name)
+  }
 
   async function perform(claim: JobClaim, stopping: AbortSignal): Promise<JobOutcome | undefined> {
     try {
@@ -52,8 +62,10 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
 
   async function run(claim: JobClaim, stopping: AbortSignal): Promise<JobOutcome | undefined> {
     const { id, attempt } = claim
-    // The claim was made by this type, so the type exists.
-    const type = types.get(claim.type) as JobType<object>
+    const deploy = claim.deploy ?? undefined
+    const type = findType(claim.type)
+    // A deploy has removed the type since the claim, or its process has ended: the job waits for a node that can run it.
+    if (type === undefined || type.isAvailable?.() === false || !canRun(type, deploy)) return undefined
     let reported: { readonly result?: JobResult } = {}
     const report = (result: JobResult) => {
       reported = { result }
@@ -61,10 +73,15 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     const timeout = AbortSignal.timeout(type.timeout * 1000)
     timeout.addEventListener('abort', () => expired.add(claim))
     try {
-      const problem = type.isOpenToSql === true ? await type.findProblem?.({ ...claim.payload }) : undefined
+      const problem =
+        type.isOpenToSql === true ? await type.findProblem?.({ ...claim.payload }, deploy) : undefined
       if (problem !== undefined) throw new JobRefused(`invalid payload: ${problem}`)
       const signal = AbortSignal.any([stopping, timeout])
-      await type.handle(claim.payload, { id, attempt, signal, report })
+      await type.handle(claim.payload, {
+        ...{ id, attempt, claim: claim.claim, signal, report },
+        queuedBy: claim.queued_by ?? undefined,
+        deploy,
+      })
       return { kind: 'completed', ...reported }
     } catch (error) {
       const isRefused = error instanceof JobRefused
@@ -90,14 +107,18 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     log,
     async claim(inFlight) {
       const ofType = Map.groupBy(inFlight, ({ type }) => type)
-      const freeSlots = Array.from(types.values(), (type): [string, number] => {
+      const available = listTypes().filter(({ isAvailable }) => isAvailable?.() !== false)
+      const deploys = new Map(available.map((type) => [type.name, type.deploys?.() ?? all]))
+      // The statement would read all waiting jobs of a type whose process restarts, and find none to claim.
+      const runnable = available.filter(({ name }) => isAny(deploys.get(name)))
+      const freeSlots = runnable.map((type): [string, number] => {
         const claims = ofType.get(type.name) ?? []
         const handled = claims.filter((claim) => !ended.has(claim))
         const limit = Math.min(concurrency, type.concurrency ?? concurrency)
         return [type.name, Math.min(limit - handled.length, 2 * limit - claims.length)]
       })
       merger.note()
-      return await claimJobs(database, new Map(freeSlots))
+      return await claimJobs(database, new Map(freeSlots), deploys)
     },
     perform,
     settle: (claim, outcome) => settle({ claim, outcome }),
@@ -110,6 +131,18 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     describe: ({ id, type, attempt }) => ({ job: id, type, attempt }),
   })
   return worker
+}
+
+/** Deploys of a type of the server, whose jobs have none. */
+const all: JobDeploys = { hasLive: true, hashes: [] }
+
+function isAny(deploys: JobDeploys = all): boolean {
+  return deploys.hasLive || deploys.hashes.length > 0
+}
+
+function canRun({ deploys }: JobType<object>, deploy: string | undefined): boolean {
+  const { hasLive, hashes } = deploys?.() ?? all
+  return deploy === undefined ? hasLive : hashes.includes(deploy)
 }
 
 /** Runs items in batches. Items that arrive while a batch is in flight form the next batch. */

@@ -108,7 +108,7 @@ function isTimeout(seconds: unknown): boolean {
   return Number.isInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= maxTimeoutSeconds
 }
 
-/** Replaces references by secrets. @throws JobRefused, whose message has no value */
+/** Replaces references by secrets. @throws Error without any value; JobRefused for a secret that fits in no header */
 function fillIn(
   headers: Readonly<Record<string, string>>,
   secrets: ReadonlyMap<string, string>,
@@ -116,7 +116,8 @@ function fillIn(
   const fill = (name: string, value: string) => {
     const filled = value.replace(reference, (_, secret: string) => {
       const found = secrets.get(secret)
-      if (found === undefined) throw new JobRefused(`headers.${name}: there is no secret ${secret}`)
+      // This node may not have it yet, or not the key that opens it.
+      if (found === undefined) throw new Error(`headers.${name}: there is no secret ${secret}`)
       return found
     })
     if (!headerValue.test(filled))

@@ -1,9 +1,10 @@
+import type { Connection } from '../../../database/connection/connection.ts'
 import { databaseErrorOf } from '../../../database/errors/error-translation.ts'
 import { RoleRefused } from '../../../database/logins/role-sessions.ts'
 import { onConnection } from '../../../database/on-connection.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
-import { JobRefused, type JobType } from '../../../job-queue.ts'
+import { JobRefused, type JobType, type RunningJob } from '../../../job-queue.ts'
 import { splitStatements } from '../../../lib/sql-statements.ts'
 
 /** Maximum number of statements of jobs on this node at once, each on a connection beside the pools. */
@@ -25,6 +26,7 @@ export function sqlStatementJob({ aside, operatorRoles }: SqlStatementDeps): Job
   return {
     name: 'sql_statement',
     isForOwners: true,
+    needsStepUp: true,
     retry: { attempts: 3, delay: 60, delayMax: 600, backoff: 2 },
     timeout: maxTimeoutSeconds + 60,
     concurrency: width,
@@ -38,13 +40,15 @@ export function sqlStatementJob({ aside, operatorRoles }: SqlStatementDeps): Job
       const fault = await operatorRoles.findFault(role)
       return fault === undefined ? undefined : `role: ${fault}`
     },
-    async handle({ statement, role, timeout_seconds: seconds = defaultTimeoutSeconds }, { signal, report }) {
+    async handle({ statement, role, timeout_seconds: seconds = defaultTimeoutSeconds }, job) {
+      const { signal, report } = job
       try {
         const limit = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000 + cancelAfterMs)])
         await onConnection(aside, await operatorRoles.open(role), limit, async (connection) => {
           await connection.query(
             sql`select set_config('statement_timeout', ${String(seconds * 1000)}, false)`,
           )
+          await fence(connection, job)
           report({ rows: await connection.statement(statement) })
         })
       } catch (error) {
@@ -54,6 +58,31 @@ export function sqlStatementJob({ aside, operatorRoles }: SqlStatementDeps): Job
   }
 }
 
+/**
+ * Ends the statements of earlier claims of the job, whose nodes were lost, and rejects the claim if there is a later one. The
+ * lock of the claim is held until the connection is closed. Each claim locks before it reads, so one of two sees the other.
+ */
+async function fence(connection: Connection, { id, claim }: Pick<RunningJob, 'id' | 'claim'>): Promise<void> {
+  const key = sql`pg_catalog.hashtext(${`basalt job ${id}`})`
+  await connection.query(sql`select pg_catalog.pg_advisory_lock(${key}, ${Number(claim)}::int)`)
+  const held = sql`
+    from pg_catalog.pg_locks l
+    where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = ${key}::oid and l.granted
+      and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())`
+  const { rows } = await connection.query<{ isLater: boolean }>(sql`
+    select l.objid::int8 > ${Number(claim)}::int8 as "isLater",
+      l.objid::int8 < ${Number(claim)}::int8 and pg_catalog.pg_terminate_backend(l.pid, ${endedWithinMs}::int8) as "isEnded"
+    ${held}`)
+  if (rows.some(({ isLater }) => isLater)) throw new Error('a later attempt of the job runs')
+  if (rows.length === 1) return
+  const { rows: earlier } = await connection.query(
+    sql`select l.pid ${held} and l.objid::int8 < ${Number(claim)}::int8`,
+  )
+  if (earlier.length > 0) throw new Error('the statement of an earlier attempt has not ended')
+}
+
+/** Maximum wait for the end of an earlier statement. */
+const endedWithinMs = 5000
 /** Milliseconds after the timeout of the database at which the server cancels the statement. */
 const cancelAfterMs = 1000
 

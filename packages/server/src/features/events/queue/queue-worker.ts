@@ -144,7 +144,7 @@ export class QueueWorker<Claim, Outcome> {
 
   readonly #release = async (claim: Claim): Promise<void> => {
     const { name, release, describe, log } = this.#options
-    log.info(describe(claim), `the server stops; releasing an attempt of ${name} to the queue`)
+    log.info(describe(claim), `releasing an attempt of ${name} to the queue: it was cut off`)
     await release(claim).catch((error) =>
       log.warn(
         { ...describe(claim), reason: messageOf(error) },

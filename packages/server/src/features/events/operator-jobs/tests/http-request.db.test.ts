@@ -146,7 +146,7 @@ describe('http_request', () => {
     expect(lastError).toBe('the address is not one that requests may be sent to')
   })
 
-  test('fails once its secret is deleted, or fits in no header', async () => {
+  test('retries while its secret is missing, and fails if it fits in no header', async () => {
     await setSecret('GONE', 'for-a-while')
     await setSecret('LINES', 'two\r\nInjected: lines')
     const token = await app.adminToken()
@@ -155,7 +155,15 @@ describe('http_request', () => {
     const { json } = await post('jobs', { type: 'http_request', payload, runAt: due })
     await app.request('DELETE', '/api/admin/secrets/GONE', { token })
     await app.sql('update basalt.jobs set run_at = now() where id = $1', [json.id])
-    expect((await endOf(json.id)).lastError).toBe('headers.X-A: there is no secret GONE')
+    await waitFor('the first attempt', async () => {
+      const [job] = await app.sql('select state, last_error from basalt.jobs where id = $1', [json.id])
+      return job?.state === 'queued' && job.last_error === 'headers.X-A: there is no secret GONE'
+    })
+    await setSecret('GONE', 'here-again')
+    await app.sql('update basalt.jobs set run_at = now() where id = $1', [json.id])
+    expect((await endOf(json.id)).state).toBe('completed')
+    expect(receiver.received.map(({ headers }) => headers['x-a'])).toEqual(['here-again'])
+    receiver.received.length = 0
     const { lastError } = await endOf(
       await send({ url: receiver.url, headers: { 'X-A': '{{LINES}}' }, body: {} }, 5),
     )

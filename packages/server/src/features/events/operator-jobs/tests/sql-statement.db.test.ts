@@ -106,6 +106,37 @@ describe('sql_statement', () => {
     expect(runs).toEqual([completedRun({ rows: 20_000 })])
   })
 
+  test('ends the statement of a lost node before it runs again', async () => {
+    const payload = {
+      statement:
+        'insert into report (name, session_name) select pid::text, pg_sleep(20)::text from pg_backend_pid() as pid',
+      role: nightly,
+    }
+    const { json } = await post('jobs', { type: 'sql_statement', payload })
+    const running = async () =>
+      await app.sql<{ pid: number }>(
+        "select pid from pg_stat_activity where usename = $1 and state = 'active' and query like 'insert into report%'",
+        [nightly],
+      )
+    const [first] = await waitFor('the statement', async () => {
+      const found = await running()
+      return found.length === 1 && found
+    })
+    // Another node gets the job, as if the lease of the first had expired.
+    await app.sql(
+      "update basalt.jobs set state = 'queued', leased_until = null, run_at = now() where id = $1",
+      [json.id],
+    )
+    const both = await waitFor('another attempt', async () => {
+      const found = await running()
+      return found.some(({ pid }) => pid !== first?.pid) && found
+    })
+    expect(both).toHaveLength(1)
+    await app.sql('select pg_cancel_backend($1)', [both[0]?.pid])
+    await app.request('DELETE', `/api/admin/jobs/${json.id}`, { token: await app.adminToken() })
+    expect(await readReport()).toEqual([])
+  })
+
   test.each([
     [
       'a role that does not exist',
