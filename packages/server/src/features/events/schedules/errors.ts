@@ -21,6 +21,11 @@ export const scheduleErrorTable = {
     message: 'name: expected Unicode text without NUL',
     help: 'PostgreSQL cannot store the character U+0000 or half of a surrogate pair. Remove it from the name.',
   },
+  reservedScheduleName: {
+    status: 400,
+    message: 'name must not begin with "function:"',
+    help: 'Schedules of functions have such names. Choose another name.',
+  },
   invalidCronExpression: {
     status: 400,
     message: 'invalid cron expression',
@@ -40,6 +45,11 @@ export const scheduleErrorTable = {
     status: 404,
     message: 'schedule not found',
     help: 'No schedule has this id.',
+  },
+  scheduleOfFunction: {
+    status: 409,
+    message: 'a function defines the schedule',
+    help: 'Change the function and deploy it, or remove it from the folder `functions`. The schedule itself can only be enabled and disabled.',
   },
   scheduleNameTaken: {
     status: 409,

@@ -8,6 +8,12 @@ import { scheduleOperations } from './operations.ts'
 import { Scheduler } from './scheduler.ts'
 
 export { scheduleErrorTable } from './errors.ts'
+export {
+  type FunctionSchedule,
+  findScheduleProblem,
+  functionPrefix,
+  replaceFunctionSchedules,
+} from './function-schedules.ts'
 
 export interface SchedulesDeps {
   readonly database: SystemDatabase

@@ -10,9 +10,16 @@ import type { JobQueue } from '../../../job-queue.ts'
 import { isStorableText } from '../../../lib/storable-text.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 import { recordAdminAction } from '../../operations/audit/index.ts'
-import { jobErrors, maxAttemptsSchema, payloadSchema, requireJobType } from '../jobs/index.ts'
+import {
+  jobErrors,
+  maxAttemptsSchema,
+  payloadSchema,
+  requireJobType,
+  requireRightToRun,
+} from '../jobs/index.ts'
 import { parseCronExpression } from './cron-expression.ts'
 import { scheduleErrors } from './errors.ts'
+import { functionPrefix } from './function-schedules.ts'
 import { findNextRun } from './next-run.ts'
 import {
   deleteSchedule,
@@ -72,6 +79,7 @@ const list = operation({
 const create = operation({
   ...common,
   id: 'schedules.create',
+  stepUp: 'byHandler',
   method: 'POST',
   path: collection,
   summary: 'Create a schedule',
@@ -92,6 +100,7 @@ const create = operation({
     if (name.trim() === '') throw scheduleErrors.missingScheduleField('name')
     if ([...name].length > longestName) throw scheduleErrors.scheduleNameTooLong()
     if (!isStorableText(name)) throw scheduleErrors.invalidScheduleName()
+    if (name.startsWith(functionPrefix)) throw scheduleErrors.reservedScheduleName()
     await requireJobType(queue, jobType, payload, adminOf(http))
     if (cronExpr.trim() === '') throw scheduleErrors.missingScheduleField('cronExpr')
     return await database.transaction(async (transaction) => {
@@ -113,6 +122,7 @@ const create = operation({
 const update = operation({
   ...common,
   id: 'schedules.update',
+  stepUp: 'byHandler',
   method: 'PUT',
   path: item,
   summary: 'Change a schedule',
@@ -134,7 +144,7 @@ const remove = operation({
   params,
   success: noContent,
   async handle({ database, queue }: ScheduleDeps, { params: { id }, http, origin }) {
-    await requireRight(database, queue, id, adminOf(http))
+    await requireOwner(database, queue, id, adminOf(http), true)
     await database.transaction(async (transaction) => {
       const name = await deleteSchedule(transaction, id)
       if (name === undefined) throw scheduleErrors.scheduleNotFound()
@@ -146,6 +156,7 @@ const remove = operation({
 const enable = operation({
   ...common,
   id: 'schedules.enable',
+  stepUp: 'byHandler',
   method: 'POST',
   path: `${item}/enable`,
   summary: 'Enable a schedule',
@@ -175,22 +186,25 @@ const withoutPayload = (schedule: Schedule): Schedule => ({ ...schedule, payload
 /**
  * Rejects changes of a schedule with the operator's rights, except by owners.
  *
- * @returns the type of its jobs; undefined without such a schedule
- * @throws AppError insufficient_role
+ * @param isRedefined true for a change that only the function of a schedule may make
+ * @returns the type of its jobs; undefined without such a schedule or type
+ * @throws AppError insufficient_role, schedule_of_function
  */
-async function requireRight(
+async function requireOwner(
   database: SystemDatabase,
   queue: JobQueue,
   id: string,
   administrator: AdminIdentity,
-): Promise<string | undefined> {
-  const name = await findJobType(database, id)
-  const type = name === undefined ? undefined : queue.findType(name)
+  isRedefined: boolean,
+) {
+  const found = await findJobType(database, id)
+  const type = found === undefined ? undefined : queue.findType(found.jobType)
   if (type?.isForOwners === true) requirePermission(administrator, 'owner')
-  return name
+  if (found?.isOfFunction === true && isRedefined) throw scheduleErrors.scheduleOfFunction()
+  return type
 }
 
-/** @throws AppError for an invalid or fixed field, schedule_not_found */
+/** @throws AppError for an invalid or fixed field, schedule_not_found, insufficient_role, step_up_required */
 async function change(
   { database, queue }: ScheduleDeps,
   id: string,
@@ -199,10 +213,13 @@ async function change(
   administrator: AdminIdentity,
   origin: RequestOrigin,
 ): Promise<Schedule> {
-  const type = await requireRight(database, queue, id, administrator)
-  if (payload !== undefined) {
-    if (type !== undefined) await requireJobType(queue, type, payload, administrator)
-  }
+  const isRedefined = [payload, cronExpr, timezone].some((each) => each !== undefined)
+  const type = await requireOwner(database, queue, id, administrator, isRedefined)
+  // To disable a schedule starts no job.
+  const isOnlyDisabled = enabled === false && !isRedefined
+  if (type !== undefined && !isOnlyDisabled) requireRightToRun(type, administrator)
+  if (type !== undefined && payload !== undefined)
+    await requireJobType(queue, type.name, payload, administrator)
   return await database.transaction(async (transaction) => {
     const stored = await lockSchedule(transaction, id)
     if (stored === undefined) throw scheduleErrors.scheduleNotFound()

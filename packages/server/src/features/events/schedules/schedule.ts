@@ -27,6 +27,10 @@ export const Schedule = component(
     payload: payloadSchema,
     ...time,
     maxAttempts: Type.Integer(),
+    isOfFunction: Type.Boolean({
+      description:
+        'True if a function of the project defines the schedule. It can only be enabled and disabled.',
+    }),
     nextRunAt: nullable(timestamp, {
       description: 'Time of the next run; null while the schedule is disabled.',
     }),
@@ -42,6 +46,7 @@ type StoredSchedule = Schedule & { readonly nextRunAt: Date | null }
 
 const columns = sql`
   id, name, job_type as "jobType", payload, cron_expr as "cronExpr", timezone, enabled, max_attempts as "maxAttempts",
+  is_of_function as "isOfFunction",
   next_run_at as "nextRunAt", last_run_at as "lastRunAt", created_at as "createdAt", updated_at as "updatedAt"`
 
 /** Returns the time that all schedules follow. It is the same for all nodes. */
@@ -77,12 +82,14 @@ export async function insertSchedule(
   return row && toSchedule(row)
 }
 
-/** Finds the job type of a schedule, which never changes. */
-export async function findJobType(database: Queryable, id: string): Promise<string | undefined> {
-  const row = await database.maybeOne<{ type: string }>(
-    sql`select job_type as type from basalt.schedules where id = ${id}::uuid`,
+/** Finds the job type of a schedule and its origin, which never change. */
+export async function findJobType(
+  database: Queryable,
+  id: string,
+): Promise<Pick<Schedule, 'jobType' | 'isOfFunction'> | undefined> {
+  return await database.maybeOne<Pick<Schedule, 'jobType' | 'isOfFunction'>>(
+    sql`select job_type as "jobType", is_of_function as "isOfFunction" from basalt.schedules where id = ${id}::uuid`,
   )
-  return row?.type
 }
 
 /** Locks a schedule against changes until the transaction ends. */
