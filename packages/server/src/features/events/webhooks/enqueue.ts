@@ -18,10 +18,12 @@ export async function enqueueEvents(ids: readonly string[], transaction: Queryab
           md5(e.table_name || ' ' || e.record_key)::uuid as record_key,
           md5(e.table_name || ' ' || e.old_record_key)::uuid as old_record_key
         from event
-        cross join lateral (${byId(sql`action, table_name, record_key, old_record_key`)}) e
+        cross join lateral (${byId(sql`action, table_name, record_key, old_record_key, happened_at`)}) e
         cross join lateral (
           select w.id as webhook_id, w.created_at from basalt.webhooks w
-          where w.enabled and e.action = any (w.events) and (w.tables = '{}' or e.table_name = any (w.tables))
+          -- A function that was removed later gets the change if it returns.
+          where (w.enabled or (w.function_name is not null and e.happened_at < w.updated_at))
+            and e.action = any (w.events) and (w.tables = '{}' or e.table_name = any (w.tables))
           order by w.created_at, w.id
         ) w
         order by event.id, w.created_at, w.webhook_id`,

@@ -16,6 +16,11 @@ export const webhookErrorTable = {
     message: 'webhook not found',
     help: 'No webhook has this id. `GET /api/webhooks` lists all webhooks.',
   },
+  webhookOfFunction: {
+    status: 409,
+    message: 'a function gets these events',
+    help: 'Change the function and deploy it, or remove it from the folder `functions`. Its events can be delivered again by `POST /api/webhooks/{id}/replays`.',
+  },
   webhookDisabled: {
     status: 409,
     message: 'the webhook is disabled',

@@ -11,6 +11,7 @@ import type { SecretBox } from '../../../lib/secret-box.ts'
 import { type Interests, Relay } from '../outbox/index.ts'
 import type { WebhooksConfig } from './config.ts'
 import { enqueueEvents } from './enqueue.ts'
+import type { ChangeHandlers } from './function-receivers.ts'
 import { deliveryOperations } from './operations/deliveries.ts'
 import { webhookOperations } from './operations/webhooks.ts'
 import { pruneWebhooks } from './prune.ts'
@@ -19,10 +20,17 @@ import { createDeliveryWorker } from './worker.ts'
 
 export { payloadOfLog } from './enqueue.ts'
 export { webhookErrorTable } from './errors.ts'
+export {
+  type ChangeAttempt,
+  type ChangeHandlers,
+  type FunctionReceiver,
+  replaceFunctionReceivers,
+} from './function-receivers.ts'
 export { pruneWebhooks } from './prune.ts'
 export { countWebhookSecretsByKey } from './webhook.ts'
 
-const topic = 'webhooks'
+/** Topic of the queue of deliveries. */
+export const webhooksTopic = 'webhooks'
 /** Milliseconds that attempts in flight have when the server stops. Attempts that are cut off are retried. */
 const stopTimeoutMs = 3000
 
@@ -43,6 +51,8 @@ export interface WebhooksDeps {
   readonly interests: Interests
   readonly notifications: Notifications
   readonly outbound: Outbound
+  /** Returns the functions that handle changes on this node. */
+  readonly handlers: () => ChangeHandlers
   /** Box that encrypts secrets, opened only if there is a secret. */
   readonly secrets: () => SecretBox
   readonly queue: JobQueue
@@ -57,6 +67,7 @@ export function webhooks({
   interests,
   notifications,
   outbound,
+  handlers,
   secrets,
   queue,
   clock,
@@ -66,6 +77,7 @@ export function webhooks({
   const worker = createDeliveryWorker({
     database,
     send,
+    handlers,
     clock,
     log,
     concurrency: config.concurrency,
@@ -75,7 +87,7 @@ export function webhooks({
   })
   const committed = () => {
     worker.wake()
-    notifications.announce(topic)
+    notifications.announce(webhooksTopic)
   }
   const deps = { database, outbound, secrets, interests, send, onQueued: committed }
   const consumer = { name: consumerName, process: enqueueEvents, committed }
@@ -85,13 +97,14 @@ export function webhooks({
       pruneWebhooks(database, retention_hours),
     ),
   )
-  if (config.deliver) notifications.watch({ topic, version, onChange: () => worker.wake() })
+  if (config.deliver) notifications.watch({ topic: webhooksTopic, version, onChange: () => worker.wake() })
   return {
     name: 'webhooks',
     routes: (app) => addOperations(app, deps, [...webhookOperations, ...deliveryOperations]),
     async start() {
       if (relay === undefined) return
       await relay.start()
+      handlers().onReady(() => worker.wake())
       worker.start()
     },
     async stop() {

@@ -20,16 +20,26 @@ export async function pruneWebhooks(database: Queryable, retentionHours: number)
     limit ${pruneSize}::int`
   const remove = (table: string, ids: Sql) => sql`
     delete from ${sql.id('basalt', table)} where id = any (array(${ids}))`
-  return (
+  const count =
     (await removeAll(database, remove('webhook_deliveries', recorded))) +
     (await removeAll(database, remove('webhook_queue', waiting)))
-  )
+  // The cascade then removes only a few rows.
+  await removeOldFunctions(database, retentionHours)
+  return count
 }
 
 async function clearPreviousSecrets(database: Queryable): Promise<void> {
   await database.count(sql`
     update basalt.webhooks set previous_secret = null, previous_secret_until = null
     where previous_secret_until <= now()`)
+}
+
+/** Removes functions that no deploy has had for so long, and what is left of their deliveries. */
+async function removeOldFunctions(database: Queryable, retentionHours: number): Promise<void> {
+  await database.count(sql`
+    delete from basalt.webhooks
+    where function_name is not null and not enabled
+      and updated_at < now() - make_interval(hours => ${retentionHours}::int)`)
 }
 
 async function removeAll(database: Queryable, statement: Sql): Promise<number> {

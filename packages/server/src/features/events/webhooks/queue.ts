@@ -1,5 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { storable } from '../../../lib/storable-text.ts'
 import type { Claims } from '../queue/index.ts'
 import type { Outcome } from './delivery.ts'
 import { previousSecretOf } from './webhook.ts'
@@ -18,6 +19,10 @@ export interface Claim {
   /** Number of earlier attempts that have ended. */
   readonly attempts: number
   readonly body: string
+  /** Writer of the event, as the log has it; null for a pruned event, and for a receiver with an address. */
+  readonly origin: readonly (string | null)[] | null
+  /** Function that gets the event; null for a receiver with an address. */
+  readonly function_name: string | null
 }
 
 /**
@@ -29,7 +34,7 @@ export const leaseSeconds = 15
 /** Maximum milliseconds between two polls while attempts of any node are in flight or waiting. */
 const inFlightMs = 1000
 
-/** Maximum number of deliveries in flight to a receiver that fails, until one succeeds. */
+/** Maximum number of deliveries in flight to a receiver that fails, until one succeeds, and to a function. */
 const failingConcurrency = 5
 
 /** Condition of a row that is due and waits for no earlier row. */
@@ -42,18 +47,28 @@ const isDue = sql`q.after_id is null and q.after_old_id is null and q.due_at <= 
  */
 export async function claimAttempts(
   database: Pick<Queryable, 'many'>,
-  { perReceiver, total }: { readonly perReceiver: number; readonly total: number },
+  {
+    perReceiver,
+    total,
+    functions,
+  }: {
+    readonly perReceiver: number
+    readonly total: number
+    /** Names of the functions that this node can call. */
+    readonly functions: readonly string[]
+  },
 ): Promise<Claims<Claim>> {
+  const isHere = sql`(w.function_name is null or w.function_name = any (${[...functions]}::text[]))`
   const rows = await database.many<(Claim | { id: null }) & { next_ms: number | null }>(sql`
     with receiver as materialized (
-      select w.id, w.url, w.secret, ${previousSecretOf('w')} as previous_secret,
-        case when w.failing_since is null then ${perReceiver}::int
+      select w.id, w.url, w.secret, w.function_name, ${previousSecretOf('w')} as previous_secret,
+        case when w.failing_since is null and w.function_name is null then ${perReceiver}::int
           else least(${perReceiver}::int, ${failingConcurrency}::int) end as width
       from basalt.webhooks w
       cross join lateral (
         select from basalt.webhook_queue q where q.webhook_id = w.id and ${isDue} order by q.due_at limit 1
       ) q
-      where w.enabled
+      where w.enabled and ${isHere}
       -- One node at a time counts the attempts in flight of a receiver.
       for no key update of w skip locked
     ),
@@ -89,7 +104,7 @@ export async function claimAttempts(
       where q.id = any (array(select id from due order by ordinal limit ${total}::int))
         -- This is checked again for a row that another transaction has changed meanwhile.
         and q.due_at <= now()
-      returning q.id, q.claim, q.webhook_id, q.event_id, q.attempts, q.body
+      returning q.id, q.claim, q.webhook_id, q.event_id, q.attempts, q.body, q.log_id
     ),
     -- Rows that are due already wait for one in flight.
     next as (
@@ -100,10 +115,11 @@ export async function claimAttempts(
         where q.webhook_id = w.id and q.after_id is null and q.after_old_id is null and q.due_at > now()
         order by q.due_at limit 1
       ) q
-      where w.enabled
+      where w.enabled and ${isHere}
     )
     select q.id::text, q.claim::text, q.webhook_id, r.url, r.secret, r.previous_secret,
-      q.event_id, q.attempts, q.body, next.next_ms
+      q.event_id, q.attempts, q.body, r.function_name, next.next_ms,
+      case when r.function_name is not null then (select o.origin::json from basalt.outbox o where o.id = q.log_id) end as origin
     from next left join (claimed q join receiver r on r.id = q.webhook_id) on true`)
   const nextMs = rows[0]?.next_ms ?? undefined
   return {
@@ -112,6 +128,19 @@ export async function claimAttempts(
     nextMs: nextMs === undefined ? undefined : Math.min(nextMs, inFlightMs),
   }
 }
+
+/** Extends the leases of attempts that may take longer. */
+export async function renewClaims(database: Queryable, claims: readonly Claim[]): Promise<void> {
+  await database.count(sql`
+    update basalt.webhook_queue q
+    set due_at = now() + make_interval(secs => ${leaseSeconds}),
+      leased_until = now() + make_interval(secs => ${leaseSeconds})
+    from unnest(${claims.map(({ id }) => id)}::bigint[], ${claims.map(({ claim }) => claim)}::bigint[]) c (id, claim)
+    where q.id = c.id and q.claim = c.claim and q.leased_until is not null`)
+}
+
+/** Maximum number of characters of the error of an attempt. */
+const longestError = 4000
 
 /** Makes an attempt that was cut off due again. */
 export async function releaseClaim(
@@ -180,7 +209,7 @@ export async function settleAttempt(
       insert into basalt.webhook_deliveries (webhook_id, event_id, event_action, event_table, log_id, record_key,
         old_record_key, success, status_code, attempt, duration_ms, error, request_body, response_body)
       select webhook_id, event_id, event_action, event_table, log_id, record_key, old_record_key, ${success}, ${statusCode ?? null}::int, attempt,
-        ${durationMs}::int, ${error ?? null}, body, ${responseBody ?? null}
+        ${durationMs}::int, ${storedOf(error?.slice(0, longestError))}, body, ${storedOf(responseBody)}
       from settled
     ),
     marked as (
@@ -188,6 +217,10 @@ export async function settleAttempt(
     )
     select count(*)::int as count from settled`)
   return count === 1
+}
+
+function storedOf(text: string | undefined): string | null {
+  return text === undefined ? null : storable(text)
 }
 
 function isOverdue(hours: number) {

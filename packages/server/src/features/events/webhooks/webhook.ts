@@ -18,6 +18,10 @@ export const Webhook = component(
     events: Type.Array(choice(actions)),
     tables: Type.Array(Type.String({ description: 'Name of a collection. An empty list means all tables.' })),
     enabled: Type.Boolean(),
+    isOfFunction: Type.Boolean({
+      description:
+        'True if a function of the project gets the events. It follows the live deploy and cannot be changed.',
+    }),
     pausedAt: nullable(timestamp, {
       description: 'Time at which the server paused the webhook. `enabled` is false then.',
     }),
@@ -47,7 +51,8 @@ export function previousSecretOf(webhook: string): Sql {
   return sql`case when ${column('previous_secret_until')} > now() then ${column('previous_secret')} end`
 }
 
-const columns = sql`id, url, secret is not null as "hasSecret", events, tables, enabled, paused_at as "pausedAt",
+const columns = sql`id, url, secret is not null as "hasSecret", events, tables, enabled,
+  function_name is not null as "isOfFunction", paused_at as "pausedAt",
   paused_reason as "pausedReason", created_at as "createdAt", updated_at as "updatedAt"`
 
 export async function listWebhooks(database: Queryable): Promise<Webhook[]> {
@@ -62,26 +67,31 @@ export async function getWebhook(database: Queryable, id: string): Promise<Webho
 /** Destination of the events of a webhook. */
 export type Receiver = Secrets & { readonly webhookId: string; readonly url: string }
 
-/** @throws AppError webhook_not_found */
+/** @throws AppError webhook_not_found, webhook_of_function */
 export async function getReceiver(database: Queryable, id: string): Promise<Receiver> {
-  return await one<Receiver>(
+  const { isOfFunction, ...receiver } = await one<Receiver & Pick<Webhook, 'isOfFunction'>>(
     database,
     id,
     sql`
-      select id as "webhookId", url, secret, ${previousSecretOf('webhooks')} as "previousSecret"
+      select id as "webhookId", url, secret, ${previousSecretOf('webhooks')} as "previousSecret",
+        function_name is not null as "isOfFunction"
       from basalt.webhooks where id = ${id}::uuid`,
   )
+  if (isOfFunction) throw webhookErrors.webhookOfFunction()
+  return receiver
 }
 
-/** Locks the webhook until the transaction ends. @throws AppError webhook_not_found */
+/** Locks the webhook until the transaction ends. @throws AppError webhook_not_found, webhook_of_function */
 export async function lockWebhook(transaction: Queryable, id: string): Promise<WebhookFields> {
-  return await one<WebhookFields>(
+  const { isOfFunction, ...webhook } = await one<WebhookFields & Pick<Webhook, 'isOfFunction'>>(
     transaction,
     id,
     sql`
-      select url, secret, events, tables, enabled
+      select url, secret, events, tables, enabled, function_name is not null as "isOfFunction"
       from basalt.webhooks where id = ${id}::uuid for no key update`,
   )
+  if (isOfFunction) throw webhookErrors.webhookOfFunction()
+  return webhook
 }
 
 /**

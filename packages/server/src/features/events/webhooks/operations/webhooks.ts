@@ -187,6 +187,7 @@ const remove = operation({
   success: noContent,
   async handle({ database, interests }: WebhookDeps, { params: { id }, origin }) {
     await database.transaction(async (transaction) => {
+      await lockWebhook(transaction, id)
       const { url } = await deleteWebhook(transaction, id)
       await recordAdminAction(transaction, 'webhooks.delete', id, origin, { url })
     })

@@ -9,7 +9,7 @@ import { claimAttempts } from '../queue.ts'
 let app: TestApp
 const dead = '00000000-0000-4000-8000-00000000000d'
 const healthy = '00000000-0000-4000-8000-00000000000a'
-const limits = { perReceiver: 20, total: 500 }
+const limits = { perReceiver: 20, total: 500, functions: [] }
 const backlog = 100_000
 
 beforeAll(async () => {

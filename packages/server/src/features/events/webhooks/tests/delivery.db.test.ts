@@ -5,6 +5,8 @@ import { answer, type Received, type Receiver, type Respond } from '../../../../
 import { createTestDatabase, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { createWebhooksApp, hurryAfter, type WebhooksApp } from '../../../../../test/webhooks.ts'
+import { notificationChannel } from '../../../../database/notifications/listener.ts'
+import { webhooksTopic } from '../index.ts'
 
 let hooks: WebhooksApp
 let sql: WebhooksApp['app']['sql']
@@ -653,6 +655,9 @@ describe('webhooks › lease', () => {
       select extract(epoch from leased_until - now()) between 10 and 60 as is_right from basalt.webhook_queue`)
     expect(lease).toEqual({ is_right: true })
     await sql('update basalt.webhook_queue set due_at = now(), leased_until = now()')
+    // Otherwise the queue may be read only after the first attempt has reached its time limit.
+    await sql('update basalt.webhooks set updated_at = now() where id = $1', [id])
+    await sql('select pg_notify($1, $2)', [notificationChannel, webhooksTopic])
     const readWaiting = () =>
       sql('select id, attempts, claim from basalt.webhook_queue where attempts = 1 and leased_until is null')
     const waiting = await waitFor('the second attempt to end', async () => {

@@ -32,6 +32,7 @@ const defaults = {
   enabled: true,
   pausedAt: null,
   pausedReason: null,
+  isOfFunction: false,
   createdAt: instant,
   updatedAt: instant,
 }
@@ -422,6 +423,7 @@ test('schema basalt › is closed to callers, except for its functions for polic
     order by proname`)
   expect(callable.map(({ proname }) => proname)).toEqual([
     'aal',
+    'app_metadata',
     'check_size_classes',
     'claims',
     'email_verified',
