@@ -1,5 +1,7 @@
 import { allowsPrivateTargets } from '../../config/development.ts'
+import type { Queryable } from '../../database/system-database.ts'
 import type { RequestLimiter } from '../../http/access/authentication.ts'
+import type { CallerLimiter } from '../../http/access/caller-limiter.ts'
 import type { TokenVerifier } from '../../http/access/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
@@ -11,7 +13,13 @@ import { describeCapture, EventTriggers, events, Interests, OutboxChangeLog } fr
 import { type OpenPopup, realtime } from './realtime/index.ts'
 import { schedules } from './schedules/index.ts'
 import { timeline } from './timeline/index.ts'
-import { webhooks } from './webhooks/index.ts'
+import {
+  type ChangeHandlers,
+  type FunctionReceiver,
+  replaceFunctionReceivers,
+  webhooks,
+  webhooksTopic,
+} from './webhooks/index.ts'
 
 /** Creates the queue that every area adds jobs to. The jobs feature works on it and is wired with the others. */
 export function openJobQueue({
@@ -34,18 +42,31 @@ export interface EventsPorts {
   /** Verifiers of the tokens that may open streams. */
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
+  /** Limiter of users and addresses; undefined without limits. */
+  readonly callerLimiter?: CallerLimiter | undefined
   /** Resolver for the host names of webhooks; for tests. */
   readonly resolve?: Resolve | undefined
   readonly embedders: Embedders
   /** Secrets that scheduled requests send. */
   readonly operatorSecrets: OperatorSecrets
   readonly openPopup?: OpenPopup | undefined
+  /** Returns the functions that handle changes on this node. */
+  readonly changeHandlers: () => ChangeHandlers
 }
 
 /** Wires the features that follow a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
 export function wireEvents(
   platform: Platform,
-  { verifiers, limiter, resolve, embedders, operatorSecrets, openPopup }: EventsPorts,
+  {
+    verifiers,
+    limiter,
+    callerLimiter,
+    resolve,
+    embedders,
+    operatorSecrets,
+    openPopup,
+    changeHandlers,
+  }: EventsPorts,
 ) {
   const { config, database, catalog, notifications, clock, log, queue, metrics, origins, secrets, version } =
     platform
@@ -74,6 +95,7 @@ export function wireEvents(
     notifications,
     verifiers,
     limiter,
+    callerLimiter,
     isAuthRequired: config.auth.enabled,
     isDevelopment,
     origins,
@@ -87,7 +109,17 @@ export function wireEvents(
   defineOperatorJobs({ queue, database, outbound, secrets: operatorSecrets })
   return {
     graphqlStreams: streams.graphqlStreams,
+    broadcasts: streams.broadcasts,
     changes: new OutboxChangeLog(interests, triggers, notifications),
+    /** Replaces the functions that handle changes. Every node logs these changes when it resolves. */
+    async replaceReceivers(
+      receivers: readonly FunctionReceiver[],
+      lock: (transaction: Queryable) => Promise<boolean>,
+    ): Promise<void> {
+      if (!(await replaceFunctionReceivers(system, receivers, lock))) return
+      notifications.announce(webhooksTopic)
+      await interests.settled()
+    },
     /** Lists the state of event capture for each collection with a listener. */
     listCaptured: () =>
       describeCapture(system, catalog.current, {
@@ -125,6 +157,7 @@ export function wireEvents(
         interests,
         notifications,
         outbound,
+        handlers: changeHandlers,
         secrets,
         queue,
         clock,

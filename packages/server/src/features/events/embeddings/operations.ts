@@ -1,3 +1,5 @@
+import { adminOf } from '../../../http/access/authentication.ts'
+import { holds } from '../../../http/access/permissions.ts'
 import { accepted, ok, operation } from '../../../http/operation.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { type Answered, choice, component, listOf, nullable, timestamp } from '../../../http/schemas.ts'
@@ -75,8 +77,9 @@ const list = operation({
   path: collection,
   summary: 'List automatic embeddings',
   success: ok(listOf(Embedding)),
-  async handle(deps: EmbeddingDeps) {
-    const items = await listEmbeddings(deps)
+  async handle(deps: EmbeddingDeps, { http }) {
+    const found = await listEmbeddings(deps)
+    const items = holds(adminOf(http).role, 'bodies.read') ? found : found.map(withoutError)
     return { items, count: items.length }
   },
 })
@@ -87,6 +90,7 @@ const get = operation({
   method: 'GET',
   path: item,
   summary: 'Get an automatic embedding with its failed rows',
+  description: 'The role `viewer` gets no errors and no keys of rows.',
   params,
   success: ok(
     component(
@@ -99,11 +103,16 @@ const get = operation({
       }),
     ),
   ),
-  async handle(deps: EmbeddingDeps, { params: { name } }) {
+  async handle(deps: EmbeddingDeps, { params: { name }, http }) {
     const embedding = await getEmbedding(deps, name)
-    return { ...embedding, failures: await queries.listFailures(deps.database, name, 100) }
+    const failures = await queries.listFailures(deps.database, name, 100)
+    if (holds(adminOf(http).role, 'bodies.read')) return { ...embedding, failures }
+    return { ...withoutError(embedding), failures: failures.map(() => ({ recordKey: [], error: '' })) }
   },
 })
+
+/** Removes the error, which may quote a row. */
+const withoutError = (embedding: Embedding): Embedding => ({ ...embedding, lastError: null })
 
 const backfill = operation({
   ...common,

@@ -4,6 +4,7 @@ import type { Notifications } from '../../../database/notifications/notification
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
 import { type RequestLimiter, verifyToken } from '../../../http/access/authentication.ts'
+import { type CallerLimiter, limitedCaller } from '../../../http/access/caller-limiter.ts'
 import { openIdentity, type TokenVerifier } from '../../../http/access/identity.ts'
 import type { Origins } from '../../../http/access/origins.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
@@ -18,8 +19,10 @@ import { pruneSent } from './changes/sent-log.ts'
 import { SubscriptionPlanner } from './changes/subscriptions.ts'
 import { deleteExpiredTables, TableRegistry } from './changes/table-registry.ts'
 import { ChannelAccess } from './channels/channel-access.ts'
+import { channelTopic } from './channels/channel-messages.ts'
 import { ChannelRequests } from './channels/channel-requests.ts'
 import { Channels } from './channels/channels.ts'
+import { readBroadcast } from './channels/function-broadcast.ts'
 import { Presences } from './channels/presences.ts'
 import type { RealtimeConfig } from './config.ts'
 import { createGraphqlStreams } from './graphql/streams.ts'
@@ -53,6 +56,7 @@ export interface RealtimeDeps {
   readonly notifications: Notifications
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
+  readonly callerLimiter?: CallerLimiter | undefined
   /** True unless `auth.enabled` is false. */
   readonly isAuthRequired: boolean
   readonly isDevelopment: boolean
@@ -74,6 +78,12 @@ export interface RealtimeDeps {
 export interface Realtime extends Feature {
   /** Streams of GraphQL subscriptions. */
   readonly graphqlStreams: GraphqlStreams
+  /** Broadcasts of functions, which other code inserts. */
+  readonly broadcasts: {
+    readonly read: (message: object) => ReturnType<typeof readBroadcast>
+    /** Delivers the inserted broadcasts, after the commit. */
+    readonly announce: () => void
+  }
 }
 
 /** Creates the feature. */
@@ -87,6 +97,7 @@ export function realtime({
   notifications,
   verifiers,
   limiter,
+  callerLimiter,
   isAuthRequired,
   isDevelopment,
   origins,
@@ -164,8 +175,12 @@ export function realtime({
     authenticate: async (token) => {
       const verdict = await verify(token)
       if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
-      const refusal = verdict.identity.appLimit && (await limiter.admit(verdict.identity))
+      const refusal = await limiter.admit(verdict.identity)
       if (refusal !== undefined) throw refusal
+      // The handshake counted the address.
+      const { userId } = limitedCaller(verdict.identity, '')
+      const admission = await callerLimiter?.admit({ userId })
+      if (admission?.refusal !== undefined) throw admission.refusal
       return listenerOf(verdict.identity, token)
     },
     anonymous: isAuthRequired ? undefined : anonymous,
@@ -178,7 +193,11 @@ export function realtime({
     planner,
     feed: streams.feed,
     verify,
-    countRequest: async (identity) => (identity.kind === 'user' ? await limiter.admit(identity) : undefined),
+    async countRequest(identity, address) {
+      const admission = await callerLimiter?.admit(limitedCaller(identity, address))
+      if (admission?.refusal !== undefined) return admission.refusal
+      return identity.kind === 'user' ? await limiter.admit(identity) : undefined
+    },
     openIdentity: isAuthRequired ? undefined : openIdentity,
     origins,
     messageLimitBytes,
@@ -194,6 +213,10 @@ export function realtime({
   return {
     name: 'realtime',
     graphqlStreams,
+    broadcasts: {
+      read: (message) => readBroadcast(message, config.broadcast_max_message_bytes),
+      announce: () => notifications.announce(channelTopic),
+    },
     routes(app) {
       realtimeRoutes(app, { streams, planner, log, openPopup })
       const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)

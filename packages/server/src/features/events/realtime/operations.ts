@@ -1,10 +1,11 @@
 import { sortNaturally } from '../../../database/natural-order.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { adminOf } from '../../../http/access/authentication.ts'
+import { readViewReason } from '../../../http/access/grants.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { noContent, ok, operation } from '../../../http/operation.ts'
 import { limitParameter, readTimeRange } from '../../../http/requests/filters.ts'
-import { choice, component, listOf, refusedWith, timestamp, uuid } from '../../../http/schemas.ts'
+import { choice, component, listOf, refusedWith, timestamp, uuid, viewReason } from '../../../http/schemas.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -128,6 +129,7 @@ const preview = operation({
     as: Type.Optional(
       Type.String({ description: 'Subscriber: `admin` (default), `anonymous` or the id of a user.' }),
     ),
+    reason: viewReason,
     ...subscriptionParameters,
     since: Type.Optional(
       Type.String({
@@ -146,7 +148,10 @@ const preview = operation({
   async handle(deps: RealtimeAdminDeps, { query, origin, http }) {
     const { as = 'admin', tables, filter, since, cursor } = query
     const { from } = readTimeRange({ from: since, to: undefined }, ['since', 'until'])
-    const viewer = { sessionId: adminOf(http).sessionId, origin }
+    const administrator = adminOf(http)
+    const viewer = { sessionId: administrator.sessionId, origin }
+    const isUser = as !== 'admin' && as !== 'anonymous'
+    const reason = isUser ? readViewReason(administrator, query.reason) : undefined
     return await previewPast(deps, {
       as,
       tables,
@@ -154,6 +159,7 @@ const preview = operation({
       from,
       cursor,
       limit: limit.read(query.limit),
+      reason,
       viewer,
     })
   },

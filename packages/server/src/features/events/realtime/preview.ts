@@ -20,6 +20,8 @@ export interface PreviewRequest {
   readonly from: Date | undefined
   readonly cursor: string | undefined
   readonly limit: number
+  /** Reason to view events as a user. */
+  readonly reason: string | undefined
   readonly viewer: Viewer
 }
 
@@ -54,14 +56,14 @@ export const RealtimePreview = component(
  */
 export async function preview(
   { database, planner, selector, viewAs }: PreviewDeps,
-  { as, tables, filter, from, cursor, limit, viewer }: PreviewRequest,
+  { as, tables, filter, from, cursor, limit, reason, viewer }: PreviewRequest,
 ): Promise<Answered<typeof RealtimePreview>> {
   const names = parseTables(tables)
   if (names.length === 0) throw realtimeErrors.tablesRequired()
   const scope = await findScope(viewAs, as)
   const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
   const subscriptions = await planner.plan(scope, names, conditions)
-  if (scope.kind === 'caller') await viewAs.record({ userId: scope.userId, tables: names, viewer })
+  if (scope.kind === 'caller') await viewAs.record({ userId: scope.userId, tables: names, reason, viewer })
   const start = from === undefined ? undefined : await findIdAt(database, from, 'before')
   const after = cursor ?? (start === undefined ? '0' : String(BigInt(start) - 1n))
   const { events, next } = await readPast(database, { after, tables: names, from, limit })

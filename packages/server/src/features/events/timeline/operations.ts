@@ -1,4 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import { requirePermission } from '../../../http/access/grants.ts'
+import { holds } from '../../../http/access/permissions.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { ok, operation } from '../../../http/operation.ts'
 import {
@@ -31,7 +34,7 @@ export interface TimelineDeps {
   readonly sentHours: number
 }
 
-const common = { guard: 'admin', permission: 'bodies.read', tag: 'events' } as const
+const common = { guard: 'admin', permission: 'operations.read', tag: 'events' } as const
 const collection = '/api/admin/events'
 const eventId = Type.String({ pattern: '^\\d{1,18}$' })
 const listLimit = limitParameter(50, 500)
@@ -43,7 +46,7 @@ const list = operation({
   path: collection,
   summary: 'List changes of the log',
   description:
-    'Returns the newest changes first. The log holds changes that had a listener, for `events.retention_hours`. An index serves `record`, best together with `table`. For other filters a page reads at most 50,000 changes, so a short or empty page can have a `nextCursor`.',
+    'Returns the newest changes first. The log holds changes that had a listener, for `events.retention_hours`. An index serves `record`, best together with `table`. For other filters a page reads at most 50,000 changes, so a short or empty page can have a `nextCursor`. The role `viewer` gets no keys of records, and cannot filter by them.',
   query: Type.Object({
     table: Type.Optional(Type.String({ description: 'Name of a collection.' })),
     record: Type.Optional(
@@ -74,7 +77,10 @@ const list = operation({
       keptSince: nullable(timestamp, { description: 'Time of the oldest change in the log.' }),
     }),
   ),
-  async handle({ database }: TimelineDeps, { query }) {
+  async handle({ database }: TimelineDeps, { query, http }) {
+    const { role } = adminOf(http)
+    // A viewer could find out whether a record exists.
+    if (query.record !== undefined) requirePermission({ role }, 'bodies.read')
     const { user_id: userId, request_id: requestId, since, until, limit, cursor, ...others } = query
     const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
     const { to } = range
@@ -84,8 +90,9 @@ const list = operation({
       searchEvents(database, { ...others, userId, requestId, ...range }, before, size + 1),
       findKeptSince(database),
     ])
-    const items = rows.slice(0, size)
-    const next = rows.length > size ? items.at(-1) : end
+    const found = rows.slice(0, size)
+    const items = holds(role, 'bodies.read') ? found : found.map(withoutKeys)
+    const next = rows.length > size ? found.at(-1) : end
     return { items, nextCursor: next?.id, searchedTo: end?.happenedAt ?? null, keptSince }
   },
 })
@@ -97,25 +104,56 @@ const get = operation({
   path: `${collection}/:id`,
   summary: 'Get a change and its effects',
   description:
-    'Webhook attempts are retained for `webhooks.retention_days`, longer than the log. A change that the log no longer holds is returned as it was delivered.',
+    'Webhook attempts are retained for `webhooks.retention_days`, longer than the log. A change that the log no longer holds is returned as it was delivered. The role `viewer` gets no contents: no payload, keys, addresses of webhooks, responses, errors and streams.',
   params: Type.Object({ id: refusedWith({ invalid: timelineErrors.eventNotFound }, eventId) }),
   success: ok(EventDetail),
-  async handle(deps: TimelineDeps, { params: { id } }) {
-    const { database } = deps
-    const [found, attempts, pending] = await Promise.all([
-      findEvent(database, id),
-      listAttempts(database, id),
-      listPending(database, id),
-    ])
-    const webhooks = groupByWebhook(attempts, pending)
-    if (found !== undefined) return { ...(await describe(deps, found)), webhooks }
-    const [first] = attempts
-    // Deliveries are retained longer than the log and hold the content that was sent.
-    if (first === undefined) throw timelineErrors.eventNotFound()
-    const { action, table, payload } = first
-    return { ...unknown, id, action, table, payload, webhooks }
+  async handle(deps: TimelineDeps, { params: { id }, http }) {
+    const detail = await getDetail(deps, id)
+    return holds(adminOf(http).role, 'bodies.read') ? detail : withoutContents(detail)
   },
 })
+
+async function getDetail(deps: TimelineDeps, id: string): Promise<EventDetail> {
+  const { database } = deps
+  const [found, attempts, pending] = await Promise.all([
+    findEvent(database, id),
+    listAttempts(database, id),
+    listPending(database, id),
+  ])
+  const webhooks = groupByWebhook(attempts, pending)
+  if (found !== undefined) return { ...(await describe(deps, found)), webhooks }
+  const [first] = attempts
+  // Deliveries are retained longer than the log and hold the content that was sent.
+  if (first === undefined) throw timelineErrors.eventNotFound()
+  const { action, table, payload } = first
+  return { ...unknown, id, action, table, payload, webhooks }
+}
+
+/** Removes the keys of records, which may be personal. */
+const withoutKeys = <Event extends Pick<EventDetail, 'record' | 'previousRecord'>>(event: Event): Event => ({
+  ...event,
+  record: null,
+  previousRecord: null,
+})
+
+/** Removes what a change and its receivers contain. */
+function withoutContents(detail: EventDetail): EventDetail {
+  return {
+    ...withoutKeys(detail),
+    payload: '',
+    webhooks: detail.webhooks.map(({ attempts, ...webhook }) => ({
+      ...webhook,
+      url: '',
+      attempts: attempts.map((attempt) => ({ ...attempt, error: null, responseBody: null })),
+    })),
+    streams: {
+      ...detail.streams,
+      sent: detail.streams.sent.map((record) => ({ ...record, receivers: [] })),
+    },
+    jobs: detail.jobs.map((job) => ({ ...job, lastError: null })),
+    embeddings: detail.embeddings.map((embedding) => ({ ...embedding, error: null })),
+  }
+}
 
 /** Operations that list changes of the log and their effects. */
 export const timelineOperations = [list, get]

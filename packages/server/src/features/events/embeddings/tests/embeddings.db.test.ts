@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { inviteAdministrator } from '../../../../../test/administrators.ts'
 import {
   countLetters,
   type EmbeddingProvider,
@@ -243,6 +244,17 @@ describe('automatic embeddings', () => {
       failed: 1,
       failures: [{ recordKey: [1], error: 'embedding provider error: status 400' }],
     })
+    await app.sql("update basalt.embeddings set last_error = 'row 1' where name = 'note'")
+    const viewer = await inviteAdministrator(app, 'viewer')
+    const asViewer = async (path: string) =>
+      (await app.request('GET', `/api/admin/embeddings${path}`, { token: viewer })).json
+    expect(await asViewer('/note')).toMatchObject({
+      failed: 1,
+      lastError: null,
+      failures: [{ recordKey: [], error: '' }],
+    })
+    expect(JSON.stringify(await asViewer(''))).not.toContain('row 1')
+    expect(await find('note')).toMatchObject({ lastError: 'row 1' })
     await write('PATCH', 'note/1', { title: 'ccc' })
     await waitForVector(1, [0, 0, 3])
     await settle()

@@ -40,8 +40,8 @@ export interface GraphqlSocketDeps extends SubscribingDeps {
   readonly streams: Streams
   readonly live: LiveCatalog
   readonly verify: (token: string) => Verdict | Promise<Verdict>
-  /** Counts a request of an app. @returns the error with which it is rejected */
-  readonly countRequest: (identity: Identity) => Promise<AppError | undefined>
+  /** Counts a request of an app, a user and an address. @returns the error with which it is rejected */
+  readonly countRequest: (identity: Identity, address: string) => Promise<AppError | undefined>
   /** Identity of every client while auth is off; undefined while it is on. */
   readonly openIdentity: Identity | undefined
   readonly timing: WebSocketTiming
@@ -204,15 +204,17 @@ export class GraphqlSocket {
     }
     const { identity } = verdict
     const refusal =
-      identity.kind === 'admin' ? refuseAdministrator(identity, 'rows.read', this.#request.ip) : undefined
+      identity.kind === 'admin'
+        ? refuseAdministrator(identity, { permission: 'rows.read' }, this.#request.ip)
+        : undefined
     if (refusal === undefined) return identity
     this.close(4403, refusal.message)
     return undefined
   }
 
-  /** @throws AppError app_rate_limit_exceeded, usage_limit_exceeded */
+  /** @throws AppError too_many_requests, app_rate_limit_exceeded, usage_limit_exceeded */
   async #count(identity: Identity): Promise<void> {
-    const refusal = await this.#deps.countRequest(identity)
+    const refusal = await this.#deps.countRequest(identity, this.#request.address)
     if (refusal !== undefined) throw refusal
   }
 

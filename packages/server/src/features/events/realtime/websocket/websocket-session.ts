@@ -46,7 +46,6 @@ const withoutToken: Listener = { scope: { kind: 'anonymous' }, userId: undefined
 
 /** Credentials that came with the request for the WebSocket. */
 export type Credentials = 'nothing' | 'malformed' | { readonly token: string }
-
 /** Session of one WebSocket client. */
 export class WebSocketSession {
   readonly id = randomUUID()
@@ -229,10 +228,9 @@ export class WebSocketSession {
   }
 
   #closeRefused(error: unknown): void {
-    const kind = error instanceof AppError ? error.kind : undefined
-    if (kind === 'connection_limit_exceeded' || kind === 'app_rate_limit_exceeded')
-      this.close(4008, messageOf(error))
-    else if (kind === 'shutting_down') this.close(1001, messageOf(error))
+    const known = error instanceof AppError ? error : undefined
+    if (known?.kind === 'shutting_down') this.close(1001, known.message)
+    else if (known?.status === 429) this.close(4008, known.message)
     else {
       this.#describe(error)
       this.close(1011, 'internal error; reconnect with last_event_id to resume')
