@@ -1,8 +1,8 @@
 import { allowsPrivateTargets } from '../../config/development.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
-import { administratorMailJob } from '../operations/admin/index.ts'
-import { createMailBackend, createMailTemplates, mail, sendInJob } from './mail/index.ts'
+import { administratorMailJob, signInMethodsOf } from '../operations/admin/index.ts'
+import { createMailBackend, createMailTemplates, type MailFunction, mail, sendInJob } from './mail/index.ts'
 import { type PushDeps, push } from './push/index.ts'
 import { createSmsProvider, StoredSms, sms } from './sms/index.ts'
 import { support } from './support/index.ts'
@@ -15,11 +15,13 @@ export function wireMessaging(
     isSmsEnabled,
     lockCaller,
     dashboardUrl,
+    mailFunction,
   }: {
     readonly resolve?: Resolve | undefined
     readonly isSmsEnabled: () => boolean
     readonly lockCaller: PushDeps['lockCaller']
     readonly dashboardUrl: () => string | undefined
+    readonly mailFunction: MailFunction
   },
 ) {
   const { config, isDevelopment, database, clock, log, output } = platform
@@ -29,6 +31,7 @@ export function wireMessaging(
     isDevelopment,
     log: config.email.backend === 'log' ? output : log,
     clock,
+    mailFunction,
   })
   const templates = createMailTemplates({ database: system, appName: config.email.app_name, log })
   const messages = new StoredSms({
@@ -41,27 +44,38 @@ export function wireMessaging(
       clock,
     }),
   })
+  const methods = signInMethodsOf(config.admin)
   platform.queue.define(
     administratorMailJob({
       database: system,
       appName: config.email.app_name,
       dashboardUrl,
+      providerTitle: methods.password ? undefined : methods.provider?.title,
       send: (message, id) => sendInJob(backend, message, { id }),
     }),
   )
+  const mailFeature = mail({
+    ...platform,
+    config: config.email,
+    database: system,
+    templates,
+    backend,
+    mailFunction,
+  })
+  const pushFeature = push({
+    ...platform,
+    config: config.push,
+    database: system,
+    lockCaller,
+    outbound: createOutbound({
+      allowsPrivate: () => allowsPrivateTargets(config),
+      ...(resolve === undefined ? {} : { resolve }),
+    }),
+  })
   return {
     features: [
-      mail({ ...platform, config: config.email, database: system, templates, backend }),
-      push({
-        ...platform,
-        config: config.push,
-        database: system,
-        lockCaller,
-        outbound: createOutbound({
-          allowsPrivate: () => allowsPrivateTargets(config),
-          ...(resolve === undefined ? {} : { resolve }),
-        }),
-      }),
+      mailFeature,
+      pushFeature,
       sms({
         ...platform,
         config: config.auth,
@@ -73,6 +87,8 @@ export function wireMessaging(
       support({ ...platform, config: config.support, database: system, backend }),
     ],
     mail: { backend, templates },
+    /** Messages that functions send. */
+    ofFunctions: { mail: mailFeature.ofFunctions, push: pushFeature.ofFunctions },
     sms: messages.codes,
   }
 }

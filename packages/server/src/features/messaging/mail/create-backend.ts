@@ -4,6 +4,7 @@ import { isEmailAddress } from '../../../lib/email-address.ts'
 import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import type { MailBackend } from './backend.ts'
 import type { EmailConfig } from './config.ts'
+import { type MailFunction, noMailFunction, preferFunction } from './function-backend.ts'
 import { createLogBackend } from './log-backend.ts'
 import { MailRefused } from './refusal.ts'
 import { createSmtpBackend } from './smtp-backend.ts'
@@ -15,11 +16,17 @@ export interface MailBackendDeps {
   readonly isDevelopment: boolean
   readonly log: Logger
   readonly clock: Clock
+  /** Function of the operator, which sends instead of the backend. */
+  readonly mailFunction?: MailFunction
 }
 
-/** Creates the backend that `email.backend` names. */
+/** Creates the backend of mail: the function that sends it, or else that of `email.backend`. */
 export function createMailBackend(deps: MailBackendDeps): MailBackend {
-  const backend = backends[deps.config.backend](deps)
+  const backend = preferFunction(
+    deps.mailFunction ?? noMailFunction,
+    deps.config,
+    backends[deps.config.backend](deps),
+  )
   const inFlight = new WorkInFlight()
   return {
     async send(message, options) {

@@ -17,8 +17,8 @@ export interface AddSendDeps {
 
 /** Sender of a message, for the audit log. */
 export interface Sender {
-  readonly actor: 'admin' | 'program'
-  readonly origin: RequestOrigin
+  readonly actor: 'admin' | 'program' | 'function'
+  readonly origin?: RequestOrigin | undefined
   /** Program, with the user for whom it acts. */
   readonly detail?: Readonly<Record<string, string | undefined>>
 }

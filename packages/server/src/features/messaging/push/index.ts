@@ -1,9 +1,10 @@
 import type { Feature } from '../../../feature.ts'
 import { addOperations } from '../../../http/operation.ts'
-import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import { housekeeping, type JobQueue, type MessageJobs } from '../../../job-queue.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import { defineDeliveryJobs } from './delivery-job.ts'
 import { pushErrors } from './errors.ts'
+import { functionPush } from './function-push.ts'
 import { deviceOperations, type LockCaller } from './operations/devices.ts'
 import { messageOperations } from './operations/messages.ts'
 import { providerOperations } from './operations/providers.ts'
@@ -18,8 +19,13 @@ export interface PushDeps extends RegistryDeps {
   readonly lockCaller: LockCaller
 }
 
+/** Feature of messages to devices, and the messages of functions. */
+export interface Push extends Feature {
+  readonly ofFunctions: MessageJobs
+}
+
 /** Makes the feature of messages to devices: registration, sending and delivery. */
-export function push(deps: PushDeps): Feature {
+export function push(deps: PushDeps): Push {
   const { config, database, queue, outbound, lockCaller } = deps
   queue.define(
     housekeeping('push_retention', ({ retention_days = config.retention_days }) =>
@@ -37,6 +43,7 @@ export function push(deps: PushDeps): Feature {
   }
   return {
     name: 'push',
+    ofFunctions: functionPush({ config, database, queue, throttle }),
     routes(app) {
       void app.register(async (scope: typeof app) => {
         // While push is disabled, every operation returns 503, after the guard and before the body is read.

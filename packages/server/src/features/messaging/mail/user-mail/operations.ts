@@ -19,6 +19,7 @@ import { requireAllowed } from '../../../operations/throttle/index.ts'
 import type { MailMessage } from '../backend.ts'
 import type { EmailConfig } from '../config.ts'
 import { mailErrors } from '../errors.ts'
+import type { MailFunction } from '../function-backend.ts'
 import { bodyLimit, type MailDeps, variables } from '../operations.ts'
 import { htmlLimit, subjectLimit, textLimit } from '../parse-template.ts'
 import { MailRefused } from '../refusal.ts'
@@ -29,6 +30,7 @@ import { insertMails, listMails, recordOutcomes, SentMail } from './sent-mail.ts
 export interface UserMailDeps extends MailDeps {
   readonly config: EmailConfig
   readonly isDevelopment: boolean
+  readonly mailFunction: MailFunction
 }
 
 const address = Type.String({ format: 'email' })
@@ -59,7 +61,7 @@ const documentedMail = Type.Object(
 )
 
 // The permission to send is checked before the members.
-const UserMail = Type.Partial(
+export const UserMail = Type.Partial(
   Type.Object({
     to: Type.Union([Type.String(), Type.Array(Type.String())]),
     from: Type.String(),
@@ -70,7 +72,7 @@ const UserMail = Type.Partial(
     variables: Type.Record(Type.String(), Type.String()),
   }),
 )
-type UserMail = Static<typeof UserMail>
+export type UserMail = Static<typeof UserMail>
 const members = Object.keys(UserMail.properties)
 
 const sendOwn = operation({
@@ -95,7 +97,7 @@ const sendOwn = operation({
   ),
   async handle(deps: UserMailDeps, { body, http }) {
     const caller = userOf(http)
-    const { config, isDevelopment, templates, database, throttle } = deps
+    const { config, isDevelopment, templates, database, throttle, mailFunction } = deps
     requirePermitted(config, caller)
     requireKnownMembers(body)
     requireOwnTemplate(body.templateKey)
@@ -103,7 +105,8 @@ const sendOwn = operation({
     const from = readFrom(config, body.from)
     const mail = await compose(body, templates)
     // In development the log shows the mail. Elsewhere the mail would be lost.
-    if (config.backend === 'log' && !isDevelopment) throw mailErrors.mailNotConfigured()
+    if (config.backend === 'log' && !isDevelopment && !mailFunction.exists())
+      throw mailErrors.mailNotConfigured()
     // The limit applies to the user, with any credential. Programs of one app that act for no user share a limit.
     const { send_rate_limit_per_key: attempts, send_rate_limit_window: windowSeconds } = config.policy
     const limit = { name: 'mail.user', attempts, windowSeconds }
@@ -170,7 +173,7 @@ function requirePermitted({ policy }: EmailConfig, { keyId, isAnonymous }: UserI
 }
 
 /** Returns the given sender, or undefined for the default one. @throws AppError from_address_not_allowed */
-function readFrom({ from, policy }: EmailConfig, requested: string | undefined): string | undefined {
+export function readFrom({ from, policy }: EmailConfig, requested: string | undefined): string | undefined {
   if (requested === undefined) return undefined
   const address = /\p{Cc}/u.test(requested) ? undefined : normalizeEmail(parseSender(requested).address)
   const allowed = [parseSender(from).address, ...policy.allowed_from_addresses].map(normalizeEmail)
@@ -195,7 +198,7 @@ async function attempt({ backend, log }: UserMailDeps, message: MailMessage, id:
  *
  * @throws AppError missing_template_field, too_many_recipients, invalid_recipient
  */
-function readRecipients(to: UserMail['to'] = [], limit: number): string[] {
+export function readRecipients(to: UserMail['to'] = [], limit: number): string[] {
   const list = typeof to === 'string' ? [to] : to
   if (list.every((address) => address.trim() === '')) throw mailErrors.missingTemplateField('to')
   if (list.length > limit) throw mailErrors.tooManyRecipients(limit)
@@ -212,7 +215,7 @@ function readRecipients(to: UserMail['to'] = [], limit: number): string[] {
  *
  * @throws AppError invalid_mail_field
  */
-function requireKnownMembers(request: object): void {
+export function requireKnownMembers(request: object): void {
   const unknown = Object.keys(request).find((name) => !members.includes(name))
   if (unknown !== undefined) {
     throw mailErrors.invalidMailField(`unknown member "${unknown}"${suggestion(unknown, members)}`)
@@ -223,6 +226,6 @@ function requireKnownMembers(request: object): void {
  * Rejects system templates. Readers trust mail of the system, so a mail with an address of the sender's own
  * could take over accounts.
  */
-function requireOwnTemplate(key: string | undefined): void {
+export function requireOwnTemplate(key: string | undefined): void {
   if (key?.startsWith(systemTemplatePrefix) === true) throw mailErrors.systemTemplateNotPermitted()
 }

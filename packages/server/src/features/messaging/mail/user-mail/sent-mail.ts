@@ -26,7 +26,9 @@ export async function insertMails(
     insert into basalt.sent_mails (id, recipient, user_id, api_key_id, sender, subject, template_key)
     select m.id, m.recipient, u.id, ${keyId ?? null}::uuid, ${sender}, ${subject}, ${templateKey ?? null}
     from unnest(${[...ids]}::uuid[], ${[...recipients]}::text[]) as m (id, recipient)
-    left join basalt.users u on u.id = ${userId}::uuid`)
+    left join basalt.users u on u.id = ${userId}::uuid
+    -- A job that is repeated has its row.
+    on conflict (id) do nothing`)
 }
 
 export interface MailOutcome {

@@ -169,7 +169,7 @@ const getSend = operation({
 export const messageOperations = [sendAsProgram, send, sendToDevice, list, getDelivery, getSend]
 
 /** Reads the target. @throws AppError invalid_push */
-function readTarget({ user_id: userId, topic }: SendInput): Exclude<Target, { kind: 'device' }> {
+export function readTarget({ user_id: userId, topic }: SendInput): Exclude<Target, { kind: 'device' }> {
   if (topic === undefined) return { kind: 'user', userId: requireId('user_id', userId) }
   if (userId !== undefined) throw pushErrors.invalidPush('expected either user_id or topic, not both')
   if (!new RegExp(topicForm).test(topic)) throw pushErrors.invalidPush(topicProblem('topic'))
