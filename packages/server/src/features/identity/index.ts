@@ -4,6 +4,7 @@ import type { Feature } from '../../feature.ts'
 import type { TokenVerifier, UserIdentity } from '../../http/access/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
+import type { AdminContext } from '../operations/admin/index.ts'
 import {
   type AccountContext,
   accounts,
@@ -17,9 +18,11 @@ import {
   userIds,
 } from './accounts/index.ts'
 import { ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
-import { AppLimiter, apps } from './apps/index.ts'
+import { AppLimiter, apps, createCallerLimiter, type LeasedCallerLimiter } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { AccountCallers } from './callers/index.ts'
+import { Captcha, captchas } from './captcha/index.ts'
+import { companySignIn } from './company-sign-in/index.ts'
 import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
 import {
   ClientDocuments,
@@ -37,7 +40,10 @@ import {
   socialLogin,
 } from './social-login/index.ts'
 
-export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mail' | 'sms'> & {
+export type IdentityPorts = Pick<
+  AccountContext,
+  'passwords' | 'breachedPasswords' | 'throttle' | 'mail' | 'sms' | 'functions'
+> & {
   /** Returns the key of the access tokens. It is called only while auth is enabled. */
   readonly jwtSecret: () => string
   /** Redirects requests to a sign-in provider or client, for tests. */
@@ -46,6 +52,8 @@ export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mai
   readonly providerStandIn?: string | undefined
   /** Resolver of host names in client metadata, replaced by tests. */
   readonly resolve?: Resolve | undefined
+  /** Dependencies of the administrators, who sign in with a provider, too. */
+  readonly administration: AdminContext
   /** Switches of the sign-in methods. Undefined without auth. */
   readonly settings: AuthSettings | undefined
 }
@@ -55,6 +63,8 @@ export interface Identity {
   readonly verifiers: readonly TokenVerifier[]
   /** Rate limiter of apps. */
   readonly limiter: AppLimiter
+  /** Rate limiter of users and addresses. Undefined without limits. */
+  readonly callerLimiter: LeasedCallerLimiter | undefined
   /** Finder of callers whose access is explained. Undefined without auth. */
   readonly callers?: AccountCallers
   /** Opens streams that wait for a sign-in with a provider. Undefined without auth. */
@@ -77,7 +87,7 @@ export function openAuthSettings({ config, database, notifications }: Platform):
  */
 export function wireIdentity(
   platform: Platform,
-  { jwtSecret, reachProvider, providerStandIn, resolve, settings, ...ports }: IdentityPorts,
+  { jwtSecret, reachProvider, providerStandIn, resolve, settings, administration, ...ports }: IdentityPorts,
 ): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
@@ -86,16 +96,44 @@ export function wireIdentity(
   defineOAuthHousekeeping(database, queue)
   defineSocialHousekeeping(database, queue)
   const limiter = new AppLimiter(database, clock)
+  const callerLimiter = createCallerLimiter(config.limits.requests_per_minute, database, clock)
+  const company = companySignIn({
+    administration,
+    config: config.admin,
+    isDevelopment,
+    clock,
+    // Operators name the provider, which may be in their own network.
+    outbound: createOutbound({ allowsPrivate: () => true }),
+    reachProvider,
+  })
   if (settings === undefined) {
     defineTokenRenewal(queue, undefined)
     return {
-      features: [userIds, apps({ database, limiter, onChange: () => undefined }), authSettings(undefined)],
+      features: [
+        userIds,
+        apps({ database, limiter, callerLimiter, onChange: () => undefined }),
+        authSettings(undefined),
+        company,
+      ],
       verifiers: [],
       limiter,
+      callerLimiter,
     }
   }
   const keys = deriveKeys(jwtSecret())
   const endedSessions = new EndedSessions(database, clock, notifications)
+  const siteUrl = () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl()
+  const captcha = new Captcha({
+    config: config.auth.captcha,
+    key: keys.captcha,
+    throttle: ports.throttle,
+    isDevelopment,
+    clock,
+    // Operators name the address of the provider.
+    outbound: createOutbound({ allowsPrivate: () => true }),
+    log,
+    ownUrls: () => [publicBaseUrl(), siteUrl()],
+  })
   const context: AccountContext = {
     ...ports,
     config: config.auth,
@@ -109,7 +147,8 @@ export function wireIdentity(
     jobs: queue,
     endedSessions,
     secondFactors,
-    siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
+    siteUrl,
+    captcha,
   }
   const apiKeyVerifier = new ApiKeyVerifier(database, notifications, log)
   const oauthTokens = createOAuthTokens(database, notifications)
@@ -175,7 +214,7 @@ export function wireIdentity(
   return {
     features: [
       userIds,
-      apps({ database, limiter, onChange: clearTokenCaches }),
+      apps({ database, limiter, callerLimiter, onChange: clearTokenCaches }),
       apiKeys({
         database,
         onChange: clearApiKeyCache,
@@ -185,15 +224,18 @@ export function wireIdentity(
       }),
       authSettings(settings),
       accounts(context),
+      captchas(captcha),
       mfa(mfaContext),
       passkeys(passkeyContext),
       authorizationServer.feature,
       social.feature,
+      company,
     ],
     callers: new AccountCallers({ accounts: context, database, clock }),
     openPopup: social.openPopup,
     resourceMetadataUrl: oauth.config.enabled ? () => resourceMetadataUrl(oauth) : undefined,
     verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
+    callerLimiter,
   }
 }

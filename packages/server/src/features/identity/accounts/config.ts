@@ -46,6 +46,15 @@ export const accountKeys = {
     true,
     'True if common passwords are rejected. In development they are accepted, with a warning in the log.',
   ),
+  refuse_breached_passwords: flag(
+    false,
+    'True if passwords of known data breaches are rejected. Five digits of their SHA-1 are sent to auth.breached_passwords_url.',
+  ),
+  breached_passwords_url: text(
+    'https://api.pwnedpasswords.com/range',
+    'Service with the range protocol of Have I Been Pwned.',
+    { pattern: '^https?://[^?#\\s]+$', expects: 'an http or https URL' },
+  ),
   require_verified_email: flag(
     false,
     'True if users with an email address must verify it before they can sign in.',

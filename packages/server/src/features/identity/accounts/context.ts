@@ -1,12 +1,15 @@
 import type { Logger } from 'pino'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { BreachedPasswords } from '../../../http/breached-passwords.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { MailBackend, MailTemplates } from '../../messaging/mail/index.ts'
 import type { SmsProvider, SmsProviderConfig } from '../../messaging/sms/index.ts'
 import type { Throttle } from '../../operations/throttle/index.ts'
 import type { AuthSettings } from '../auth-settings/index.ts'
+import type { Captcha } from '../captcha/index.ts'
 import type { PasswordHasher } from '../passwords/index.ts'
+import type { AccountFunctions } from './account-functions.ts'
 import type { AccountConfig } from './config.ts'
 import type { AccountKeys } from './keys.ts'
 import type { EndedSessions } from './sessions/ended-sessions.ts'
@@ -28,6 +31,9 @@ export interface AccountContext {
   readonly keys: AccountKeys
   readonly clock: Clock
   readonly passwords: PasswordHasher
+  /** Passwords of data breaches, which are rejected. */
+  readonly breachedPasswords: BreachedPasswords
+  readonly captcha: Captcha
   readonly throttle: Throttle
   readonly settings: AuthSettings
   readonly jobs: JobQueue
@@ -35,6 +41,7 @@ export interface AccountContext {
   readonly sms: SmsProvider
   readonly endedSessions: EndedSessions
   readonly secondFactors: SecondFactors
+  readonly functions: AccountFunctions
   /** Site that mailed links lead to. It never comes from a request's headers. */
   readonly siteUrl: () => string
 }

@@ -1,3 +1,4 @@
+import { httpErrors } from '../../../http/errors/errors.ts'
 import { checkedByHandler, refusedWith, requiredByHandler } from '../../../http/schemas.ts'
 import { normalizeEmail } from '../../../lib/email-address.ts'
 import { type Static, Type } from '../../../lib/type.ts'
@@ -68,4 +69,18 @@ export async function requireNewPassword(
     log.warn('accepted a common password, which is rejected outside development')
   }
   return password
+}
+
+/**
+ * Rejects a password of a known data breach. It may send a request to a service, so callers do it after their
+ * limits and other checks.
+ *
+ * @throws AppError breached_password
+ */
+export async function refuseBreached(
+  { breachedPasswords }: Pick<AccountContext, 'breachedPasswords'>,
+  password: string,
+  field = 'password',
+): Promise<void> {
+  if (await breachedPasswords.includes(password)) throw httpErrors.breachedPassword(field)
 }

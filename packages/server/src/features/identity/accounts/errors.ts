@@ -142,6 +142,11 @@ export const accountErrorTable = {
     message: (problem: string) => problem,
     help: 'A user needs an email or a phone. With `invite`, send only the email: its owner chooses the password.',
   },
+  invalidAppMetadata: {
+    status: 400,
+    message: 'app_metadata: expected an object of at most 8192 bytes, without the character U+0000',
+    help: '`app_metadata` is an object of JSON. Its size is that of the text that PostgreSQL prints for it.',
+  },
   invalidUserPhone: {
     status: 400,
     message: 'invalid phone number',

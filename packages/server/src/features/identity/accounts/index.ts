@@ -26,6 +26,12 @@ import { accountPages } from './pages.ts'
 import { createRotationQueue, type RefreshContext, refresh } from './sessions/refresh.ts'
 import { listOwnSessions, logOut, revokeOtherSessions, revokeSession } from './sessions/session-use.ts'
 
+export {
+  type AccountFunctions,
+  type Arrival as SignUp,
+  admitAccount,
+  noAccountFunctions,
+} from './account-functions.ts'
 export { userIds } from './administration/user-id.ts'
 export { defineAccountHousekeeping, deleteExpired, removeAnonymousUsers } from './clean-up.ts'
 export { type AccountConfig, longestTokenSeconds } from './config.ts'

@@ -13,6 +13,8 @@ export interface AccountKeys {
   readonly oauth: KeyObject
   /** Key that hashes short codes. A plain hash would not hide them. */
   readonly codes: KeyObject
+  /** Key that signs captchas. */
+  readonly captcha: KeyObject
 }
 
 export function deriveKeys(secret: string): AccountKeys {
@@ -23,6 +25,7 @@ export function deriveKeys(secret: string): AccountKeys {
     refresh: derive('refresh token'),
     oauth: derive('oauth tokens'),
     codes: derive('one-time code'),
+    captcha: derive('captcha'),
   }
 }
 

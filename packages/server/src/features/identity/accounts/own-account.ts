@@ -6,7 +6,7 @@ import { noContent, ok, operation } from '../../../http/operation.ts'
 import { Message } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import type { AccountContext } from './context.ts'
-import { password, requireNewPassword, requireText } from './credentials.ts'
+import { password, refuseBreached, requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, countFailures } from './limits.ts'
 import { voidMailedTokens } from './methods/email-link/mailed-tokens.ts'
@@ -86,6 +86,7 @@ export const changePassword = operation({
       })
     }
     const password = await requireNewPassword(context, requireText(body.newPassword, 'newPassword'))
+    await refuseBreached(context, password, 'newPassword')
     const hash = await passwords.hash(password)
     const ended = await database.transaction(async (transaction) => {
       const current = await lockSelf(transaction, caller)

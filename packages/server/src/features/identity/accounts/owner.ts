@@ -1,4 +1,5 @@
-import type { Queryable } from '../../../database/system-database.ts'
+import type { SystemTransaction } from '../../../database/system-database.ts'
+import { type Arrival, admitAccount } from './account-functions.ts'
 import type { AccountContext } from './context.ts'
 import { voidMailedTokens } from './methods/email-link/mailed-tokens.ts'
 import { endSessionsOf } from './sessions/sessions.ts'
@@ -10,21 +11,23 @@ import { insertUser, lockUserByEmail, takeOverUnverified, type User } from './us
  *
  * @param email normalized
  * @param ended gets the sessions that have ended
+ * @param arrival of a new account
  * @returns undefined when the account has been deleted in the meantime
  */
 export async function findOrMakeOwner(
-  { secondFactors }: AccountContext,
-  database: Queryable,
+  context: AccountContext,
+  database: SystemTransaction,
   email: string,
   ended: string[],
+  arrival: Arrival,
 ): Promise<User | undefined> {
   const made = await insertUser(database, { email, isEmailVerified: true })
-  if (made !== undefined) return made
+  if (made !== undefined) return await admitAccount(context, database, made, arrival)
   // The account may also have been registered with the address a moment ago.
   const owner = await lockUserByEmail(database, email)
   if (owner === undefined || owner.email_verified_at !== null) return owner
   await voidMailedTokens(database, email, ['password_reset', 'email_verification'])
   ended.push(...(await endSessionsOf(database, owner.id)))
-  const hasFactor = await secondFactors.isEnrolled(database, owner.id)
+  const hasFactor = await context.secondFactors.isEnrolled(database, owner.id)
   return await takeOverUnverified(database, owner.id, { hasFactor })
 }

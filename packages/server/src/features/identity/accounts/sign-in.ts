@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { Queryable } from '../../../database/system-database.ts'
+import type { SystemTransaction } from '../../../database/system-database.ts'
 import type { PendingIdentity } from '../../../http/access/identity.ts'
 import { type Answered, component } from '../../../http/schemas.ts'
+import type { JsonObject } from '../../../lib/json.ts'
 import { Type } from '../../../lib/type.ts'
+import { describeAccount } from './account-functions.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 import { signAccessToken } from './sessions/access-token.ts'
@@ -83,7 +85,7 @@ const pendingSeconds = 300
  */
 export async function finishFirstFactor(
   context: AccountContext,
-  database: Queryable,
+  database: SystemTransaction,
   user: User,
   method: AuthenticationMethod,
   client: Client,
@@ -133,7 +135,7 @@ function checkedPassword({ password_hash }: User, method: AuthenticationMethod):
  */
 export async function startSession(
   context: AccountContext,
-  database: Queryable,
+  database: SystemTransaction,
   user: User,
   method: AuthenticationMethod,
   client: Client,
@@ -151,7 +153,7 @@ export async function startSession(
  */
 export async function finishSecondFactor(
   context: AccountContext,
-  database: Queryable,
+  database: SystemTransaction,
   pending: PendingIdentity,
   method: SecondMethod,
   client: Client,
@@ -168,7 +170,7 @@ export async function finishSecondFactor(
 
 async function start(
   context: AccountContext,
-  database: Queryable,
+  database: SystemTransaction,
   user: User,
   session: Pick<SessionStart, 'aal' | 'amr' | 'passwordHash'>,
   client: Client,
@@ -182,7 +184,9 @@ async function start(
     ...session,
   })
   if (started === undefined) return undefined
-  return respond(context, user, { sessionId: started.id, generation: 1, aal: session.aal, amr: session.amr })
+  const tokens = { sessionId: started.id, generation: 1, aal: session.aal, amr: session.amr }
+  const custom = await context.functions.claims(database, describeAccount(user), client.requestId)
+  return respond(context, user, tokens, custom)
 }
 
 /**
@@ -215,8 +219,13 @@ export function claimsOf(user: User) {
   }
 }
 
-/** Makes tokens for a session at one of its generations. */
-export function respond(context: AccountContext, user: User, tokens: SessionTokens): Authentication {
+/** Makes tokens for a session at one of its generations. @param custom claims of a function */
+export function respond(
+  context: AccountContext,
+  user: User,
+  tokens: SessionTokens,
+  custom: JsonObject | undefined,
+): Authentication {
   const { config, keys, clock } = context
   const { sessionId, generation, aal, amr } = tokens
   const claims = {
@@ -225,6 +234,7 @@ export function respond(context: AccountContext, user: User, tokens: SessionToke
     aal,
     amr,
     jti: randomBytes(16).toString('hex'),
+    ...(custom === undefined ? {} : { custom_claims: custom }),
   }
   return {
     token: signAccessToken(claims, config.token_duration, { secret: keys.access, clock }),

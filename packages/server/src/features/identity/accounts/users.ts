@@ -1,7 +1,9 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { type Answered, component, timestamp } from '../../../http/schemas.ts'
+import { type Answered, component, described, timestamp } from '../../../http/schemas.ts'
 import { type AppError, codeOf } from '../../../lib/errors.ts'
+import { isObject, type JsonObject } from '../../../lib/json.ts'
+import { isStorableJson } from '../../../lib/storable-text.ts'
 import { Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { revokeApiKeysOf } from '../api-keys/index.ts'
@@ -17,13 +19,27 @@ export interface User {
   readonly is_anonymous: boolean
   readonly linked_at: Date | null
   readonly disabled_at: Date | null
+  readonly app_metadata: JsonObject
   readonly created_at: Date
   readonly updated_at: Date
   readonly [column: string]: unknown
 }
 
 export const userColumns = sql`
-  id, email, email_verified_at, phone, password_hash, is_anonymous, linked_at, disabled_at, created_at, updated_at`
+  id, email, email_verified_at, phone, password_hash, is_anonymous, linked_at, disabled_at, app_metadata,
+  created_at, updated_at`
+
+/** Named, because generators do not accept an open object within a schema that others extend. */
+export const AppMetadata = component(
+  'AppMetadata',
+  Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: 'Facts that only functions and administrators set. The user can read them.',
+    },
+  ),
+)
 
 /** User in responses. */
 export const UserObject = component(
@@ -35,6 +51,7 @@ export const UserObject = component(
     phone: Type.Optional(Type.String({ description: 'E.164.' })),
     is_anonymous: Type.Boolean(),
     linked_at: Type.Optional(timestamp),
+    app_metadata: Type.Optional(described('Absent while there are none.', AppMetadata)),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -49,6 +66,7 @@ export function describeUser(user: User): UserObject {
     phone: user.phone ?? undefined,
     is_anonymous: user.is_anonymous,
     linked_at: user.linked_at ?? undefined,
+    app_metadata: Object.keys(user.app_metadata).length === 0 ? undefined : user.app_metadata,
     createdAt: user.created_at,
     updatedAt: user.updated_at,
   }
@@ -115,6 +133,28 @@ export async function insertUser(database: Queryable, user: NewUser): Promise<Us
       ${user.phone ?? null}, ${user.passwordHash ?? null}, ${user.isAnonymous ?? false})
     on conflict do nothing
     returning ${userColumns}`)
+}
+
+/**
+ * Replaces the facts that only the server sets. Returns undefined when the user is deleted.
+ *
+ * @throws AppError invalid_app_metadata, after which a transaction cannot continue
+ */
+export async function setAppMetadata(
+  database: Queryable,
+  userId: string,
+  metadata: unknown,
+): Promise<User | undefined> {
+  if (!isObject(metadata) || !isStorableJson(metadata)) throw accountErrors.invalidAppMetadata()
+  const update = database.maybeOne<User>(sql`
+    update basalt.users set app_metadata = ${JSON.stringify(metadata)}::jsonb, updated_at = now()
+    where id = ${userId}
+    returning ${userColumns}`)
+  return await update.catch((error) => {
+    // The size is that of the text in PostgreSQL, which alone knows it.
+    const isUnfit = codeOf(error) === '23514' || ['22P02', '22003'].includes(codeOf(error) ?? '')
+    throw isUnfit ? accountErrors.invalidAppMetadata() : error
+  })
 }
 
 export async function setPassword(database: Queryable, userId: string, hash: string): Promise<void> {

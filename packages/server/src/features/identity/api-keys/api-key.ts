@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { actions } from '../../../http/access/actions.ts'
+import { ActionName } from '../../../http/access/actions.ts'
 import {
   type Answered,
   choice,
@@ -26,7 +26,7 @@ export const ApiKey = component(
     keyPrefix: Type.String({ description: 'First characters of the key.' }),
     scope: choice(scopes),
     allowedTables: Type.Array(Type.String(), { description: 'Empty means all collections.' }),
-    actions: Type.Array(choice(actions), {
+    actions: Type.Array(ActionName, {
       description: 'Actions that the key may perform in addition to its scope.',
     }),
     appId: nullable(Type.String({ format: 'uuid' })),

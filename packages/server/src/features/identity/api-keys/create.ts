@@ -1,4 +1,10 @@
-import { type Action, actions, isAction, orderActions } from '../../../http/access/actions.ts'
+import {
+  type Action,
+  actionNames,
+  actionPattern,
+  isAction,
+  orderActions,
+} from '../../../http/access/actions.ts'
 import { created, operation } from '../../../http/operation.ts'
 import { programName, readProgramName } from '../../../http/requests/program-name.ts'
 import {
@@ -49,7 +55,7 @@ const settings = {
 
 /** Actions that an administrator grants to a key. */
 export const grantedActions = Type.Optional(
-  nullable(Type.Array(checkedByHandler({ enum: actions }, Type.String())), {
+  nullable(Type.Array(checkedByHandler({ pattern: `^${actionPattern}$` }, Type.String())), {
     description: 'Default: none. The scope `*` includes no actions.',
   }),
 )
@@ -173,7 +179,7 @@ export function readActions(names: readonly string[]): readonly Action[] {
   const unknown = names.find((action) => !isAction(action))
   if (unknown !== undefined) {
     throw apiKeyErrors.invalidApiKey(
-      `actions: ${JSON.stringify(unknown.slice(0, 100))} is not one of ${actions.join(', ')}`,
+      `actions: ${JSON.stringify(unknown.slice(0, 100))} is not one of ${actionNames.join(', ')}`,
     )
   }
   return orderActions(names)

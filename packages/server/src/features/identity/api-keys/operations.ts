@@ -104,6 +104,7 @@ const update = operation({
 const rotate = operation({
   ...administration,
   id: 'apiKeys.rotate',
+  stepUp: 'always',
   method: 'POST',
   path: `${collection}/:id/rotate`,
   summary: 'Rotate the secret of an API key',

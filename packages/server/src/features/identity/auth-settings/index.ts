@@ -32,6 +32,7 @@ const get = operation({
 const replace = operation({
   ...common,
   id: 'authSettings.replace',
+  stepUp: 'always',
   method: 'PUT',
   summary: 'Replace the enabled sign-in methods',
   description: 'Replaces all switches. A missing one is turned off.',

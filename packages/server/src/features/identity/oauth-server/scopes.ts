@@ -1,13 +1,17 @@
-import { type Action, actions, isAction, orderActions } from '../../../http/access/actions.ts'
-import { choice, component } from '../../../http/schemas.ts'
+import { type Action, actionPattern, actions, isAction, orderActions } from '../../../http/access/actions.ts'
+import { component } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { Scope } from '../opaque-tokens/index.ts'
 import { ProtocolError } from './protocol-error.ts'
 
 /** Data scopes, starting with the narrowest. */
 export const scopes: readonly Scope[] = ['readonly', 'readwrite', '*']
-/** Tokens of a `scope` (RFC 6749 §3.3): one data scope, and actions. */
+/** Tokens of a `scope` (RFC 6749 §3.3) that every server has: data scopes, and actions. Functions have further ones. */
 export const scopeTokens: readonly (Scope | Action)[] = [...scopes, ...actions]
-export const OAuthScope = component('OAuthScope', choice(scopeTokens))
+export const OAuthScope = component(
+  'OAuthScope',
+  Type.Unsafe<Scope | Action>(Type.String({ pattern: `^(readonly|readwrite|\\*|${actionPattern})$` })),
+)
 const tablesLimit = 1000
 const tableNameLimit = 200
 

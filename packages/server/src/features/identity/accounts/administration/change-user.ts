@@ -1,6 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import { ok, operation } from '../../../../http/operation.ts'
-import { nullable } from '../../../../http/schemas.ts'
+import { described, nullable } from '../../../../http/schemas.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 import { Type } from '../../../../lib/type.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
@@ -9,7 +9,7 @@ import { requireEmail } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
 import { voidMailedTokens } from '../methods/email-link/mailed-tokens.ts'
 import { endSessionsOf } from '../sessions/sessions.ts'
-import { lockUser } from '../users.ts'
+import { AppMetadata, lockUser, setAppMetadata } from '../users.ts'
 import { email, phone, requirePhone } from './create-user.ts'
 import { AdminUser, getListedUser } from './listed-user.ts'
 import { administration, userParams } from './user-id.ts'
@@ -26,7 +26,7 @@ export const changeUser = operation({
   permission: 'owner',
   method: 'PATCH',
   path: '/api/admin/users/:id',
-  summary: 'Change the address or phone of a user',
+  summary: 'Change the address, the phone or the app_metadata of a user',
   description:
     'A new address is unverified unless `emailVerified` is true. Sessions end when the address that their ' +
     'tokens name changes or loses its verification.',
@@ -35,6 +35,7 @@ export const changeUser = operation({
     email: Type.Optional(email),
     emailVerified: Type.Optional(Type.Boolean()),
     phone: Type.Optional(nullable(phone, { description: 'null removes it.' })),
+    app_metadata: Type.Optional(described('Replaces all of it. At most 8192 bytes.', AppMetadata)),
   }),
   success: ok(AdminUser),
   async handle(context: AccountContext, { params: { id }, body, origin }) {
@@ -73,7 +74,9 @@ export const changeUser = operation({
         ...(isMoved ? { email } : {}),
         ...(isVerified === wasVerified && !isMoved ? {} : { emailVerified: isVerified }),
         ...(newPhone === user.phone ? {} : { phone: newPhone }),
+        ...(body.app_metadata === undefined ? {} : { app_metadata: body.app_metadata }),
       }
+      if (body.app_metadata !== undefined) await setAppMetadata(transaction, id, body.app_metadata)
       await recordAudit(transaction, { actor: 'admin', action: 'users.update', target: id, detail, origin })
       return sessions
     })

@@ -3,8 +3,9 @@ import { checkedByHandler } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { parsePhone, parseTestNumbers } from '../../../messaging/sms/index.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
+import { admitAccount } from '../account-functions.ts'
 import type { AccountContext } from '../context.ts'
-import { requireEmail, requireNewPassword } from '../credentials.ts'
+import { refuseBreached, requireEmail, requireNewPassword } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
 import { accountLimits, requireAttempt } from '../limits.ts'
 import { mailKey, requestMail } from '../methods/email-link/mails.ts'
@@ -41,7 +42,7 @@ export const createUser = operation({
   }),
   success: created(AdminUser),
   async handle(context: AccountContext, { body, origin }) {
-    const { database, passwords, jobs, throttle } = context
+    const { database, passwords, jobs, throttle, functions } = context
     const { invite = false, emailVerified = false } = body
     if (body.email === undefined && body.phone === undefined) {
       throw accountErrors.invalidNewUser('email or phone is required')
@@ -59,14 +60,14 @@ export const createUser = operation({
     }
     const email = body.email === undefined ? undefined : requireEmail(body.email)
     const phone = body.phone === undefined ? undefined : requirePhone(context, body.phone)
-    const passwordHash =
-      body.password === undefined
-        ? undefined
-        : await passwords.hash(await requireNewPassword(context, body.password))
+    const password =
+      body.password === undefined ? undefined : await requireNewPassword(context, body.password)
+    if (password !== undefined) await refuseBreached(context, password)
+    const passwordHash = password === undefined ? undefined : await passwords.hash(password)
     if (invite && email !== undefined) {
       await requireAttempt(throttle, accountLimits(context).mailTo, mailKey('invitation', email))
     }
-    const id = await database.transaction(async (transaction) => {
+    const id = await functions.transaction(database, async (transaction) => {
       const made = await insertUser(transaction, {
         isEmailVerified: emailVerified,
         ...(email === undefined ? {} : { email }),
@@ -77,6 +78,7 @@ export const createUser = operation({
         const isEmailTaken = email !== undefined && (await findUserByEmail(transaction, email)) !== undefined
         throw isEmailTaken ? accountErrors.emailTaken() : accountErrors.phoneTaken()
       }
+      await admitAccount(context, transaction, made, { method: 'admin', requestId: origin.requestId })
       if (invite && email !== undefined)
         await requestMail(jobs, { purpose: 'invitation', email }, transaction)
       const detail = { email: email ?? null, phone: phone ?? null, emailVerified, invited: invite }

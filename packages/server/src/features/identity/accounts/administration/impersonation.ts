@@ -8,6 +8,7 @@ import { type Answered, component, refusedWith, textForm, timestamp, uuid } from
 import { isStorableText } from '../../../../lib/storable-text.ts'
 import { Type } from '../../../../lib/type.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
+import { describeAccount } from '../account-functions.ts'
 import type { AccountContext } from '../context.ts'
 import { requireText, text } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
@@ -70,39 +71,44 @@ export const impersonate = operation({
   async handle(context: AccountContext, { params, body, http, origin }) {
     const { aal = 'aal1' } = body
     const administratorSession = adminOf(http).sessionId
-    const { database, clock, keys } = context
+    const { database, clock, keys, functions } = context
     const reason = requireText(body.reason?.replaceAll('\0', '').trim(), 'reason')
     if (!isStorableText(reason)) throw httpErrors.invalidRequest('reason: expected Unicode text without NUL')
     const begunAt = clock.now()
-    const { user, id, expiresAt, lifetimeSeconds } = await database.transaction(async (transaction) => {
-      const found = await lockUser(transaction, params.id)
-      if (found === undefined) throw accountErrors.userNotFound()
-      if (found.disabled_at !== null) throw accountErrors.userDisabled()
-      const lifetimeSeconds = await holdAdministrator(transaction, administratorSession)
-      const expiresAt = new Date((Math.floor(begunAt.getTime() / 1000) + lifetimeSeconds) * 1000)
-      const session = await transaction.one<{ id: string }>(sql`
+    const { user, id, expiresAt, lifetimeSeconds, custom } = await functions.transaction(
+      database,
+      async (transaction) => {
+        const found = await lockUser(transaction, params.id)
+        if (found === undefined) throw accountErrors.userNotFound()
+        if (found.disabled_at !== null) throw accountErrors.userDisabled()
+        const lifetimeSeconds = await holdAdministrator(transaction, administratorSession)
+        const expiresAt = new Date((Math.floor(begunAt.getTime() / 1000) + lifetimeSeconds) * 1000)
+        const session = await transaction.one<{ id: string }>(sql`
         insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at, tokens_expire_at,
           impersonated_by, impersonation_reason, administrator_session)
         values (${params.id}, ${aal}, array['impersonation'], 'impersonation', ${origin.address},
           now() + make_interval(secs => ${lifetimeSeconds}::int), ${expiresAt.toISOString()}::timestamptz,
           ${actor}, ${reason}, ${administratorSession})
         returning id`)
-      const detail = {
-        reason,
-        aal,
-        sessionId: session.id,
-        expiresAt: expiresAt.toISOString(),
-        administratorSession,
-      }
-      await recordAudit(transaction, {
-        actor,
-        action: 'users.impersonate',
-        target: params.id,
-        detail,
-        origin,
-      })
-      return { user: found, id: session.id, expiresAt, lifetimeSeconds }
-    })
+        const detail = {
+          reason,
+          aal,
+          sessionId: session.id,
+          expiresAt: expiresAt.toISOString(),
+          administratorSession,
+        }
+        await recordAudit(transaction, {
+          actor,
+          action: 'users.impersonate',
+          target: params.id,
+          detail,
+          origin,
+        })
+        const custom = await functions.claims(transaction, describeAccount(found), origin.requestId)
+        return { user: found, id: session.id, expiresAt, lifetimeSeconds, custom }
+      },
+      ['claims'],
+    )
     const claims = {
       ...claimsOf(user),
       sid: id,
@@ -110,6 +116,7 @@ export const impersonate = operation({
       amr: ['impersonation'],
       act: { sub: actor },
       jti: randomBytes(16).toString('hex'),
+      ...(custom === undefined ? {} : { custom_claims: custom }),
     }
     // One instant for all three, so that the token ends when the response and the audit row say.
     const at = { now: () => begunAt }

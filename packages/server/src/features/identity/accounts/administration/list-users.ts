@@ -1,5 +1,7 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { adminOf } from '../../../../http/access/authentication.ts'
+import { requirePermission } from '../../../../http/access/grants.ts'
 import { ok, operation } from '../../../../http/operation.ts'
 import { readChoice, readTimePosition } from '../../../../http/requests/filters.ts'
 import { checkedByHandler, pageQuery, readPage, timestamp } from '../../../../http/schemas.ts'
@@ -16,6 +18,7 @@ import {
   positionOf,
   selectUsers,
 } from './listed-user.ts'
+import { maskFor } from './mask-user.ts'
 import {
   hasSearchIndexes,
   mostMatches,
@@ -74,10 +77,11 @@ const listQuery = Type.Object({
 export const listUsers = operation({
   ...administration,
   id: 'users.list',
-  permission: 'users.read',
+  permission: 'users.view',
   method: 'GET',
   path: '/api/admin/users',
   summary: 'List users, the newest first',
+  description: 'The role `viewer` gets masked addresses and phone numbers, and cannot search.',
   query: listQuery,
   success: ok(
     Type.Object({
@@ -105,7 +109,10 @@ export const listUsers = operation({
       }),
     }),
   ),
-  async handle({ database }: AccountContext, { query }) {
+  async handle({ database }: AccountContext, { query, http }) {
+    const administrator = adminOf(http)
+    // A search would confirm an address that is guessed.
+    if (query.search !== undefined) requirePermission(administrator, 'users.read')
     const { cursor } = query
     const { page, perPage, offset } = readPage(query)
     const filter = readFilter(query)
@@ -125,7 +132,7 @@ export const listUsers = operation({
       ? await countUsers(database, search, filter, { isEstimated, known: bounds.count })
       : { totalItems: -1 }
     return {
-      items: items.map(describeListed),
+      items: items.map((user) => maskFor(administrator, describeListed(user))),
       page,
       perPage,
       ...total,

@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { adminOf } from '../../../../http/access/authentication.ts'
 import { ok, operation } from '../../../../http/operation.ts'
 import { writeTimePosition } from '../../../../http/requests/filters.ts'
 import { type Answered, choice, component, extended, nullable, timestamp } from '../../../../http/schemas.ts'
@@ -7,6 +8,7 @@ import { Type } from '../../../../lib/type.ts'
 import type { AccountContext } from '../context.ts'
 import { accountErrors } from '../errors.ts'
 import { describeUser, type User, UserObject, userColumns } from '../users.ts'
+import { maskFor } from './mask-user.ts'
 import { administration, userParams } from './user-id.ts'
 
 /** User in responses to administrators. */
@@ -86,11 +88,13 @@ export async function selectUsers(database: Queryable, page: Sql): Promise<Liste
 export const getUser = operation({
   ...administration,
   id: 'users.get',
-  permission: 'users.read',
+  permission: 'users.view',
   method: 'GET',
   path: '/api/admin/users/:id',
   summary: 'Get a user',
+  description: 'The role `viewer` gets a masked address and phone number.',
   params: userParams,
   success: ok(AdminUser),
-  handle: ({ database }: AccountContext, { params }) => getListedUser(database, params.id),
+  handle: async ({ database }: AccountContext, { params, http }) =>
+    maskFor(adminOf(http), await getListedUser(database, params.id)),
 })

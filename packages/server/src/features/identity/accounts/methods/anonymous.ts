@@ -1,7 +1,9 @@
 import { userOf } from '../../../../http/access/authentication.ts'
 import { created, ok, operation } from '../../../../http/operation.ts'
+import { captchaHeaders, captchaOf } from '../../captcha/index.ts'
+import { admitAccount } from '../account-functions.ts'
 import type { AccountContext } from '../context.ts'
-import { credentials, requireEmail, requireNewPassword } from '../credentials.ts'
+import { credentials, refuseBreached, requireEmail, requireNewPassword } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
 import { accountLimits, rememberAddress, requireAttempt } from '../limits.ts'
 import { lockSelf } from '../own-account.ts'
@@ -23,14 +25,20 @@ export const signInAnonymously = operation({
   method: 'POST',
   path: '/api/auth/anonymous',
   summary: 'Sign in as a new user without credentials',
+  headers: captchaHeaders,
   success: created(Authentication),
   async handle(context: AccountContext, { http, origin }) {
-    const { settings, throttle, database } = context
+    const { settings, throttle, database, functions } = context
     if (!settings.current.anonymous_auth_enabled) throw accountErrors.anonymousDisabled()
+    await context.captcha.require('anonymous', captchaOf(http), origin.address)
     await requireAttempt(throttle, accountLimits(context).anonymous, origin.address)
-    return await database.transaction(async (transaction) => {
-      const user = await insertUser(transaction, { isAnonymous: true })
-      const response = user && (await startSession(context, transaction, user, 'anonymous', clientOf(http)))
+    return await functions.transaction(database, async (transaction) => {
+      const client = clientOf(http)
+      const inserted = await insertUser(transaction, { isAnonymous: true })
+      if (inserted === undefined) throw new Error('an anonymous user cannot be inserted')
+      const arrival = { method: 'anonymous', requestId: client.requestId } as const
+      const user = await admitAccount(context, transaction, inserted, arrival)
+      const response = await startSession(context, transaction, user, 'anonymous', client)
       if (response === undefined) throw new Error('a new anonymous user cannot sign in')
       return response
     })
@@ -49,21 +57,25 @@ export const linkEmail = operation({
   body: credentials,
   success: ok(AuthenticationOrUnverified),
   async handle(context: AccountContext, { body, http, origin: { address } }) {
-    const { database, passwords, throttle } = context
+    const { database, passwords, throttle, functions } = context
     const caller = userOf(http)
     if (!caller.isAnonymous) throw accountErrors.onlyAnonymous()
     const email = requireEmail(body.email)
     const password = await requireNewPassword(context, body.password)
     await requireAttempt(throttle, accountLimits(context).register, address)
+    await refuseBreached(context, password)
     const passwordHash = await passwords.hash(password)
     const response = await withVerificationMail(context, email, (requestMail) =>
-      database.transaction(async (transaction) => {
+      functions.transaction(database, async (transaction) => {
+        const client = clientOf(http)
         const { id } = await lockSelf(transaction, caller)
-        const user = await linkCredentials(transaction, id, { email, passwordHash, isVerified: false })
-        if (user === undefined) throw accountErrors.alreadyLinked()
+        const linked = await linkCredentials(transaction, id, { email, passwordHash, isVerified: false })
+        if (linked === undefined) throw accountErrors.alreadyLinked()
+        const arrival = { method: 'password', requestId: client.requestId, wasAnonymous: true } as const
+        const user = await admitAccount(context, transaction, linked, arrival)
         await requestMail(transaction)
         if (isUnverified(context, user)) return describeUnverified(user)
-        const session = await startSession(context, transaction, user, 'password', clientOf(http))
+        const session = await startSession(context, transaction, user, 'password', client)
         if (session === undefined) throw accountErrors.alreadyLinked()
         return session
       }),

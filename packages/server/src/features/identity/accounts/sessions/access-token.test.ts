@@ -81,6 +81,15 @@ describe('access tokens › valid tokens', () => {
     })
   })
 
+  test('carries the claims of a function for policies, in one spelling', () => {
+    const custom_claims = { plan: 'pro', teams: [1, 'é'], nested: { a: null } }
+    expect(verify(signAccessToken({ ...claims, aal: 'aal1', custom_claims }, 900, keys))).toMatchObject({
+      identity: { scope: { customClaims: JSON.stringify(custom_claims) } },
+    })
+    for (const forged of [null, [], 'plan', { a: '\0' }, { nested: { '\0': 1 } }])
+      expect(verify(forgeJwt({ payload: { ...claims, custom_claims: forged } }))).toEqual(refused)
+  })
+
   test('without optional claims is a first-factor token without a session', () => {
     expect(verify(forgeJwt({ payload: { sub: alice, exp: seconds + 1 } }))).toMatchObject({
       identity: { email: '', aal: 'aal1', amr: [], isAnonymous: false, sessionId: undefined },

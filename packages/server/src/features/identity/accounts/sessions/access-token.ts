@@ -8,6 +8,7 @@ import {
 import type { Clock } from '../../../../lib/clock.ts'
 import { isObject, type JsonObject, parseJson } from '../../../../lib/json.ts'
 import { Lru } from '../../../../lib/lru.ts'
+import { isStorableJson } from '../../../../lib/storable-text.ts'
 
 /**
  * Claims of an access token, a JWT signed with HS256. It is verified by hand because every request does so.
@@ -27,6 +28,8 @@ export interface AccessTokenClaims {
   readonly jti?: string
   /** Actor, the administrator who acts as the user (RFC 8693 §4.1). */
   readonly act?: { readonly sub: string }
+  /** Claims of the function `claims` of the operator. */
+  readonly custom_claims?: JsonObject
 }
 
 /** Claims of the token for the second factor. */
@@ -149,7 +152,7 @@ function isForUs({ iss, aud }: Readonly<Record<string, unknown>>): boolean {
 
 function judge(claims: Claims): Verdict {
   const { sub, email = '', email_verified = false, sid, aal = 'aal1', amr = [] } = claims
-  const { is_anonymous = false, mfa_pending = false, iat, act } = claims
+  const { is_anonymous = false, mfa_pending = false, iat, act, custom_claims } = claims
   if (typeof mfa_pending !== 'boolean') return refuse
   if (mfa_pending) return judgePending(claims)
   // Policies compare the id with uuid columns, and as text with the form that PostgreSQL prints.
@@ -161,6 +164,8 @@ function judge(claims: Claims): Verdict {
   // An impersonator must be identifiable, and ending the session must stop it.
   const impersonator = act === undefined ? undefined : readActor(act)
   if (act !== undefined && (impersonator === undefined || sid === undefined)) return refuse
+  if (custom_claims !== undefined && !(isObject(custom_claims) && isStorableJson(custom_claims)))
+    return refuse
   const identity: UserIdentity = {
     kind: 'user',
     ...unattributed,
@@ -180,6 +185,7 @@ function judge(claims: Claims): Verdict {
       aal,
       isAnonymous: is_anonymous,
       sessionId: sid ?? '',
+      ...(custom_claims === undefined ? {} : { customClaims: JSON.stringify(custom_claims) }),
     },
   }
   return { identity }

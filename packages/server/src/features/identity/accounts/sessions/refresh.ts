@@ -1,5 +1,7 @@
 import { ok, operation } from '../../../../http/operation.ts'
+import type { JsonObject } from '../../../../lib/json.ts'
 import { Type } from '../../../../lib/type.ts'
+import { describeAccount } from '../account-functions.ts'
 import type { AccountContext } from '../context.ts'
 import { requiredText } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
@@ -9,7 +11,9 @@ import { RotationQueue } from './rotation-queue.ts'
 import {
   clientOf,
   endReplayedSession,
+  findSessionUser,
   findUnverifiedEmail,
+  type Rotation,
   renewSession,
   rotateSessions,
 } from './sessions.ts'
@@ -39,7 +43,10 @@ export const refresh = operation({
     const content = readRefreshToken(body.refreshToken, keys.refresh)
     if (content === undefined) throw accountErrors.invalidRefreshToken()
     const { sessionId, generation } = content
-    const session = await rotations.renew({ sessionId, generation, client: clientOf(http) })
+    const client = clientOf(http)
+    // The claims come first: a session whose token cannot be made keeps its refresh token.
+    const custom = await customClaimsOf(context, content, client.requestId)
+    const session = await rotations.renew({ sessionId, generation, client })
     if (session === undefined) {
       // This check comes first: a session that may not be used yet keeps its refresh token.
       if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
@@ -49,9 +56,27 @@ export const refresh = operation({
       throw accountErrors.invalidRefreshToken()
     }
     const { aal, amr } = session
-    return respond(context, session, { sessionId, generation: generation + 1, aal, amr })
+    return respond(context, session, { sessionId, generation: generation + 1, aal, amr }, custom)
   },
 })
+
+/** Returns the claims of a function for the user of a session. @throws AppError */
+async function customClaimsOf(
+  { functions, database }: AccountContext,
+  content: Pick<Rotation, 'sessionId' | 'generation'>,
+  requestId: string,
+): Promise<JsonObject | undefined> {
+  if (!functions.has('claims')) return undefined
+  return await functions.transaction(
+    database,
+    async (transaction) => {
+      const user = await findSessionUser(transaction, content)
+      // The session has ended, or its token is replayed, which the renewal reports.
+      return user && (await functions.claims(transaction, describeAccount(user), requestId))
+    },
+    ['claims'],
+  )
+}
 
 /** Creates the queue that rotates the sessions of this node. */
 export function createRotationQueue(context: AccountContext): RotationQueue {

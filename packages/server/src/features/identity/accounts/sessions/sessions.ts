@@ -15,11 +15,13 @@ const rememberedRotations = 16
 export interface Client {
   readonly userAgent: string
   readonly ipAddress: string
+  /** Id of the request, for the log of functions. */
+  readonly requestId: string
 }
 
 export function clientOf(request: FastifyRequest): Client {
   const userAgent = request.headers['user-agent'] ?? ''
-  return { userAgent: userAgent.slice(0, 512), ipAddress: request.ip }
+  return { userAgent: userAgent.slice(0, 512), ipAddress: request.ip, requestId: request.id }
 }
 
 export interface SessionStart {
@@ -130,16 +132,23 @@ function rotationOf(generation: number) {
   return sql`s.rotations[cardinality(s.rotations) - (s.generation - ${generation}::int) + 1]`
 }
 
+/** Builds the condition that the generation of a session `s` is current, or was replaced within the grace period. */
+function isRenewable(generation: number) {
+  return sql`(s.generation = ${generation}::int
+    or s.generation > ${generation}::int
+      and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))`
+}
+
 /** Refresh of a session at one of its generations, by a client. */
 export interface Rotation {
   readonly sessionId: string
   readonly generation: number
-  readonly client: Client
+  readonly client: Pick<Client, 'userAgent' | 'ipAddress'>
 }
 
 const refreshedColumns = sql`
   u.id, u.email, u.email_verified_at, u.phone, u.password_hash, u.is_anonymous, u.linked_at, u.disabled_at,
-  u.created_at, u.updated_at, s.id as session_id, s.generation, s.aal, s.amr`
+  u.app_metadata, u.created_at, u.updated_at, s.id as session_id, s.generation, s.aal, s.amr`
 
 /** Builds the condition under which a user `u` may refresh. */
 function isAdmitted({ requiresVerifiedEmail }: Pick<Renewal, 'requiresVerifiedEmail'>) {
@@ -212,10 +221,20 @@ export async function renewSession(
       ip_address = case when ${rotates} then ${client.ipAddress}::text else s.ip_address end
     from basalt.users u
     where s.id = ${sessionId}::uuid and s.expires_at > now() and u.id = s.user_id and ${isAdmitted(renewal)}
-      and (${rotates}
-        or s.generation > ${generation}::int
-          and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))
+      and ${isRenewable(generation)}
     returning ${refreshedColumns}`)
+}
+
+/** Returns the user of a session that has not expired, if it may be renewed at this generation. */
+export async function findSessionUser(
+  database: Queryable,
+  { sessionId, generation }: Pick<Rotation, 'sessionId' | 'generation'>,
+): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`
+    select ${userColumns} from basalt.users
+    where id = (
+      select s.user_id from basalt.sessions s
+      where s.id = ${sessionId}::uuid and s.expires_at > now() and ${isRenewable(generation)})`)
 }
 
 /** Returns the address of the session's user if it still has to be verified. */

@@ -246,6 +246,8 @@ describe('row-level security › system tables', () => {
     )
     // These describe an index, and the caller's statement reads the rows again under its policies.
     expect(rights.filter(({ allowed }) => allowed).map(({ name }) => name)).toEqual([
+      // That of the caller alone.
+      'basalt.app_metadata()',
       'basalt.nearby_rows(regclass,name,text,text,double precision)',
       // Files of users, under policies.
       'basalt.objects',

@@ -23,7 +23,13 @@ beforeAll(async () => {
       create table comment (id int primary key, post int references post on delete cascade);
       create table reaction (comment int references comment on delete set null);
       create table visit (user_id uuid references basalt.users on delete cascade) partition by list (user_id);
-      create table visit_rest partition of visit default;`,
+      create table visit_rest partition of visit default;
+      create table perk (name text primary key, plan text);
+      insert into perk values ('lounge', 'pro'), ('jet', 'gold');
+      alter table perk enable row level security;
+      create policy by_plan on perk for select using (plan = (select basalt.app_metadata()) ->> 'plan');
+      create function set_plan(user_id uuid, metadata jsonb) returns bool language sql
+        as 'select basalt.set_app_metadata(user_id, metadata)';`,
   })
   app = accounts.app
   other = await accounts.secondNode()
@@ -253,6 +259,42 @@ describe('PATCH /api/admin/users/:id', () => {
     expect(removed.json.phone).toBeUndefined()
     expect((await call('PATCH', path, { emailVerified: false })).json.emailVerified).toBe(false)
     await expect.poll(async () => (await app.request('GET', '/api/auth/me', { token })).status).toBe(401)
+  })
+
+  test('replaces app_metadata, which policies and the user can read, and callers cannot set', async () => {
+    const { user, token } = await accounts.register()
+    expect(user).not.toHaveProperty('app_metadata')
+    const path = `users/${user.id}`
+    const app_metadata = { plan: 'pro', teams: ['a', 'b'] }
+    expect((await call('PATCH', path, { app_metadata })).json).toMatchObject({
+      app_metadata,
+      email: user.email,
+    })
+    expect(await audit('users.update')).toEqual([{ target: user.id, detail: { app_metadata } }])
+    expect((await app.request('GET', '/api/auth/me', { token })).json).toMatchObject({ app_metadata })
+    const readable = async (caller: string | undefined) =>
+      (await app.request('GET', '/api/collections/perk', { token: caller })).json.items
+    expect(await readable(token)).toEqual([{ name: 'lounge', plan: 'pro' }])
+    expect(await readable((await accounts.register()).token)).toEqual([])
+    const own = { token, body: { user_id: user.id, metadata: { plan: 'gold' } } }
+    expect((await app.request('POST', '/api/rpc/set_plan', own)).status).toBe(403)
+    const byAdmin = { token: admin, body: { user_id: user.id, metadata: { plan: 'none' } } }
+    expect((await app.request('POST', '/api/rpc/set_plan', byAdmin)).json).toBe(true)
+    expect(await readable(token)).toEqual([])
+    expect((await call('PATCH', path, { app_metadata: {} })).json.app_metadata).toBeUndefined()
+  })
+
+  test('rejects app_metadata that is no object, is too large or cannot be stored', async () => {
+    const { user } = await accounts.register()
+    const expected = 'app_metadata: expected an object of at most 8192 bytes, without the character U+0000'
+    for (const app_metadata of [{ text: 'x'.repeat(8192) }, { text: '\0' }, { '\0': 1 }, { half: '\ud800' }])
+      expect(await problem('PATCH', `users/${user.id}`, { app_metadata })).toEqual([400, expected])
+    for (const app_metadata of [[], 'pro', 1, null])
+      expect((await problem('PATCH', `users/${user.id}`, { app_metadata }))[0]).toBe(400)
+    const large = { token: admin, body: { user_id: user.id, metadata: { text: 'x'.repeat(8192) } } }
+    expect((await app.request('POST', '/api/rpc/set_plan', large)).status).toBe(400)
+    const fits = { text: 'x'.repeat(8192 - '{"text": ""}'.length) }
+    expect((await call('PATCH', `users/${user.id}`, { app_metadata: fits })).json.app_metadata).toEqual(fits)
   })
 
   test('gives an anonymous user an address', async () => {

@@ -115,7 +115,7 @@ describe('/api/admin/api-keys', () => {
     [{ userId: alice, name: 'n', scope: 'all' }, 'invalid scope: must be *, readonly, or readwrite'],
     [
       { userId: alice, name: 'n', actions: ['*'] },
-      'actions: "*" is not one of email:send, sms:send, push:send',
+      'actions: "*" is not one of email:send, sms:send, push:send, function:<name>',
     ],
     [{ userId: alice, name: 'n', appId: unknownId }, 'app not found'],
     [{ userId: unknownId, name: 'n' }, 'user not found'],
@@ -192,7 +192,7 @@ describe('/api/admin/api-keys', () => {
     )
     expect(audit).toEqual([{ detail: { actions: ['email:send'] } }, { detail: { name: 'n', actions: [] } }])
     expect(envelope(await asAdmin('PATCH', `/${apiKey.id}`, { actions: ['rpc:x'] }))).toEqual(
-      invalid('actions: "rpc:x" is not one of email:send, sms:send, push:send'),
+      invalid('actions: "rpc:x" is not one of email:send, sms:send, push:send, function:<name>'),
     )
   })
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { actions } from '../../../../http/access/actions.ts'
+import { actionPattern } from '../../../../http/access/actions.ts'
 import { userOf } from '../../../../http/access/authentication.ts'
 import { addressKey } from '../../../../http/requests/client-address.ts'
 import {
@@ -20,7 +20,6 @@ import { type AuthorizationRequest, checkRequest, readBody, readQuery } from './
 
 const tags = ['oauth']
 const texts = Type.Array(Type.String())
-const action = actions.join('|')
 const required = (keywords: Readonly<Record<string, unknown>>) =>
   requiredByHandler(checkedByHandler(keywords, Type.String()))
 const parameters = {
@@ -30,7 +29,7 @@ const parameters = {
     description: "One of the client's redirect addresses, character by character.",
   }),
   scope: required({
-    pattern: `^((${action}) )*(readonly|readwrite|\\*)( (${action}))*$`,
+    pattern: `^(${actionPattern} )*(readonly|readwrite|\\*)( ${actionPattern})*$`,
     description: 'One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`.',
   }),
   state: required({ maxLength: 2048, description: 'Up to 2048 bytes, returned unchanged.' }),

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../../database/system-database.ts'
-import { isAction } from '../../../../http/access/actions.ts'
+import { actionNames, isAction } from '../../../../http/access/actions.ts'
 import { created, noContent, ok, operation } from '../../../../http/operation.ts'
 import { readUuid } from '../../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
@@ -18,7 +18,7 @@ import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { clientIdPrefix, clientSecretPrefix, type OAuthContext, requireEnabled } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
-import { scopes as dataScopes, isScope, OAuthScope, scopeTokens } from '../scopes.ts'
+import { scopes as dataScopes, isScope, OAuthScope } from '../scopes.ts'
 import { redirectUriLimit } from './client-metadata.ts'
 import { findNameProblem, nameForm, nameLimit } from './client-name.ts'
 import type { ClientRow } from './queries.ts'
@@ -51,7 +51,7 @@ const settings = {
       { items: OAuthScope, contains: { enum: dataScopes } },
       Type.Array(Type.String(), {
         description:
-          '`readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`. `*` includes no actions.',
+          '`readonly`, `readwrite`, `*`, and optionally actions: `email:send`, `sms:send`, `push:send`, `function:<name>`. `*` includes no actions.',
       }),
     ),
   ),
@@ -200,6 +200,7 @@ const revoke = operation({
 const rotateSecret = operation({
   ...common,
   id: 'oauthClients.rotateSecret',
+  stepUp: 'always',
   method: 'POST',
   path: `${item}/rotate-secret`,
   summary: 'Rotate the secret of an OAuth client',
@@ -278,9 +279,9 @@ function readRedirectUris(uris: readonly string[] = []): string[] {
 
 function readScopes(scopes: readonly string[] = []): string[] {
   if (scopes.length === 0) throw invalid('at least one scope is required')
-  const unknown = scopes.find((scope) => !scopeTokens.some((token) => token === scope))
+  const unknown = scopes.find((scope) => !isScope(scope) && !isAction(scope))
   if (unknown !== undefined) {
-    throw invalid(`invalid scope: ${unknown} (must be one of: ${scopeTokens.join(', ')})`)
+    throw invalid(`invalid scope: ${unknown} (must be one of: ${[...dataScopes, ...actionNames].join(', ')})`)
   }
   if (!scopes.some(isScope)) throw invalid(`scopes: expected one of ${dataScopes.join(', ')} beside actions`)
   return [...new Set(scopes)]

@@ -4,6 +4,7 @@ import type { Identity, PendingIdentity, UserIdentity } from '../../../../http/a
 import { addressKey } from '../../../../http/requests/client-address.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { endSession, requestMagicLink, requestSmsCode } from '../../accounts/index.ts'
+import { type CaptchaRoute, providers as widgets } from '../../captcha/index.ts'
 import { challengeSentCode, challengeTotp, describeFactors } from '../../mfa/index.ts'
 import { beginDiscoverableSignIn, challengePasskey } from '../../passkeys/index.ts'
 import { approve, issueConsented } from '../authorize/consent.ts'
@@ -13,9 +14,10 @@ import { ProtocolError } from '../protocol-error.ts'
 import type { PageContext } from './context.ts'
 import { PageCookie } from './cookie.ts'
 import { PageReply } from './reply.ts'
-import { firstSteps, type SignedIn, secondSteps, text } from './sign-in.ts'
+import { captchaField, firstSteps, type SignedIn, secondSteps, text } from './sign-in.ts'
 import {
   consentView,
+  type FormCaptcha,
   faultView,
   linkView,
   type PageRequest,
@@ -38,7 +40,7 @@ export class Exchange {
     this.#context = context
     this.#request = request
     this.#reply = reply
-    this.#page = new PageReply(reply, context.oauth.appName)
+    this.#page = new PageReply(reply, context.oauth.appName, context.passkeys.mfa.accounts.captcha)
   }
 
   /** Checks the request of the client. An error goes to the client if it is known (RFC 6749 §4.1.2.1). */
@@ -145,8 +147,16 @@ export class Exchange {
       beginDiscoverableSignIn(this.#context.passkeys, addressKey(this.#request)),
     )
     const providers = this.#context.providers.list()
-    const view = { page, problem, hasMail, hasSms, passkey, providers }
+    const captchas = { mail: this.#captchaOf('magic_link'), phone: this.#captchaOf('sms') }
+    const view = { page, problem, hasMail, hasSms, captchas, passkey, providers }
     return this.#page.send(signInView(view), [page.request.redirectUri])
+  }
+
+  #captchaOf(route: CaptchaRoute): FormCaptcha | undefined {
+    const { provider, siteKey = '' } = this.#context.passkeys.mfa.accounts.captcha.describe(route)
+    if (provider === 'off') return undefined
+    if (provider === 'proof_of_work') return { route }
+    return { route, widget: { className: widgets[provider].widget.className, siteKey } }
   }
 
   async #sendFirst(page: PageRequest, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
@@ -155,11 +165,11 @@ export class Exchange {
     return await this.#page.attempt(
       async () => {
         if (step === 'mail') {
-          await requestMagicLink(accounts, text(form, 'email'), address)
+          await requestMagicLink(accounts, text(form, 'email'), address, captchaField(form))
           return this.#page.send(linkView(page), [page.request.redirectUri])
         }
         const phone = text(form, 'phone')
-        await requestSmsCode(accounts, phone, address)
+        await requestSmsCode(accounts, phone, address, captchaField(form))
         return this.#page.send(phoneCodeView(page, phone), [page.request.redirectUri])
       },
       (problem) => this.showSignIn(page, problem),

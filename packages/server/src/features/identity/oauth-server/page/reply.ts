@@ -3,16 +3,21 @@ import { translateDatabaseFailure } from '../../../../database/errors/error-tran
 import { sendPage } from '../../../../http/responses/send-page.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { createPage, submitOnceScript } from '../../../../lib/page.ts'
+import type { AccountContext } from '../../accounts/index.ts'
+import { providers } from '../../captcha/index.ts'
+import { captchaScript } from './captcha-script.ts'
 import { passkeyScript } from './passkey-script.ts'
 
 /** Response of the page to a request. */
 export class PageReply {
   readonly #reply: FastifyReply
   readonly #appName: string
+  readonly #captcha: AccountContext['captcha']
 
-  constructor(reply: FastifyReply, appName: string) {
+  constructor(reply: FastifyReply, appName: string, captcha: AccountContext['captcha']) {
     this.#reply = reply
     this.#appName = appName
+    this.#captcha = captcha
   }
 
   /** Redirects with 303, so that the browser does not post its form again (RFC 9700 §4.12). */
@@ -43,8 +48,25 @@ export class PageReply {
       application: this.#appName,
       body: `<div class="narrow">\n<h1>Give access</h1>\n${body}\n</div>`,
       formTargets: redirectUris.map((uri) => new URL(uri).origin),
-      script: body.includes('data-passkey') ? passkeyScript + submitOnceScript : submitOnceScript,
+      script: scriptOf(body),
+      widget: widgetOf(this.#captcha, body),
     })
     return sendPage(status === undefined ? reply : reply.code(status), page)
   }
+}
+
+function scriptOf(body: string): string {
+  const parts = [
+    body.includes(' data-passkey="') ? passkeyScript : '',
+    body.includes(' data-captcha="') ? captchaScript : '',
+    submitOnceScript,
+  ]
+  return parts.join('')
+}
+
+/** Returns the widget of a provider if a form of the page has one. */
+function widgetOf(captcha: AccountContext['captcha'], body: string) {
+  if (!body.includes(' data-sitekey="')) return undefined
+  const { provider } = captcha
+  return provider === 'off' || provider === 'proof_of_work' ? undefined : providers[provider].widget
 }

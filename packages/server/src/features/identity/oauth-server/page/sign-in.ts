@@ -10,6 +10,7 @@ import {
   logIn,
   type PendingResponse,
 } from '../../accounts/index.ts'
+import { providers } from '../../captcha/index.ts'
 import { verifyBackupCode, verifySentCode, verifyTotp } from '../../mfa/index.ts'
 import { finishSignIn, verifyPasskey } from '../../passkeys/index.ts'
 import type { PageContext } from './context.ts'
@@ -72,6 +73,12 @@ export function text(form: URLSearchParams, name: string): string {
   const value = form.get(name) ?? ''
   if (value.includes('\0')) throw httpErrors.invalidRequest(`${name}: NUL is not allowed`)
   return value
+}
+
+/** Returns the response of a captcha, in our own field or that of the provider's widget. */
+export function captchaField(form: URLSearchParams): string | undefined {
+  const names = ['captcha', ...Object.values(providers).map(({ field }) => field)]
+  return names.map((name) => text(form, name)).find((value) => value !== '')
 }
 
 function codeOf(form: URLSearchParams) {

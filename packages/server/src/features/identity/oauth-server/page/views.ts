@@ -1,4 +1,4 @@
-import type { Action } from '../../../../http/access/actions.ts'
+import type { Action, actions } from '../../../../http/access/actions.ts'
 import { escapeHtml } from '../../../../lib/page.ts'
 import type { AuthorizationRequest } from '../authorize/request.ts'
 
@@ -22,12 +22,31 @@ interface FormParts {
   readonly fields?: string
   readonly button: string
   readonly isPlain?: boolean
+  /** Captcha that the step requires. */
+  readonly captcha?: FormCaptcha | undefined
 }
 
-function form({ query }: PageRequest, { step, fields = '', button, isPlain = false }: FormParts): string {
-  return `<form id="${step}" method="post" action="/oauth/authorize">
-${hidden('request', query)}${hidden('step', step)}${fields}<p><button${isPlain ? ' class="plain"' : ''}>${button}</button></p>
+/** Captcha of a form. */
+export interface FormCaptcha {
+  readonly route: string
+  /** Widget of a provider; undefined for a proof of work. */
+  readonly widget?: { readonly className: string; readonly siteKey: string } | undefined
+}
+
+function form(
+  { query }: PageRequest,
+  { step, fields = '', button, isPlain = false, captcha }: FormParts,
+): string {
+  const solved =
+    captcha !== undefined && captcha.widget === undefined ? ` data-captcha="${captcha.route}"` : ''
+  return `<form id="${step}"${solved} method="post" action="/oauth/authorize">
+${hidden('request', query)}${hidden('step', step)}${fields}${captcha === undefined ? '' : captchaFields(captcha)}<p><button${isPlain ? ' class="plain"' : ''}>${button}</button></p>
 </form>`
+}
+
+function captchaFields({ route, widget }: FormCaptcha): string {
+  if (widget === undefined) return `${hidden('captcha', '')}<p class="bad" role="alert"></p>\n`
+  return `<div class="${widget.className}" data-sitekey="${escapeHtml(widget.siteKey)}" data-action="${route}"></div>\n`
 }
 
 function hidden(name: string, value: string): string {
@@ -67,6 +86,8 @@ export interface SignInView {
   readonly problem?: string | undefined
   readonly hasMail: boolean
   readonly hasSms: boolean
+  /** Captchas of the forms for a mailed link and a text message. */
+  readonly captchas: { readonly mail: FormCaptcha | undefined; readonly phone: FormCaptcha | undefined }
   readonly passkey: PasskeyPrompt | undefined
   readonly providers: readonly { readonly name: string; readonly title: string }[]
 }
@@ -84,7 +105,15 @@ function providerLinks({ query }: PageRequest, providers: SignInView['providers'
     .join('\n')
 }
 
-export function signInView({ page, problem, hasMail, hasSms, passkey, providers }: SignInView): string {
+export function signInView({
+  page,
+  problem,
+  hasMail,
+  hasSms,
+  captchas,
+  passkey,
+  providers,
+}: SignInView): string {
   const email = (id: string) => field(id, 'Email', 'name="email" type="email" autocomplete="username"')
   return `<p>${clientName(page)} asks for access to your account. Sign in to continue.</p>
 ${problemLine(problem)}${form(page, {
@@ -96,8 +125,8 @@ ${problemLine(problem)}${form(page, {
 })}
 ${passkeyForm(page, passkey)}
 ${providerLinks(page, providers)}
-${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(page, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true })}</details>` : ''}
-${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(page, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
+${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(page, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true, captcha: captchas.mail })}</details>` : ''}
+${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(page, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true, captcha: captchas.phone })}</details>` : ''}`
 }
 
 export function linkView(page: PageRequest, problem?: string): string {
@@ -156,10 +185,16 @@ function unchecked({ request, appName }: PageRequest): string {
 }
 
 /** Descriptions of actions for the consent page. */
-const actionWords: Readonly<Record<Action, string>> = {
+const actionWords: Readonly<Record<(typeof actions)[number], string>> = {
   'email:send': 'send mail on your behalf',
   'sms:send': 'send text messages on your behalf',
   'push:send': 'send push notifications to users of the app',
+}
+
+/** Describes an action for the consent page. */
+function describeAction(action: Action): string {
+  if (Object.hasOwn(actionWords, action)) return actionWords[action as keyof typeof actionWords]
+  return `use <code>${escapeHtml(action.slice('function:'.length))}</code> as you`
 }
 
 /** Joins words as in `a`, `a and b`, `a, b and c`. */
@@ -177,7 +212,7 @@ export function consentView(page: PageRequest, account: string): string {
       ? 'all your data'
       : `your data in ${allowedTables.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}`
   return `<p>${clientName(page)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
-${actions.length === 0 ? '' : `<p id="actions">It also wants to <b>${inWords(actions.map((action) => actionWords[action]))}</b>.</p>\n`}${unchecked(page)}<p class="soft">It cannot see your password or change how you sign in. You continue to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+${actions.length === 0 ? '' : `<p id="actions">It also wants to <b>${inWords(actions.map(describeAction))}</b>.</p>\n`}${unchecked(page)}<p class="soft">It cannot see your password or change how you sign in. You continue to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
 <form id="consent" method="post" action="/oauth/authorize">
 ${hidden('request', query)}${hidden('step', 'consent')}<p class="row"><button name="decision" value="approve">Allow</button>
 <button class="plain" name="decision" value="deny">Deny</button></p>

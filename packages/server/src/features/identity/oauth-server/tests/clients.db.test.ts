@@ -92,7 +92,7 @@ describe('/api/admin/oauth/clients', () => {
     [{ name: 'n', redirectUris: [callback] }, 'at least one scope is required'],
     [
       { ...uri(callback), scopes: ['read'] },
-      'invalid scope: read (must be one of: readonly, readwrite, *, email:send, sms:send, push:send)',
+      'invalid scope: read (must be one of: readonly, readwrite, *, email:send, sms:send, push:send, function:<name>)',
     ],
     [
       { ...uri(callback), scopes: ['email:send'] },

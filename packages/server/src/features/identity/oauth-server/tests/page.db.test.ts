@@ -124,19 +124,21 @@ describe('oauth server › page', () => {
     const { user } = await accounts.register()
     const acting = await createClient(accounts.app, {
       appId: await appOf(user.id),
-      scopes: ['readonly', 'email:send', 'sms:send'],
+      scopes: ['readonly', 'email:send', 'function:check-out'],
     })
-    const change = { state, scope: 'sms:send email:send readonly' }
+    const change = { state, scope: 'function:check-out email:send readonly' }
     const browser = await new Browser().open(
       String(new URLSearchParams(authorizationRequest(acting, proof, change))),
     )
     await browser.submit('password', { email: user.email, password: goodPassword })
     expect(browser.html).toContain(
-      '<p id="actions">It also wants to <b>send mail on your behalf and send text messages on your behalf</b>.</p>',
+      '<p id="actions">It also wants to <b>send mail on your behalf and use <code>check-out</code> as you</b>.</p>',
     )
     await browser.submit('consent', { decision: 'approve' })
     const code = browser.location.searchParams.get('code') ?? ''
-    expect((await redeem(accounts.app, acting, proof, code)).json.scope).toBe('readonly email:send sms:send')
+    expect((await redeem(accounts.app, acting, proof, code)).json.scope).toBe(
+      'readonly email:send function:check-out',
+    )
     expect((await signIn(user)).html).not.toContain('id="actions"')
   })
 

@@ -1,9 +1,11 @@
-import type { Queryable } from '../../../../../database/system-database.ts'
+import type { SystemTransaction } from '../../../../../database/system-database.ts'
 import { optionalUserOf } from '../../../../../http/access/authentication.ts'
 import type { UserIdentity } from '../../../../../http/access/identity.ts'
 import { ok, operation } from '../../../../../http/operation.ts'
 import { Message } from '../../../../../http/schemas.ts'
 import { Type } from '../../../../../lib/type.ts'
+import { captchaHeaders, captchaOf } from '../../../captcha/index.ts'
+import { type Arrival, admitAccount } from '../../account-functions.ts'
 import type { AccountContext } from '../../context.ts'
 import { email, requireText, text } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
@@ -27,10 +29,11 @@ export const requestMagicLinkOperation = operation({
   method: 'POST',
   path: '/api/auth/magic-link',
   summary: 'Request a sign-in link',
+  headers: captchaHeaders,
   body: Type.Object({ email }),
   success: ok(Message),
-  async handle(context: AccountContext, { body, origin }) {
-    await requestMagicLink(context, body.email, origin.address)
+  async handle(context: AccountContext, { body, http, origin }) {
+    await requestMagicLink(context, body.email, origin.address, captchaOf(http))
     return { message: 'if valid, a login link has been sent' }
   },
 })
@@ -54,14 +57,17 @@ export const confirmMagicLinkOperation = operation({
 /**
  * Requests a sign-in link, in the same way for every address.
  *
- * @throws AppError magic_link_disabled, too_many_requests
+ * @param captcha response of the captcha
+ * @throws AppError magic_link_disabled, captcha_required, captcha_failed, too_many_requests
  */
 export async function requestMagicLink(
   context: AccountContext,
   email: string | undefined,
   address: string,
+  captcha: string | undefined,
 ): Promise<void> {
   requireEnabled(context)
+  await context.captcha.require('magic_link', captcha, address)
   await requestMailTo(context, 'magic_link', email, address)
 }
 
@@ -82,11 +88,12 @@ export async function confirmMagicLink(
   requireEnabled(context)
   const token = requireText(mailedToken, 'token')
   const ended: string[] = []
-  const response = await context.database.transaction(async (transaction) => {
+  const arrival = { method: 'magic_link', requestId: client.requestId } as const
+  const response = await context.functions.transaction(context.database, async (transaction) => {
     const mailed = await findMailedToken(transaction, 'magic_link', token)
     if (mailed === undefined) throw accountErrors.invalidMagicLinkToken()
     const anonymous = caller?.isAnonymous === true ? caller : undefined
-    const user = await findOrMakeUser(context, transaction, mailed.email, anonymous, ended)
+    const user = await findOrMakeUser(context, transaction, mailed.email, anonymous, ended, arrival)
     const used = await consumeMailedToken(transaction, 'magic_link', token)
     if (used === undefined) throw accountErrors.invalidMagicLinkToken()
     const session = await finishFirstFactor(context, transaction, user, 'otp', client)
@@ -99,17 +106,19 @@ export async function confirmMagicLink(
 
 async function findOrMakeUser(
   context: AccountContext,
-  database: Queryable,
+  database: SystemTransaction,
   email: string,
   anonymous: UserIdentity | undefined,
   ended: string[],
+  arrival: Arrival,
 ): Promise<User> {
   if (anonymous !== undefined) {
     const { id } = await lockSelf(database, anonymous)
     const linked = await linkEmail(database, id, { email, isVerified: true })
-    if (linked !== undefined) return linked
+    if (linked !== undefined)
+      return await admitAccount(context, database, linked, { ...arrival, wasAnonymous: true })
   }
-  const owner = await findOrMakeOwner(context, database, email, ended)
+  const owner = await findOrMakeOwner(context, database, email, ended, arrival)
   if (owner === undefined) throw accountErrors.invalidMagicLinkToken()
   return owner
 }

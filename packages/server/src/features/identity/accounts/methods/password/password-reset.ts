@@ -1,8 +1,17 @@
 import { ok, operation } from '../../../../../http/operation.ts'
 import { Message } from '../../../../../http/schemas.ts'
 import { Type } from '../../../../../lib/type.ts'
+import { captchaHeaders, captchaOf } from '../../../captcha/index.ts'
 import type { AccountContext } from '../../context.ts'
-import { email, password, requireEmail, requireNewPassword, requireText, text } from '../../credentials.ts'
+import {
+  email,
+  password,
+  refuseBreached,
+  requireEmail,
+  requireNewPassword,
+  requireText,
+  text,
+} from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
 import { accountLimits, requireAttempt, signInKey } from '../../limits.ts'
 import { endSessionsOf } from '../../sessions/sessions.ts'
@@ -18,9 +27,11 @@ export const requestPasswordReset = operation({
   path: '/api/auth/password-reset',
   summary: 'Request a link to reset the password',
   description: 'The response is the same whether or not the account exists.',
+  headers: captchaHeaders,
   body: Type.Object({ email }),
   success: ok(Message),
-  async handle(context: AccountContext, { body, origin }) {
+  async handle(context: AccountContext, { body, http, origin }) {
+    await context.captcha.require('password_reset', captchaOf(http), origin.address)
     await requestMailTo(context, 'password_reset', body.email, origin.address)
     return { message: 'if that email exists, a reset link has been sent' }
   },
@@ -89,6 +100,7 @@ export async function confirmPasswordReset(
   // This check precedes hashing, so that a client cannot load the server with invented tokens.
   if (mailed === undefined) throw accountErrors.invalidResetToken()
   const { user_id: userId, email } = mailed
+  await refuseBreached(context, password)
   const hash = await passwords.hash(password)
   const ended = await database.transaction(async (transaction) => {
     const user = await lockUser(transaction, userId ?? '')

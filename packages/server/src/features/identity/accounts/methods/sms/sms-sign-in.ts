@@ -1,9 +1,12 @@
+import type { SystemTransaction } from '../../../../../database/system-database.ts'
 import { httpErrors } from '../../../../../http/errors/errors.ts'
 import { ok, operation } from '../../../../../http/operation.ts'
 import { Message } from '../../../../../http/schemas.ts'
 import { JobRefused, type JobType } from '../../../../../job-queue.ts'
 import { type Static, Type } from '../../../../../lib/type.ts'
 import { isReachable, parsePhone, parseTestNumbers, SmsRefused } from '../../../../messaging/sms/index.ts'
+import { captchaHeaders, captchaOf } from '../../../captcha/index.ts'
+import { admitAccount } from '../../account-functions.ts'
 import type { AccountContext } from '../../context.ts'
 import { requireText, text } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
@@ -16,7 +19,7 @@ import {
   finishFirstFactor,
   type PendingAuthentication,
 } from '../../sign-in.ts'
-import { insertUser, lockUserByPhone } from '../../users.ts'
+import { insertUser, lockUserByPhone, type User } from '../../users.ts'
 import { consumePhoneCode, countPhoneCodeAttempt, issuePhoneCode } from './phone-codes.ts'
 
 const jobName = 'accounts.send_sms_code'
@@ -39,10 +42,11 @@ export const requestSmsCodeOperation = operation({
   path: '/api/auth/sms',
   summary: 'Request a code by SMS',
   description: 'The response is the same for every number.',
+  headers: captchaHeaders,
   body: Type.Object({ phone }),
   success: ok(Message),
-  async handle(context: AccountContext, { body, origin }) {
-    await requestSmsCode(context, body.phone, origin.address)
+  async handle(context: AccountContext, { body, http, origin }) {
+    await requestSmsCode(context, body.phone, origin.address, captchaOf(http))
     return { message: 'if valid, a verification code has been sent' }
   },
 })
@@ -64,15 +68,18 @@ export const confirmSmsCodeOperation = operation({
  * Requests a code. The response is the same for every text. It reveals neither whether the number has an
  * account nor whether a message was sent.
  *
- * @throws AppError sms_disabled, field_required, too_many_requests
+ * @param captcha response of the captcha
+ * @throws AppError sms_disabled, captcha_required, captcha_failed, field_required, too_many_requests
  */
 export async function requestSmsCode(
   context: AccountContext,
   number: string | undefined,
   address: string,
+  captcha: string | undefined,
 ): Promise<void> {
   const { config, throttle, database, jobs, keys, log } = context
   requireEnabled(context)
+  await context.captcha.require('sms', captcha, address)
   const limits = accountLimits(context)
   const text = requireText(number?.trim(), 'phone')
   await requireAttempt(throttle, limits.smsFromAddress, address)
@@ -131,7 +138,7 @@ export async function confirmSmsCode(
   client: Client,
   address: string,
 ): Promise<Authentication | PendingAuthentication> {
-  const { config, database, throttle, keys } = context
+  const { config, database, throttle, keys, functions } = context
   requireEnabled(context)
   const text = requireText(body.phone?.trim(), 'phone')
   const code = requireText(body.code?.trim(), 'code')
@@ -143,12 +150,12 @@ export async function confirmSmsCode(
   if (!(await countPhoneCodeAttempt(database, phone, config.sms_max_attempts))) {
     throw accountErrors.invalidSmsCode()
   }
-  const response = await database.transaction(async (transaction) => {
+  const response = await functions.transaction(database, async (transaction) => {
     const codeHash = hashCode(keys, purpose, phone, code)
     if (!(await consumePhoneCode(transaction, phone, codeHash))) throw accountErrors.invalidSmsCode()
     const user =
       (await lockUserByPhone(transaction, phone)) ??
-      (await insertUser(transaction, { phone })) ??
+      (await createByPhone(context, transaction, phone, client.requestId)) ??
       (await lockUserByPhone(transaction, phone))
     if (user === undefined) throw httpErrors.internalError()
     const session = await finishFirstFactor(context, transaction, user, 'sms', client)
@@ -157,6 +164,16 @@ export async function confirmSmsCode(
   })
   await throttle.release(accountLimits(context).codeFromAddress, address)
   return response
+}
+
+async function createByPhone(
+  context: AccountContext,
+  transaction: SystemTransaction,
+  phone: string,
+  requestId: string,
+): Promise<User | undefined> {
+  const user = await insertUser(transaction, { phone })
+  return user && (await admitAccount(context, transaction, user, { method: 'sms', requestId }))
 }
 
 function requireEnabled({ settings }: AccountContext): void {
