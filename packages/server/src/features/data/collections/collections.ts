@@ -7,6 +7,7 @@ import type { UserDatabase } from '../../../database/user-database.ts'
 import type { WritesOnce } from '../idempotency/index.ts'
 import type { ViewAs } from '../view-as/index.ts'
 import { type ExportLimits, Exports } from './export/exports.ts'
+import type { WriteHooks } from './hooks/write-hooks.ts'
 import type { ReadLimits } from './plan/list.ts'
 import type { SearchDefinitions } from './plan/search.ts'
 import type { QueryEmbedder } from './read/list-request.ts'
@@ -22,6 +23,8 @@ export interface CollectionDeps {
   /** Read replicas, for exports that request one. */
   readonly replicas?: Database['replicas']
   readonly changes: ChangeLog
+  /** Code of the operator that writes pass before their statement. */
+  readonly hooks: WriteHooks
   /** Makes vectors for searches by meaning; undefined when no provider is configured. */
   readonly embedder?: QueryEmbedder | undefined
   readonly searches: SearchDefinitions

@@ -265,6 +265,11 @@ export const collectionErrorTable = {
     message: 'the database discarded the change: a trigger of the table kept the record as it was',
     help: 'The record exists, but a trigger before the update or delete returned NULL, so nothing was changed. If a trigger marks records as deleted instead of deleting them, change that column with `PATCH`. Callers that policies apply to get 404 `record_not_found`.',
   },
+  invalidHookValues: {
+    status: 500,
+    message: (problem: string) => `a before hook has set values that cannot be written: ${problem}`,
+    help: 'A `before` hook of the table has changed the values to write. They do not fit the table, as the message says. Nothing was written.',
+  },
 } as const
 
 export const collectionErrors = defineErrors(collectionErrorTable)

@@ -35,6 +35,16 @@ export {
 export { collectionErrors, collectionErrorTable } from './errors.ts'
 export { findConditionFault } from './faults/condition-faults.ts'
 export { firstFailure } from './faults/probe.ts'
+export { openInTransaction, type TransactionData } from './hooks/in-transaction.ts'
+export {
+  type ChangeOutcome,
+  type HookSet,
+  type HookTransaction,
+  noHooks,
+  type RecordChange,
+  type TableHooks,
+  type WriteHooks,
+} from './hooks/write-hooks.ts'
 export type { BackgroundImports, ReceivedImport } from './import/background.ts'
 export { importErrors, importErrorTable } from './import/errors.ts'
 export type { ImportResult, ImportRun } from './import/result.ts'

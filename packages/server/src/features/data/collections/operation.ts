@@ -21,6 +21,9 @@ export const recordParams = Type.Object({
 /** Operation that reads a collection. */
 export const reading = { guard: 'data', programs: 'read', tag: 'collections', ...openFor('select') } as const
 
+/** Operation that reads a collection by {@link withCatalogOf}, so that viewers may call it, too. */
+export const viewing = { ...reading, permission: 'rows.view' } as const
+
 /**
  * Returns the options of an operation that writes a collection. @param privileges of which a request without a token
  * needs one

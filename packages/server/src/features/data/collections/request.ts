@@ -20,10 +20,12 @@ export interface CollectionRequest {
   /** Query string, by which statements are cached. */
   readonly query?: string
   readonly body?: string
+  /** Counts operations of a batch for the limits of the caller. @throws AppError too_many_requests */
+  readonly countOperations?: ((count: number) => Promise<void>) | undefined
 }
 
 /** Returns the request as it was sent. */
-export function requestOf(http: FastifyRequest, reply: FastifyReply): Required<CollectionRequest> {
+export function requestOf(http: FastifyRequest, reply: FastifyReply): SentRequest {
   return new SentRequest(http, reply)
 }
 
@@ -58,6 +60,10 @@ class SentRequest implements CollectionRequest {
 
   get body(): string {
     return bodyOf(this.#http)
+  }
+
+  get countOperations(): FastifyRequest['countOperations'] {
+    return this.#http.countOperations
   }
 }
 

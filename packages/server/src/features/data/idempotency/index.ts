@@ -6,6 +6,7 @@ export { idempotencyErrorTable } from './errors.ts'
 export { type IdempotencyKey, idempotencyKeyOf, withBody } from './key.ts'
 export { idempotencyHeaders } from './schemas.ts'
 export { createWritesOnce, type KeySteps, type WritesOnce } from './writes-once.ts'
+export { createWritesWithoutKey } from './writes-without-key.ts'
 
 /** Defines the job that removes expired keys. */
 export function defineKeyCleanup(database: SystemDatabase, queue: JobQueue): void {

@@ -4,12 +4,14 @@ import { mayHaveTriggers } from '../../../../database/change-log.ts'
 import type { Answer } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import { adminOf } from '../../../../http/access/authentication.ts'
+import { readViewReason, requirePermission } from '../../../../http/access/grants.ts'
 import { asText, ok, operation } from '../../../../http/operation.ts'
 import { originOf } from '../../../../http/requests/request-origin.ts'
-import { choice, nullable } from '../../../../http/schemas.ts'
+import { choice, nullable, viewReason } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import type { Caller } from '../access/caller.ts'
 import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import { withCatalogOf } from '../access/viewer-catalog.ts'
 import type { Collections } from '../collections.ts'
 import { compilePage } from '../compile/browse.ts'
 import { compileWhole } from '../compile/cell.ts'
@@ -39,7 +41,7 @@ import { formatPage, GridPage } from './page.ts'
 const tablePath = '/api/admin/tables/:table'
 const common = {
   guard: 'admin',
-  permission: 'rows.read',
+  permission: 'rows.view',
   tag: 'tables',
   params: Type.Object({ table: Type.String({ description: 'As in `/api/collections`.' }) }),
 } as const
@@ -50,11 +52,7 @@ const rowsQuery = {
   as: Type.Optional(
     Type.String({ description: 'Id of a user. The rows are read through the policies, as this user.' }),
   ),
-  reason: Type.Optional(
-    Type.String({
-      description: 'Reason for `as`, which the audit log stores. The role `support` needs one.',
-    }),
-  ),
+  reason: viewReason,
 }
 
 const get = operation({
@@ -68,7 +66,7 @@ const get = operation({
   handle(collections: Collections, { http }, reply) {
     const { caller, table, query } = requestOf(http, reply)
     readParameters(query, [])
-    return withCatalog(collections.catalog, async (catalog) => {
+    return withCatalogOf(collections.catalog, caller, async (catalog) => {
       const relation = requireRelation(catalog, table, readerOf(caller))
       const hasTriggers = collections.changes.hasTriggers && mayHaveTriggers(relation)
       const call = collections.statements.call(compileFacts(relation, hasTriggers))
@@ -112,7 +110,7 @@ const rows = operation({
     const { caller: administrator, table, query: queryString } = requestOf(http, reply)
     const query = parseBrowseQuery(queryString)
     const caller = await readAs(collections, administrator, query, http)
-    return await withCatalog(collections.catalog, async (catalog) => {
+    return await withCatalogOf(collections.catalog, caller, async (catalog) => {
       const relation = requireRelation(catalog, table, readerOf(caller))
       const plan = planPage(contextOf(collections, catalog, caller), relation, query)
       await recordView(collections, caller, relation, query.reason, http)
@@ -149,7 +147,7 @@ const count = operation({
     const { caller: administrator, table, query: queryString } = requestOf(http, reply)
     const query = parseCountQuery(queryString)
     const caller = await readAs(collections, administrator, query, http)
-    return await withCatalog(collections.catalog, async (catalog) => {
+    return await withCatalogOf(collections.catalog, caller, async (catalog) => {
       const relation = requireRelation(catalog, table, readerOf(caller))
       const rows = planRows(contextOf(collections, catalog, caller), relation, query)
       await recordView(collections, caller, relation, query.reason, http)
@@ -183,7 +181,7 @@ const cell = operation({
   success: ok(Type.Object({ value: nullable(Type.String(), { description: 'Bytes as `\\\\x…`.' }) })),
   handle(collections: Collections, { http }, reply) {
     const { caller, table, query } = requestOf(http, reply)
-    return withCatalog(collections.catalog, async (catalog) => {
+    return withCatalogOf(collections.catalog, caller, async (catalog) => {
       const { id, column: name } = parseCellQuery(query)
       const relation = requireRelation(catalog, table, readerOf(caller))
       const column = requireColumn(relation, name, 'column', readerOf(caller))
@@ -207,7 +205,7 @@ const applyChanges = operation({
   path: `${tablePath}/changes`,
   summary: 'Write changes of rows, all or none',
   description:
-    'The changes run like a batch, in one transaction. An update or delete with `ifMatch` is a 412 when the row has another version, and `operation` names it. Results have the entity tag of the written row, and the record before the change as `before`.',
+    'The changes run like a batch, in one transaction. An update or delete with `ifMatch` is a 412 when the row has another version, and `operation` names it. Results have the entity tag of the written row, and the record before the change as `before`. A create may set columns that are `generated always as identity`, so that it can restore a deleted row.',
   body: Type.Object({
     operations: Type.Array(
       Type.Object({
@@ -238,7 +236,14 @@ const applyChanges = operation({
     return withCatalog(collections.catalog, async (catalog) => {
       const relation = requireWritableBy(caller, catalog, table)
       const { operations } = parseBatch(body, tableOf(relation))
-      return await runBatch(collections, { catalog, caller, operations, isTagged: true, hasBefore: true })
+      return await runBatch(collections, {
+        catalog,
+        caller,
+        operations,
+        isTagged: true,
+        hasBefore: true,
+        setsIdentity: true,
+      })
     })
   },
 })
@@ -253,9 +258,8 @@ async function readAs(
   http: FastifyRequest,
 ): Promise<Caller> {
   if (userId === undefined) return caller
-  if (reason === undefined && adminOf(http).role === 'support') {
-    throw collectionErrors.invalidParameter('reason: required to view rows as a user with the role support')
-  }
+  requirePermission(adminOf(http), 'access.explain')
+  readViewReason(adminOf(http), reason)
   const scope = await viewAs.findScope(userId)
   if (scope === undefined) throw collectionErrors.invalidParameter('as: user not found')
   return { ...caller, scope }
@@ -270,7 +274,8 @@ async function recordView(
 ): Promise<void> {
   if (scope.kind !== 'caller') return
   const viewer = { sessionId: adminOf(http).sessionId, origin: originOf(http) }
-  await viewAs.record({ userId: scope.userId, tables: [collection], reason, viewer })
+  const stored = readViewReason(adminOf(http), reason)
+  await viewAs.record({ userId: scope.userId, tables: [collection], reason: stored, viewer })
 }
 
 const contextOf = ({ searches }: Collections, catalog: Catalog, caller: Caller) => ({

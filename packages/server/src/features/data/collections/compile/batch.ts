@@ -7,7 +7,7 @@ import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
 import { compileSelectList } from './record.ts'
 import { compileVersion } from './version.ts'
-import { compileBoth, compileInsert, compileRowSource } from './write.ts'
+import { compileBoth, compileInsert, compileRowSource, type WriteOptions } from './write.ts'
 
 const bodiesSlot = 'bodies'
 const firstIndexSlot = 'first index'
@@ -18,6 +18,10 @@ export function createsSlots(bodies: readonly string[], firstIndex: number): Slo
   return { [bodiesSlot]: `[${bodies.join(',')}]`, [firstIndexSlot]: String(firstIndex) }
 }
 
+interface CreatesOptions extends Pick<WriteOptions, 'isCaptured' | 'setsIdentity'> {
+  readonly isTagged: boolean
+}
+
 /**
  * Compiles a statement that creates several records in order. Returns one row: their results as JSON,
  * comma-separated. Tagged results have the versions of the records as entity tags.
@@ -25,7 +29,7 @@ export function createsSlots(bodies: readonly string[], firstIndex: number): Slo
 export function compileCreates(
   record: RecordPlan,
   columns: readonly Column[],
-  { isCaptured, isTagged }: { readonly isCaptured: boolean; readonly isTagged: boolean },
+  { isCaptured, isTagged, setsIdentity = false }: CreatesOptions,
 ): Sql {
   const source = compileRowSource(sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`, columns)
   const list = isTagged
@@ -33,7 +37,7 @@ export function compileCreates(
     : compileSelectList(record, 't')
   return sql`
     with w as (
-        ${compileInsert(record.relation, columns, source)}
+        ${compileInsert(record.relation, columns, source, { setsIdentity })}
         returning ${list}
       ),
       n as (select ${isTagged ? sql`w.*` : sql`row_to_json(w.*) as record`}, row_number() over () as ordinal from w)

@@ -19,25 +19,26 @@ const row = 't'
 export const coordinatorRow: Sql = sql`(select 1 from pg_catalog.pg_am limit 1) one`
 
 /**
- * Compiles the statement of an action on a table that Citus keeps on its workers. It differs from
+ * Compiles the statement of an action on a table that Citus keeps in shards. It differs from
  * {@link compileWrite} in what Citus cannot send to a worker:
  * - a function that returns records of any type. The body is therefore converted on the coordinator first.
  * - functions in `returning` that are not immutable. Rows are returned as they are, and become JSON afterwards.
  * - a subquery that locks the row inside the update. The row is locked by a query before it.
  *
- * Tables on workers have no triggers, so that none can discard a change.
+ * Tables on workers have no triggers, so that none can discard a change. A table with a shard on the coordinator may have
+ * one. The record is then reported as missing, since Citus cannot plan another read of the table in this statement.
  */
 export function compileWriteOnWorkers(
   action: ChangeAction,
   record: RecordPlan,
   columns: readonly Column[],
-  { isCaptured, answer = record }: WriteOptions,
+  { isCaptured, answer = record, setsIdentity = false }: WriteOptions,
 ): Sql {
   const isCompared = isCaptured && action === 'update'
   const queries = [
     ...(action === 'update' ? [sql`b as materialized (${compileConvertedBody(columns)})`] : []),
     ...(isCompared ? [sql`o as materialized (${compileLocked(record)})`] : []),
-    sql`w as (${compileAction(action, record, columns)} returning ${compileReturned(action, record, answer, isCaptured)})`,
+    sql`w as (${compileAction(action, record, columns, setsIdentity)} returning ${compileReturned(action, record, answer, isCaptured)})`,
   ]
   const isReturned = action !== 'delete' || isCaptured
   const whole = isReturned ? compileJson(compileSelectList(record, row)) : sql`'null'::json`
@@ -58,11 +59,16 @@ export function compileWriteOnWorkers(
     limit 1`
 }
 
-function compileAction(action: ChangeAction, record: RecordPlan, columns: readonly Column[]): Sql {
+function compileAction(
+  action: ChangeAction,
+  record: RecordPlan,
+  columns: readonly Column[],
+  setsIdentity: boolean,
+): Sql {
   const { relation } = record
   switch (action) {
     case 'create':
-      return compileInsert(relation, columns, compileRowSource(body, columns))
+      return compileInsert(relation, columns, compileRowSource(body, columns), { setsIdentity })
     case 'update':
       return sql`
         update ${relationName(relation)} as ${sql.id(row)}

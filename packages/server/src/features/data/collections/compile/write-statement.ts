@@ -18,14 +18,14 @@ export function compileWriteStatement(
   columns: readonly Column[],
   options: WriteOptions,
 ): Sql {
-  return record.relation.isOnWorkers
+  return record.relation.isInShards
     ? compileWriteOnWorkers(action, record, columns, options)
     : compileWrite(action, record, columns, options)
 }
 
 /** Compiles a write by filter, in the form for the nodes that store the table. */
 export function compileBulkStatement(plan: BulkPlan, isCaptured: boolean): Sql {
-  return plan.record.relation.isOnWorkers
+  return plan.record.relation.isInShards
     ? compileBulkOnWorkers(plan, isCaptured)
     : compileBulk(plan, isCaptured)
 }
@@ -41,7 +41,7 @@ export function compileUpsertStatement(
   plan: UpsertPlan,
   options: UpsertOptions,
 ): Sql {
-  return record.relation.isOnWorkers && plan.action === 'update'
+  return record.relation.isInShards && plan.action === 'update'
     ? compileUpsertOnWorkers(record, columns, plan, options)
     : compileUpsert(record, columns, plan, options)
 }

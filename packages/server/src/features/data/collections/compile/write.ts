@@ -26,12 +26,12 @@ export function writeSlots(json: string, id: readonly string[]): SlotValues {
 const jsonSlot = new Slot('json')
 
 /**
- * Compiles a read of one record: at most one row, the record as JSON and its version. A table that Citus distributes
- * has no versions.
+ * Compiles a read of one record: at most one row, the record as JSON and its version. A table that Citus keeps in
+ * shards has no versions.
  */
 export function compileGet(record: RecordPlan): Sql {
   const { relation } = record
-  if (!relation.isOnWorkers) return compileTagged(record, compileIdentity(relation, row))
+  if (!relation.isInShards) return compileTagged(record, compileIdentity(relation, row))
   return sql`
     select row_to_json(r.*), null
     from (
@@ -58,6 +58,8 @@ export interface WriteOptions {
   readonly comparesVersion?: boolean
   /** True if a create or update returns the version of the record as its second column. */
   readonly isTagged?: boolean
+  /** True if a create accepts values for identity columns that PostgreSQL otherwise generates. */
+  readonly setsIdentity?: boolean
 }
 
 /** Compiles the condition that the row of the alias is the one to write. */
@@ -101,7 +103,7 @@ export function compileWrite(
  */
 function compileCreate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
   const written = { of: record.relation, action: 'create' } as const
-  const insert = compileInsert(record.relation, columns, compileRowSource(body, columns))
+  const insert = compileInsert(record.relation, columns, compileRowSource(body, columns), options)
   const { answer } = options
   if (options.isTagged !== true && (answer === undefined || !options.isCaptured)) {
     const write = sql`${insert} returning ${compileSelectList(answer ?? record, row)}`
@@ -184,7 +186,12 @@ export function compileValueCheck({ version }: Relation, column: Column): Sql {
 export const body = sql`json_to_record(${jsonSlot}::json)`
 
 /** Compiles the insert of the rows `b` of its source, up to its `returning`. The inserted rows have the alias `t`. */
-export function compileInsert(relation: Relation, columns: readonly Column[], source: Sql): Sql {
+export function compileInsert(
+  relation: Relation,
+  columns: readonly Column[],
+  source: Sql,
+  { setsIdentity = false }: Pick<WriteOptions, 'setsIdentity'> = {},
+): Sql {
   // A row of defaults is inserted for each source row.
   if (columns.length === 0) {
     return sql`insert into ${relationName(relation)} as ${sql.id(row)} select from ${source}`
@@ -192,6 +199,7 @@ export function compileInsert(relation: Relation, columns: readonly Column[], so
   return sql`
     insert into ${relationName(relation)} as ${sql.id(row)}
       (${sql.join(columns.map(({ name }) => sql.id(name)))})
+    ${setsIdentity ? sql`overriding system value` : sql.empty}
     select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
     from ${source}`
 }

@@ -4,7 +4,7 @@ import { type Capture, isNotCaptured, withCapture } from '../../../../database/c
 import { type Answer, StatementFailed } from '../../../../database/connection/message.ts'
 import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import type { AppError } from '../../../../lib/errors.ts'
+import { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
 import { bulkSlots, readUnexpectedCount } from '../compile/bulk.ts'
@@ -13,6 +13,9 @@ import { writeSlots } from '../compile/write.ts'
 import { compileBulkStatement, compileUpsertStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
+import { findHooks, type HookedWrite, passHooks, writeWithHooks } from '../hooks/pass-hooks.ts'
+import type { TableHooks } from '../hooks/write-hooks.ts'
+import { writeRowsWithHooks } from '../hooks/write-rows.ts'
 import type { RecordBody } from '../parse/record-body.ts'
 import { type BulkPlan, relationsOfBulk } from '../plan/bulk.ts'
 import { planWholeRecord, type RecordPlan, relationsOf } from '../plan/record.ts'
@@ -100,7 +103,33 @@ export async function runWrites<Result>(
   format: (results: readonly WriteResult[]) => Result,
 ): Promise<Result> {
   for (const write of writes) requireTables(caller, relationsOfWrite(write))
-  const compiled = writes.flatMap((write, index) => compileSteps(collections, caller, write, index))
+  // They are found once: other functions may be loaded before the last write.
+  const hooked = writes.map((write) => ({ write, hooks: findHooksOf(collections, write) }))
+  if (hooked.some(({ hooks }) => hooks !== undefined)) {
+    return await runHooked(collections, caller, hooked, format)
+  }
+  return await runTogether(
+    collections,
+    caller,
+    writes.map((write, index) => ({ write, index })),
+    format,
+  )
+}
+
+/** Write with its position in the document. */
+interface DocumentPart {
+  readonly write: DocumentWrite
+  readonly index: number
+}
+
+async function runTogether<Result>(
+  collections: Collections,
+  caller: Caller,
+  placed: readonly DocumentPart[],
+  format: (results: readonly WriteResult[]) => Result,
+): Promise<Result> {
+  const writes = placed.map(({ write }) => write)
+  const compiled = placed.flatMap(({ write, index }) => compileSteps(collections, caller, write, index))
   const { scope, key, isAbandoned, origin, onPosition } = caller
   // Triggers record the writes of functions.
   const isRecorded =
@@ -109,7 +138,7 @@ export async function runWrites<Result>(
     writes.some(({ kind }) => kind === 'call')
   const options = { isRead: false, isAbandoned, onPosition, origin: isRecorded ? origin?.() : undefined }
   const steps = compiled.map(({ step }) => step)
-  const read = (answers: readonly Answer[]) => format(readResults(writes, compiled, answers))
+  const read = (answers: readonly Answer[]) => format(readResults(placed, compiled, answers))
   // Without a statement there is nothing to run.
   if (steps.length === 0) return read([])
   try {
@@ -125,6 +154,106 @@ export async function runWrites<Result>(
     }
     throw await explain(collections, caller, error, failed ?? compiled.at(-1))
   }
+}
+
+/** Returns the hooks that a write passes. */
+function findHooksOf(collections: Collections, write: DocumentWrite): TableHooks | undefined {
+  switch (write.kind) {
+    case 'insert':
+      return findHooks(collections, write.relation, ...(isUpsert(write) ? upsertActions : createActions))
+    case 'bulk':
+      return findHooks(collections, write.plan.rows.relation, write.plan.action)
+    case 'call':
+      return undefined
+  }
+}
+
+const createActions = ['create'] as const
+const upsertActions = ['create', 'update'] as const
+
+/** Returns true if rows of the insert may update a record. */
+function isUpsert({ rows }: InsertWrite): boolean {
+  return rows.some(({ conflict }) => conflict?.action === 'update')
+}
+
+/** Runs the writes one after the other in one transaction, each after its hooks. */
+async function runHooked<Result>(
+  collections: Collections,
+  caller: Caller,
+  writes: readonly { readonly write: DocumentWrite; readonly hooks: TableHooks | undefined }[],
+  format: (results: readonly WriteResult[]) => Result,
+): Promise<Result> {
+  const [only] = writes
+  const isSingle = writes.length === 1 && only?.write.kind === 'insert'
+  return await writeWithHooks(collections, caller, { isSingle }, async (hooked) => {
+    const results: WriteResult[] = []
+    for (const [index, { write, hooks }] of writes.entries()) {
+      try {
+        results.push(await runOne(hooked, hooks, write, index))
+      } catch (error) {
+        if (!(error instanceof AppError) || error.extras.members?.field !== undefined) throw error
+        throw error.with({ members: { ...error.extras.members, field: index } })
+      }
+    }
+    return format(results)
+  })
+}
+
+async function runOne(
+  hooked: HookedWrite,
+  hooks: TableHooks | undefined,
+  write: DocumentWrite,
+  index: number,
+): Promise<WriteResult> {
+  const { collections, caller } = hooked
+  if (hooks !== undefined && write.kind === 'bulk') {
+    const { plan, body } = write
+    const requireCount = (count: number) => {
+      if (count > plan.limit) throw collectionErrors.bulkLimitExceeded(plan.limit)
+    }
+    return await writeRowsWithHooks(hooked, hooks, {
+      catalog: collections.catalog.current,
+      plan,
+      body,
+      requireCount,
+    })
+  }
+  const changed =
+    hooks !== undefined && write.kind === 'insert' ? await passHooksOfInsert(hooked, hooks, write) : write
+  return await runTogether(collections, caller, [{ write: changed, index }], ([result]) => {
+    return result ?? { count: 0, records: [] }
+  })
+}
+
+async function passHooksOfInsert(
+  hooked: HookedWrite,
+  hooks: TableHooks,
+  write: InsertWrite,
+): Promise<InsertWrite> {
+  const { relation, rows } = write
+  const changes = rows.map(({ body, conflict }) => ({
+    operation: conflict?.action === 'update' ? ('upsert' as const) : ('create' as const),
+    body,
+  }))
+  const bodies = await passHooks(hooked, hooks, relation, changes)
+  return {
+    ...write,
+    rows: rows.map(({ body, conflict }, position) => {
+      const changed = bodies[position] ?? body
+      return { body: changed, conflict: conflict && withAdded(conflict, body, changed) }
+    }),
+  }
+}
+
+/** Adds the columns of hooks to those that an upsert updates. */
+function withAdded(plan: UpsertPlan, before: RecordBody, after: RecordBody): UpsertPlan {
+  const isKept = (column: Column) => after.columns.includes(column) || plan.key.includes(column)
+  const added = after.columns.filter(
+    (column) =>
+      !before.columns.includes(column) && !plan.key.includes(column) && column.identity !== 'always',
+  )
+  const updated = [...plan.updated.filter(isKept), ...added]
+  return { ...plan, updated: updated.length === 0 ? plan.key : updated }
 }
 
 async function explain(
@@ -154,14 +283,15 @@ async function explainStep(
 }
 
 function readResults(
-  writes: readonly DocumentWrite[],
+  placed: readonly DocumentPart[],
   compiled: readonly WriteStep[],
   answers: readonly Answer[],
 ): readonly WriteResult[] {
-  const results = writes.map((): { count: number; records: string[] } => ({ count: 0, records: [] }))
+  const results = placed.map((): { count: number; records: string[] } => ({ count: 0, records: [] }))
+  const positions = new Map(placed.map(({ index }, at) => [index, at]))
   for (const [position, { index, read }] of compiled.entries()) {
     const { count, records } = read?.(answers[position]) ?? nothing
-    const result = results[index]
+    const result = results[positions.get(index) ?? -1]
     if (result === undefined) continue
     result.count += count
     if (records !== '[]') result.records.push(records.trim().slice(1, -1))
@@ -208,7 +338,7 @@ function compileInsertSteps(
   const reader = readerOf(caller)
   const record = planWholeRecord(relation, reader)
   // Workers return the rows of one statement in any order.
-  const groups = relation.isOnWorkers ? rows.map(asGroup) : groupByColumns(rows)
+  const groups = relation.isInShards ? rows.map(asGroup) : groupByColumns(rows)
   return groups.flatMap(({ columns, conflict, bodies }) => {
     const [json = ''] = bodies
     const relations = answer === undefined ? [relation] : relationsOf(answer)

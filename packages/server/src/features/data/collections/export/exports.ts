@@ -106,9 +106,16 @@ export class Exports {
     const consistency = replicas && caller.consistency?.()
     const found = consistency && (await replicas.openFor(caller.scope, consistency))
     if (found === undefined) return undefined
+    let isUsed = false
+    const open = async () => {
+      isUsed = true
+      return found
+    }
     try {
-      return await this.#begun(caller, plan, async () => found)
+      return await this.#begun(caller, plan, open)
     } catch (error) {
+      // A refused export has not used the connection, which nothing else would close.
+      if (!isUsed) await found.connection.close()
       if (caller.isAbandoned() || error instanceof AppError || isTimeout(error)) throw error
       return undefined
     }

@@ -85,7 +85,7 @@ export function compileInsertRange(
   const record = planWholeRecord(relation, reader)
   const list = sql`(select row_to_json(s.*) from (select ${compileSelectList(record, 't')}) s)`
   const isUpserting = onConflict === 'update' && isCaptured
-  const isCountedOnWorkers = onConflict === 'update' && relation.isOnWorkers
+  const isCountedOnWorkers = onConflict === 'update' && relation.isInShards
   if (isCountedOnWorkers && isCaptured) {
     throw databaseErrors.unsupportedOnDistributedTable(
       'an import that updates records has no events with the records before it; update them by requests',
@@ -177,7 +177,7 @@ function compileReturned(relation: Relation, reader: Reader): Sql {
  * evaluates it once for each row to update.
  */
 function compileConflict(
-  { primaryKey, isOnWorkers }: Relation,
+  { primaryKey, isInShards }: Relation,
   columns: readonly Column[],
   onConflict: ImportOptions['onConflict'],
   oldRecord: Sql | undefined,
@@ -190,7 +190,7 @@ function compileConflict(
   const leave =
     oldRecord === undefined ? sql.empty : sql`and ${leaveOldRecord(sql`${oldRecord}::text`)} is not null`
   const update = sql`${target} do update set ${sql.join(assignments)}`
-  if (isOnWorkers) return update
+  if (isInShards) return update
   return sql`${update} where ${countUpdates(sql`1`)} ${leave}`
 }
 

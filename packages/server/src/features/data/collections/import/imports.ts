@@ -3,6 +3,7 @@ import type { ChangeLog } from '../../../../database/change-log.ts'
 import type { Database } from '../../../../database/open.ts'
 import { createSlots } from '../../../operations/throttle/index.ts'
 import type { WritesOnce } from '../../idempotency/index.ts'
+import type { WriteHooks } from '../hooks/write-hooks.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { BackgroundImports } from './background.ts'
 import type { FindCommitted } from './deferred.ts'
@@ -13,6 +14,8 @@ export interface ImportDeps {
   readonly findCommitted: FindCommitted
   readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
+  /** Code of the operator that rows pass before they are inserted. */
+  readonly hooks: WriteHooks
   /** True if errors caused by the operator's own definitions carry PostgreSQL's text for every caller. */
   readonly isDevelopment: boolean
   readonly limits: ImportLimits

@@ -6,6 +6,7 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import { importErrors } from './errors.ts'
 import { createRecordReader, type ImportFormat, type ReadRecord } from './records.ts'
+import type { RowFault } from './result.ts'
 import { RowFaults } from './row-faults.ts'
 
 export interface SpoolLimits {
@@ -40,9 +41,8 @@ export async function spoolRows(
   format: ImportFormat,
   limits: SpoolLimits,
 ): Promise<Spool> {
-  const file = await openTemporary()
-  try {
-    const writer = new RowWriter(limits.rows)
+  const writer = new RowWriter(limits.rows)
+  return await writeSpool(writer, async (file) => {
     const reader = createRecordReader(relation, format, limits.rowSize)
     const decoder = new TextDecoder('utf-8', { fatal: true })
     let bytes = 0
@@ -54,6 +54,14 @@ export async function spoolRows(
     }
     if (bytes === 0) throw collectionErrors.emptyBody()
     writer.add([...reader.read(decode(decoder)), ...reader.end()])
+  })
+}
+
+/** Returns the spool of the rows that a function gives to the writer. It may write them to the file as they come. */
+async function writeSpool(writer: RowWriter, fill: (file: FileHandle) => Promise<void>): Promise<Spool> {
+  const file = await openTemporary()
+  try {
+    await fill(file)
     await file.write(writer.take())
     return {
       rowCount: writer.rowCount,
@@ -65,6 +73,68 @@ export async function spoolRows(
   } catch (error) {
     await file.close()
     throw error
+  }
+}
+
+/** Row of a spool. */
+export interface SpooledRow {
+  /** Number of the row, from 1. */
+  readonly row: number
+  readonly columns: readonly Column[]
+  readonly json: string
+}
+
+/** Limits of the rows that are rewritten together. */
+export interface PartLimits {
+  readonly rows: number
+  /** Maximum number of characters, which a single row may exceed. */
+  readonly size: number
+}
+
+/**
+ * Returns a spool with the rows that a function makes of these, part by part.
+ *
+ * @param rewrite returns each row, or its fault
+ */
+export async function rewriteSpool(
+  spool: Spool,
+  limits: PartLimits,
+  rewrite: (rows: readonly SpooledRow[]) => Promise<readonly (SpooledRow | RowFault)[]>,
+): Promise<Spool> {
+  const writer = new RowWriter(spool.rowCount)
+  writer.rowCount = spool.rowCount
+  writer.faults.restore(spool.faults)
+  return await writeSpool(writer, async (file) => {
+    let part: SpooledRow[] = []
+    let size = 0
+    const flush = async () => {
+      const rows = part
+      part = []
+      size = 0
+      if (rows.length > 0) writer.rewrite(await rewrite(rows))
+      if (writer.size >= flushSize) await file.write(writer.take())
+    }
+    for await (const row of readRows(spool)) {
+      if (part.length > 0 && (part.length === limits.rows || size + row.json.length > limits.size))
+        await flush()
+      part.push(row)
+      size += row.json.length
+    }
+    await flush()
+  })
+}
+
+async function* readRows({ read, columnSets }: Spool): AsyncGenerator<SpooledRow> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of read()) {
+    const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const [row = '', set = '', ...texts] = line.split('\t')
+      const json = texts.join('\t').replace(/\\(.)/g, (_, escaped: string) => unescapes[escaped] ?? escaped)
+      yield { row: Number(row), columns: columnSets[Number(set)] ?? [], json }
+    }
   }
 }
 
@@ -118,6 +188,14 @@ class RowWriter {
     }
   }
 
+  /** Adds rows that have their numbers. */
+  rewrite(rows: readonly (SpooledRow | RowFault)[]): void {
+    for (const row of rows) {
+      if ('message' in row) this.faults.add(row.row, row.message)
+      else this.#text += `${row.row}\t${this.#ordinalOf(row.columns)}\t${escapeText(row.json)}\n`
+    }
+  }
+
   take(): Buffer {
     const bytes = Buffer.from(this.#text)
     this.#text = ''
@@ -148,3 +226,4 @@ function escapeText(text: string): string {
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const unescapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }

@@ -13,6 +13,7 @@ import type { Caller } from '../access/caller.ts'
 import { findCapture } from '../write/capture.ts'
 import type { ImportProgress } from './background.ts'
 import { importErrors } from './errors.ts'
+import { spoolAfterHooks } from './hooked-rows.ts'
 import type { Imports } from './imports.ts'
 import type { ImportOptions } from './parameters.ts'
 import type { ImportResult } from './result.ts'
@@ -108,15 +109,14 @@ async function attempt(
 async function insertSpooled(
   imports: Imports,
   transaction: UserTransaction,
-  { caller, relation, spool }: ReceivedRows,
-  { options, progress }: WriteTerms,
+  { caller, relation, spool: received }: ReceivedRows,
+  { options, signal, progress }: WriteTerms,
   { reserve, store }: KeySteps<ImportResult>,
 ): Promise<ImportResult> {
   const { statements, changes, findCommitted } = imports
   const { run } = transaction
   const { isPartial, onConflict } = options
   const reader = caller.scope.kind
-  const faults = spool.faults.copy()
   // The changes of each insert are delivered in its message.
   const capture = findCapture(changes, {
     relation,
@@ -128,6 +128,15 @@ async function insertSpooled(
   await reserve(run)
   await run([statements.call(sql`savepoint import`)])
   progress?.restart()
+  await using hooked = await spoolAfterHooks(
+    imports,
+    transaction,
+    // Hooks end with the import, which may outlast the request.
+    { caller: { ...caller, signal: () => signal }, relation, spool: received },
+    options,
+  )
+  const spool = hooked ?? received
+  const faults = spool.faults.copy()
   const counts = await insertRows(transaction, spool, {
     relation,
     insert: { onConflict, reader, isCaptured: capture?.takesChanges === true },

@@ -63,7 +63,7 @@ export function parseBrowseQuery(queryString: string): BrowseQuery {
     position: parsePosition(parameters),
     maxCost: readNumber('maxCost', parameters),
     as: readUser(parameters),
-    reason: readReason(parameters),
+    reason: parameters.reason,
   }
 }
 
@@ -74,16 +74,8 @@ export function parseCountQuery(queryString: string): CountQuery {
     ...readRowsQuery(parameters),
     most: readNumber('most', parameters),
     as: readUser(parameters),
-    reason: readReason(parameters),
+    reason: parameters.reason,
   }
-}
-
-/** @throws AppError for a reason that the audit log cannot store */
-function readReason({ reason }: Parameters): string | undefined {
-  const text = reason?.trim()
-  if (text !== undefined && text.length > 500)
-    throw collectionErrors.invalidParameter('reason: expected at most 500 characters')
-  return text === '' ? undefined : text
 }
 
 /** Parses the id and column of a cell that is read in full. */

@@ -65,7 +65,7 @@ export function planPage(context: PlanContext, relation: Relation, query: Browse
       cellCharacters.most,
       Math.max(cellCharacters.least, Math.floor(answerCharacters / limit / width)),
     ),
-    hasVersion: reader === 'unrestricted' && isStored(relation) && !relation.isOnWorkers,
+    hasVersion: reader === 'unrestricted' && isStored(relation) && !relation.isInShards,
   }
 }
 

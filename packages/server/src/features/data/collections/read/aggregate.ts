@@ -2,7 +2,7 @@ import { asText, ok, operation } from '../../../../http/operation.ts'
 import { component } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import type { Collections } from '../collections.ts'
-import { collectionPath, reading, tableParams } from '../operation.ts'
+import { collectionPath, tableParams, viewing } from '../operation.ts'
 import { parseAggregateBody } from '../parse/list-body.ts'
 import { readParameters } from '../parse/parameters.ts'
 import { aggregateBody } from '../query-schemas.ts'
@@ -30,7 +30,7 @@ const AggregateResults = component(
 )
 
 export const aggregate = operation({
-  ...reading,
+  ...viewing,
   id: 'collections.aggregate',
   method: 'POST',
   path: `${collectionPath}/aggregate`,

@@ -1,10 +1,11 @@
 import { requireTable } from '../../../../http/access/grants.ts'
 import { ok, operation } from '../../../../http/operation.ts'
 import { Type } from '../../../../lib/type.ts'
-import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import { requireRelation } from '../access/catalog-access.ts'
+import { withCatalogOf } from '../access/viewer-catalog.ts'
 import type { Collections } from '../collections.ts'
 import { compileFacetSearch } from '../compile/facet-search.ts'
-import { collectionPath, reading, tableParams } from '../operation.ts'
+import { collectionPath, tableParams, viewing } from '../operation.ts'
 import { parseFacetSearch } from '../parse/facet-search.ts'
 import { planFacetSearch } from '../plan/facet-search.ts'
 import { relationsOfRows } from '../plan/rows.ts'
@@ -15,7 +16,7 @@ import { noteSearch, readerOf, requireTables, rowsKey, runRead } from './reading
 
 /** Operation that finds the values of a column by their prefix, as people type it. */
 export const searchFacet = operation({
-  ...reading,
+  ...viewing,
   id: 'collections.searchFacet',
   method: 'GET',
   path: `${collectionPath}/facets/:column/search`,
@@ -38,7 +39,7 @@ export const searchFacet = operation({
   ),
   handle(collections: Collections, { http, params: { column } }, reply) {
     const { caller, table, query } = requestOf(http, reply)
-    return withCatalog(collections.catalog, async (catalog) => {
+    return withCatalogOf(collections.catalog, caller, async (catalog) => {
       requireTable(caller.scope, table)
       const reader = readerOf(caller)
       const { statements, searches } = collections

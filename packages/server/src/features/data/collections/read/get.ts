@@ -1,12 +1,13 @@
 import { requireTable } from '../../../../http/access/grants.ts'
 import { asText, ok, operation } from '../../../../http/operation.ts'
 import { Type } from '../../../../lib/type.ts'
-import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import { requireRelation } from '../access/catalog-access.ts'
 import { meetsPrecondition, preconditionFailed, preconditionOf } from '../access/precondition.ts'
 import { tagOf, tagRecord, type VersionedRecord } from '../access/representation.ts'
+import { withCatalogOf } from '../access/viewer-catalog.ts'
 import type { Collections } from '../collections.ts'
 import { compileGet, writeSlots } from '../compile/write.ts'
-import { reading, recordParams, recordPath } from '../operation.ts'
+import { recordParams, recordPath, viewing } from '../operation.ts'
 import { parseRecordQuery } from '../parse/list-query.ts'
 import { parsePathId } from '../parse/record-id.ts'
 import { planRecord, relationsOf } from '../plan/record.ts'
@@ -17,7 +18,7 @@ import { fill } from '../statement-cache.ts'
 import { readerOf, readKey, requireRecord, requireTables, runRead } from './reading.ts'
 
 export const get = operation({
-  ...reading,
+  ...viewing,
   id: 'collections.get',
   method: 'GET',
   path: recordPath,
@@ -39,7 +40,7 @@ export function getRecord(
   collections: Collections,
   { caller, table, id = '', query = '' }: CollectionRequest,
 ): Promise<VersionedRecord> {
-  return withCatalog(collections.catalog, async (catalog) => {
+  return withCatalogOf(collections.catalog, caller, async (catalog) => {
     requireTable(caller.scope, table)
     const reader = readerOf(caller)
     const { statements } = collections

@@ -2,10 +2,11 @@ import type { FastifyReply } from 'fastify'
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { requireTable } from '../../../../http/access/grants.ts'
 import { asText, ok, operation } from '../../../../http/operation.ts'
-import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import { requireRelation } from '../access/catalog-access.ts'
 import { tagList } from '../access/representation.ts'
+import { withCatalogOf } from '../access/viewer-catalog.ts'
 import type { Collections } from '../collections.ts'
-import { collectionPath, reading, tableParams } from '../operation.ts'
+import { collectionPath, tableParams, viewing } from '../operation.ts'
 import { parseListBody } from '../parse/list-body.ts'
 import { type AggregateListQuery, type ListQuery, parseListQuery } from '../parse/list-query.ts'
 import { readParameters } from '../parse/parameters.ts'
@@ -22,7 +23,7 @@ import { pageRequest } from './page-request.ts'
 import { noteSearch, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
 
 export const list = operation({
-  ...reading,
+  ...viewing,
   id: 'collections.list',
   method: 'GET',
   path: collectionPath,
@@ -41,7 +42,7 @@ export const list = operation({
 })
 
 export const query = operation({
-  ...reading,
+  ...viewing,
   id: 'collections.query',
   method: 'POST',
   path: `${collectionPath}/query`,
@@ -79,7 +80,7 @@ export function listRecords(
   collections: Collections,
   { caller, table, query = '' }: CollectionRequest,
 ): Promise<ListAnswer> {
-  return withCatalog(collections.catalog, async (catalog) => {
+  return withCatalogOf(collections.catalog, caller, async (catalog) => {
     requireTable(caller.scope, table)
     const reader = readerOf(caller)
     const { rest, nearest } = takeNearest(query)

@@ -57,7 +57,7 @@ export function catalogOf(
       functions: [],
       extensions: Object.entries(extensions).map(([name, version]) => ({ name, version, schema: 'public' })),
       distributions: entries.flatMap(([name, { isOnWorkers }]) =>
-        isOnWorkers === true ? [{ oid: oidOf(name) }] : [],
+        isOnWorkers === true ? [{ oid: oidOf(name), is_on_workers: true }] : [],
       ),
     },
     { schemas: ['public'] },

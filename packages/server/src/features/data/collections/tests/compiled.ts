@@ -4,6 +4,7 @@ import { type ChangeLog, silentChangeLog } from '../../../../database/change-log
 import { type Call, statement } from '../../../../database/connection/message.ts'
 import { render, type Sql } from '../../../../database/sql.ts'
 import { type CollectionDeps, type Collections, openCollections } from '../collections.ts'
+import { noHooks } from '../hooks/write-hooks.ts'
 import { getRecord } from '../read/get.ts'
 import { listRecords } from '../read/list.ts'
 import type { CollectionRequest } from '../request.ts'
@@ -193,6 +194,7 @@ function recordingCollections(catalog: Catalog, changes: ChangeLog = silentChang
   const reject = (calls: readonly Call[]) => Promise.reject(new Recorded(calls))
   const deps: Omit<CollectionDeps, 'catalog' | 'database' | 'writesOnce' | 'viewAs' | 'aside' | 'log'> = {
     changes,
+    hooks: noHooks,
     searches: {
       config: 'pg_catalog.english',
       version: '',

@@ -582,6 +582,99 @@ describe.skipIf(citusUrl === undefined)('distributed tables, on the server of BA
     expect([status, json.totalItems]).toEqual([200, 50])
   })
 
+  test('writes a table of the coordinator that refers to a reference table like an ordinary one', async () => {
+    await database.sql('create table hall (id int primary key); insert into hall values (1)')
+    await database.sql(`select create_reference_table('hall')`)
+    await database.sql(`
+      create function keep() returns trigger language plpgsql as $$
+      begin if old.name = 'kept' then return null; end if; return coalesce(new, old); end $$;`)
+    await database.sql('create table plain_hall (id int primary key); insert into plain_hall values (1)')
+    for (const prefix of ['', 'plain_']) {
+      const seat = `${prefix}seat`
+      const statements = [
+        `create table ${seat} (id int primary key, hall_id int, name text unique, row int check (row > 0))`,
+        `insert into ${seat} select n, 1, 'n' || n, n from generate_series(1, 9) n union values (20, 1, 'kept', 1)`,
+        `create trigger keep before update or delete on ${seat} for each row execute function keep()`,
+        `grant select, insert, update, delete on ${seat} to basalt_authenticated`,
+        `alter table ${seat} add constraint ${seat}_hall foreign key (hall_id) references ${prefix}hall`,
+      ]
+      for (const statement of statements) await database.sql(statement)
+    }
+    const shards = `select partmethod::text, repmodel::text from pg_dist_partition where logicalrelid = 'seat'::regclass`
+    expect(await database.sql(shards)).toEqual([{ partmethod: 'n', repmodel: 's' }])
+    await waitFor('the tables', async () => (await send('GET', 'plain_seat')).status === 200)
+    await app.app.catalog.refresh()
+    await both('POST', 'seat', { id: 10, hall_id: 1, name: 'ten' })
+    await both('PATCH', 'seat/10', { name: 'changed' })
+    await both('PATCH', 'seat/10?fields=name', { row: 3 })
+    await both('PATCH', 'seat/11', { name: 'none' })
+    for (const body of [{ name: 'n1' }, { row: 0 }, { hall_id: 7 }]) await both('PATCH', 'seat/10', body)
+    // A change that a trigger discards is not found.
+    expect((await send('PATCH', 'seat/20', { row: 2 })).status).toBe(404)
+    expect((await send('DELETE', 'seat/20')).status).toBe(404)
+    const deleted = await Promise.all([1, 2, 3].map(() => send('DELETE', 'seat/9')))
+    expect(deleted.map(({ status }) => status).sort()).toEqual([204, 404, 404])
+    await both('DELETE', 'seat/8')
+    await send('DELETE', 'plain_seat/9')
+    await both('PATCH', 'seat?filter=id%3E5%26%26id%3C8&return=records', { name: null })
+    await both('DELETE', 'seat?filter=id=7')
+    await both('POST', 'seat?onConflict=id', { id: 1, name: 'first' })
+    await both('POST', 'seat?onConflict=id', { id: 12, name: 'twelve' })
+    await both('POST', 'seat/batch', {
+      operations: [
+        { method: 'create', body: { id: 30, name: 'a' } },
+        { method: 'create', body: { id: 31, name: 'b' } },
+        { method: 'update', id: '30', body: { name: 'c' } },
+        { method: 'delete', id: '31' },
+      ],
+    })
+    await both('POST', 'seat/import?on_conflict=update', [
+      { id: 30, name: 'd' },
+      { id: 40, name: 'e' },
+    ])
+    await both('GET', 'seat?sort=id&perPage=100')
+    const { status, json } = await app.request('PATCH', '/api/collections/seat/1', {
+      token: tokens.alice,
+      body: { name: 'x' },
+      headers: { 'if-match': '"1"' },
+    })
+    expect([status, json.error]).toEqual([400, 'unsupported_on_distributed_table'])
+  })
+
+  test('denies what a regained privilege shows in the catalog only', async () => {
+    await database.sql(`
+      create table desk (id int primary key, org_id int, secret text);
+      revoke all on desk from basalt_authenticated;
+      grant select (id, org_id), insert (id, org_id) on desk to basalt_authenticated;
+      create table chair (id int primary key, desk_id int references desk);
+      insert into desk values (1, 1, 'hidden');
+      insert into chair values (1, 1);
+      alter table desk add foreign key (org_id) references org`)
+    const seen = async (path: string) =>
+      await app.request('GET', `/api/collections/${path}`, { token: tokens.alice })
+    await waitFor('the relation', async () =>
+      (await seen('desk?fields=id,org_id')).status === 200 ? true : undefined,
+    )
+    for (const path of [
+      'desk',
+      'desk/1',
+      'desk?fields=secret',
+      'desk?sort=secret&fields=id',
+      'desk?facets=secret&fields=id',
+      "desk?filter=secret='hidden'&fields=id",
+      'chair?expand=desk',
+      "chair?filter=desk.secret='hidden'",
+      'org?expand=desk',
+    ]) {
+      const { status, json } = await seen(path)
+      expect({ path, status, error: json.error }).toEqual({
+        path,
+        status: 403,
+        error: 'insufficient_permissions',
+      })
+    }
+  })
+
   test('refuses cursors on a table without a primary key, and serves its pages', async () => {
     await database.sql(`
       create table keyless (n int);

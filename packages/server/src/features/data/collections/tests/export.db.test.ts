@@ -359,7 +359,7 @@ describe('exports that fail', () => {
       const found = await running()
       return found[0]?.wait_event === 'ClientWrite' ? found : undefined
     })
-    await app.sql('select pg_terminate_backend($1)', [pid])
+    await app.sql('select pg_terminate_backend($1::int)', [pid])
     await expect(readAll(response)).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 

@@ -319,6 +319,33 @@ describe('read replicas › exports', () => {
     const { position } = await write()
     expect(await exported({ headers: { ...eventual, ...at(position) } })).toEqual([{ by_replica: false }])
   })
+
+  test('close their connection to the replica when they are refused', async () => {
+    await using busy = await open({ 'api.max_exports': '1' })
+    await waitFor('a read on the replica', async () => (await servedBy({}, busy)) === 'replica')
+    const connections = async () => {
+      const [found] = await standby.sql<{ count: number }>(
+        'app',
+        "select count(*)::int as count from pg_stat_activity where backend_type = 'client backend'",
+      )
+      return found?.count ?? 0
+    }
+    const held = busy.request('GET', '/api/collections/slow/export.json', { headers: eventual })
+    const slow = "query like '%slow%' and state = 'active' and pid <> pg_backend_pid()"
+    await waitFor('the first export', async () => {
+      const found = await standby.sql('app', `select pid from pg_stat_activity where ${slow}`)
+      return found.length === 1
+    })
+    const before = await connections()
+    for (let count = 0; count < 10; count += 1) {
+      const refused = await busy.request('GET', '/api/collections/note/export.json', { headers: eventual })
+      expect([refused.status, refused.json.error]).toEqual([503, 'exports_busy'])
+    }
+    // Pools may open some for other reads.
+    await waitFor('the connections to close', async () => (await connections()) < before + 5)
+    await standby.sql('app', `select pg_cancel_backend(pid) from pg_stat_activity where ${slow}`)
+    expect((await held).status).toBe(504)
+  })
 })
 
 describe('read replicas › what a replica cannot do', () => {

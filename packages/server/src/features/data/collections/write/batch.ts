@@ -63,6 +63,7 @@ const etags = Type.Optional(
 export const batch = operation({
   ...writing('insert', 'update', 'delete'),
   id: 'collections.batch',
+  countsOperations: true,
   method: 'POST',
   path: `${collectionPath}/batch`,
   summary: 'Run up to 1000 operations on one table in one transaction',
@@ -80,12 +81,15 @@ export const batch = operation({
 
 export function batchRecords(
   collections: Collections,
-  { caller, table, body = '', query = '' }: CollectionRequest,
+  { caller, table, body = '', query = '', countOperations }: CollectionRequest,
 ): Promise<string> {
   return withCatalog(collections.catalog, async (catalog) => {
-    const relation = requireWritableBy(caller, catalog, table)
-    readParameters(query, [])
-    return await runBatch(collections, { catalog, caller, ...parseBatch(body, tableOf(relation)) })
+    const batch = await readCounted(countOperations, () => {
+      const relation = requireWritableBy(caller, catalog, table)
+      readParameters(query, [])
+      return parseBatch(body, tableOf(relation))
+    })
+    return await runBatch(collections, { catalog, caller, ...batch })
   })
 }
 
@@ -93,6 +97,7 @@ export const batchAcross = operation({
   ...writingAnywhere,
   admitsAnonymous: (request, { catalog }: Collections) => admitWhere(catalog, isAnyWritable, request),
   id: 'collections.batchAcross',
+  countsOperations: true,
   method: 'POST',
   path: '/api/batch',
   summary: 'Run up to 1000 operations on several tables in one transaction',
@@ -103,11 +108,32 @@ export const batchAcross = operation({
   success: asText(ok(Type.Array(BatchResult))),
   handle(collections: Collections, { http }, reply) {
     refusePrecondition(http)
-    const { caller, body, query } = requestOf(http, reply)
+    const { caller, body, query, countOperations } = requestOf(http, reply)
     return withCatalog(collections.catalog, async (catalog) => {
-      readParameters(query, [])
-      const findTable = tableOfEach((table) => requireWritableBy(caller, catalog, table))
-      return await runBatch(collections, { catalog, caller, ...parseBatch(body, findTable) })
+      const batch = await readCounted(countOperations, () => {
+        readParameters(query, [])
+        return parseBatch(
+          body,
+          tableOfEach((table) => requireWritableBy(caller, catalog, table)),
+        )
+      })
+      return await runBatch(collections, { catalog, caller, ...batch })
     })
   },
 })
+
+/** Reads a batch, which counts by its operations. An invalid one counts as one request. @throws AppError */
+async function readCounted<Read extends { readonly operations: readonly unknown[] }>(
+  count: CollectionRequest['countOperations'],
+  read: () => Read,
+): Promise<Read> {
+  let batch: Read
+  try {
+    batch = read()
+  } catch (error) {
+    await count?.(1)
+    throw error
+  }
+  await count?.(batch.operations.length)
+  return batch
+}

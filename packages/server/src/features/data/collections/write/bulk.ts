@@ -2,6 +2,7 @@ import type { Relation } from '../../../../database/catalog/model.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { asText, ok, operation } from '../../../../http/operation.ts'
 import { component } from '../../../../http/schemas.ts'
+import type { AppError } from '../../../../lib/errors.ts'
 import { Type } from '../../../../lib/type.ts'
 import { withCatalog } from '../access/catalog-access.ts'
 import { refusePrecondition } from '../access/precondition.ts'
@@ -9,6 +10,8 @@ import type { Collections } from '../collections.ts'
 import { bulkSlots, readUnexpectedCount } from '../compile/bulk.ts'
 import { compileBulkStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
+import { findHooks, writeWithHooks } from '../hooks/pass-hooks.ts'
+import { writeRowsWithHooks } from '../hooks/write-rows.ts'
 import { collectionPath, tableParams, writing } from '../operation.ts'
 import { parseRecordBody, type RecordBody } from '../parse/record-body.ts'
 import { parseBulkQuery } from '../parse/write-query.ts'
@@ -107,6 +110,21 @@ async function runBulk(
   const { statements, changes } = collections
   const { catalog, reader } = context
   const { action, rows, limit } = plan
+  const hooks = findHooks(collections, relation, action)
+  if (hooks !== undefined) {
+    const requireCount = (found: number) => {
+      if (found !== expect) throw unexpectedCount(found, expect, limit)
+    }
+    return await writeWithHooks(collections, context.caller, { isSingle: false }, async (hooked) => {
+      const { count, records } = await writeRowsWithHooks(hooked, hooks, {
+        catalog,
+        plan,
+        body,
+        requireCount,
+      })
+      return { count, records: plan.answer === undefined ? null : `[${records.join()}]` }
+    })
+  }
   const capture = findCapture(changes, { relation, action, form: 'array', reader })
   const isCaptured = capture?.takesChanges === true
   const key = writeKey(`bulk ${action} ${isCaptured}`, context, relation, body)
@@ -123,8 +141,12 @@ async function runBulk(
   } catch (error) {
     const found = error instanceof StatementFailed ? readUnexpectedCount(error) : undefined
     if (found === undefined) throw error
-    throw found > limit
-      ? collectionErrors.unexpectedCount(expect, `more than ${limit}`).with({ data: { expected: expect } })
-      : collectionErrors.unexpectedCount(expect, String(found)).with({ data: { expected: expect, found } })
+    throw unexpectedCount(found, expect, limit)
   }
+}
+
+function unexpectedCount(found: number, expect: number, limit: number): AppError {
+  return found > limit
+    ? collectionErrors.unexpectedCount(expect, `more than ${limit}`).with({ data: { expected: expect } })
+    : collectionErrors.unexpectedCount(expect, String(found)).with({ data: { expected: expect, found } })
 }

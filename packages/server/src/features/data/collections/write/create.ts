@@ -5,8 +5,9 @@ import { preconditionFailed, preconditionOf, type WriteConditions } from '../acc
 import { tagWritten } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
 import { collectionErrors } from '../errors.ts'
+import { findHooks, passHooks, writeWithHooks } from '../hooks/pass-hooks.ts'
 import { collectionPath, tableParams, writingOne } from '../operation.ts'
-import { parseRecordBody } from '../parse/record-body.ts'
+import { parseRecordBody, type RecordBody } from '../parse/record-body.ts'
 import { parseCreateQuery } from '../parse/write-query.ts'
 import { planAnswer, relationsOf } from '../plan/record.ts'
 import { planUpsert, type UpsertPlan } from '../plan/upsert.ts'
@@ -60,29 +61,49 @@ export function createRecord(
     if (answer !== undefined) requireTables(caller, relationsOf(answer))
     const record = parseRecordBody(relation, body, 'create')
     const context = { catalog, caller, reader, shape: query }
-    const isTagged = isRequested && !relation.isOnWorkers
-    if (parsed.conflict !== undefined) {
-      const plan = planUpsert(relation, parsed.conflict, record.columns)
-      if (precondition !== undefined && plan.action === 'ignore') {
+    const isTagged = isRequested && !relation.isInShards
+    const { conflict } = parsed
+    const write = (inner: Collections, by: WriteContext, written: RecordBody) => {
+      const common = { relation, body: written, answer, isTagged }
+      if (conflict === undefined) return insert(inner, by, common)
+      const plan = planUpsert(relation, conflict, written.columns)
+      return upsert(inner, by, { ...common, plan, precondition })
+    }
+    if (conflict === undefined) {
+      // The record does not exist before.
+      if (precondition !== undefined) throw preconditionFailed(undefined)
+    } else {
+      const { action } = planUpsert(relation, conflict, record.columns)
+      if (precondition !== undefined && action === 'ignore') {
         throw collectionErrors.preconditionNotSupported('expected only with onConflictAction=update')
       }
-      return await upsert(collections, context, {
-        relation,
-        body: record,
-        answer,
-        plan,
-        precondition,
-        isTagged,
-      })
     }
-    // The record does not exist before.
-    if (precondition !== undefined) throw preconditionFailed(undefined)
-    const write = { action: 'create', relation, body: record, id: [], answer, isTagged } as const
-    return await writeRecord(collections, context, write, (written) => ({
-      isCreated: true,
-      ...readWritten(written, isTagged),
-    }))
+    const mayUpdate = conflict?.action === 'update'
+    const hooks = findHooks(
+      collections,
+      relation,
+      ...(mayUpdate ? (['create', 'update'] as const) : (['create'] as const)),
+    )
+    if (hooks === undefined) return await write(collections, context, record)
+    return await writeWithHooks(collections, caller, { isSingle: true }, async (hooked) => {
+      const change = { operation: mayUpdate ? 'upsert' : 'create', body: record } as const
+      const [changed = record] = await passHooks(hooked, hooks, relation, [change])
+      return await write(hooked.collections, { ...context, caller: hooked.caller }, changed)
+    })
   }).catch(explainingRefusal)
+}
+
+async function insert(
+  collections: Collections,
+  context: WriteContext,
+  { isTagged = false, ...write }: Omit<RecordWrite, 'action' | 'id'>,
+): Promise<UpsertResult> {
+  return await writeRecord(
+    collections,
+    context,
+    { action: 'create', id: [], isTagged, ...write },
+    (written) => ({ isCreated: true, ...readWritten(written, isTagged) }),
+  )
 }
 
 async function upsert(

@@ -81,8 +81,8 @@ export function requireVersions(precondition: Precondition | undefined, relation
 }
 
 /** Returns whether records of the relation have versions. Citus accepts none in the condition of a write. */
-export function hasVersions({ isOnWorkers }: Relation): boolean {
-  return !isOnWorkers
+export function hasVersions({ isInShards }: Relation): boolean {
+  return !isInShards
 }
 
 function isMissing(error: unknown): error is StatementFailed {

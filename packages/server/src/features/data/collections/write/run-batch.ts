@@ -15,6 +15,8 @@ import { changeForm, compileLocked, writeSlots } from '../compile/write.ts'
 import { compileWriteStatement } from '../compile/write-statement.ts'
 import { collectionErrors } from '../errors.ts'
 import { explainFailure, type Work } from '../faults/explain.ts'
+import { type HookedWrite, type PendingChange, passHooks, writeWithHooks } from '../hooks/pass-hooks.ts'
+import type { HookSet, TableHooks } from '../hooks/write-hooks.ts'
 import { type BatchOperation, blameOperation } from '../parse/batch.ts'
 import { type BatchRun, planBatch } from '../plan/batch.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -37,6 +39,10 @@ export interface Batch {
   readonly isTagged: boolean
   /** True if results have the records before their changes. */
   readonly hasBefore?: boolean
+  /** Operations that the transaction has run before these. */
+  readonly earlier?: readonly BatchOperation[]
+  /** True if creates accept values for identity columns that PostgreSQL otherwise generates. */
+  readonly setsIdentity?: boolean
 }
 
 interface RunStep {
@@ -50,10 +56,100 @@ interface RunStep {
   readonly capture?: Capture | undefined
 }
 
-/** Runs the operations in one transaction and one message. Returns their results as a JSON array. */
+/**
+ * Runs the operations in one transaction, and in one message unless some pass hooks. Returns their results as a JSON array.
+ */
 export async function runBatch(collections: Collections, batch: Batch): Promise<string> {
   const options = { mayMerge: true, mayRetry: true }
+  const set = collections.hooks.current()
+  const parts = set === undefined ? [] : partsOf(set, batch.operations)
+  if (parts.some(({ hooks }) => hooks !== undefined)) return await runHookedBatch(collections, batch, parts)
   return await collections.writesOnce.storingFailure(batch.caller, () => attempt(collections, batch, options))
+}
+
+/** Neighbouring operations that pass the same hooks, or none. */
+interface BatchPart {
+  readonly hooks: TableHooks | undefined
+  readonly operations: readonly BatchOperation[]
+}
+
+/**
+ * Divides a batch into the parts whose hooks are called together. A part has no record twice, so that hooks get each record as
+ * the operation before has left it.
+ */
+function partsOf(set: HookSet, operations: readonly BatchOperation[]): readonly BatchPart[] {
+  const parts: (BatchPart & { readonly operations: BatchOperation[]; readonly key: string })[] = []
+  let ids = new Set<string>()
+  for (const operation of operations) {
+    const { relation } = operation
+    const kind = kindOf(operation)
+    const hooks = set.find(relation, kind === 'upsert' ? upsertActions : [kind])
+    const key = hooks === undefined ? '' : `${kind} ${relation.collection}`
+    const id = operation.method === 'create' ? undefined : operation.id.join('\0')
+    const last = parts.at(-1)
+    if (last?.key === key && (hooks === undefined || id === undefined || !ids.has(id))) {
+      last.operations.push(operation)
+    } else {
+      parts.push({ hooks, key, operations: [operation] })
+      ids = new Set()
+    }
+    if (id !== undefined) ids.add(id)
+  }
+  return parts
+}
+
+const upsertActions = ['create', 'update'] as const
+
+function kindOf(operation: BatchOperation): PendingChange['operation'] {
+  const isUpsert = operation.method === 'create' && operation.conflict?.action === 'update'
+  return isUpsert ? 'upsert' : operation.method
+}
+
+async function runHookedBatch(
+  collections: Collections,
+  batch: Batch,
+  parts: readonly BatchPart[],
+): Promise<string> {
+  // A wrong batch is refused before any hook runs.
+  for (const { precondition, relation } of batch.operations) requireVersions(precondition, relation)
+  planBatch(batch.operations, () => false)
+  const isSingle = parts.length === 1
+  return await writeWithHooks(collections, batch.caller, { isSingle }, async (write) => {
+    const results: string[] = []
+    const earlier: BatchOperation[] = []
+    for (const { hooks, operations } of parts) {
+      const changed = hooks === undefined ? operations : await passHooksOfPart(write, hooks, operations)
+      const part = { ...batch, caller: write.caller, operations: changed, earlier: [...earlier] }
+      const written = await attempt(write.collections, part, { mayMerge: true, mayRetry: true })
+      results.push(written.slice(1, -1))
+      earlier.push(...operations)
+    }
+    return `[${results.join()}]`
+  })
+}
+
+async function passHooksOfPart(
+  write: HookedWrite,
+  hooks: TableHooks,
+  operations: readonly BatchOperation[],
+): Promise<readonly BatchOperation[]> {
+  const [first] = operations
+  if (first === undefined) return operations
+  const changes = operations.map(
+    (operation): PendingChange => ({
+      operation: kindOf(operation),
+      ...(operation.method === 'create' ? {} : { id: operation.id }),
+      ...(operation.method === 'delete' ? {} : { body: operation.body }),
+    }),
+  )
+  const bodies = await passHooks(write, hooks, first.relation, changes, (error, position) => {
+    const operation = operations[position]
+    return operation === undefined ? error : blameOperation(error, operation)
+  })
+  return operations.map((operation, position) => {
+    const body = bodies[position]
+    return operation.method === 'delete' || body === undefined ? operation : { ...operation, body }
+  })
 }
 
 async function attempt(
@@ -67,7 +163,7 @@ async function attempt(
   const runs = planBatch(
     operations,
     // Workers return the rows of one statement in any order.
-    (relation) => mayMerge && !relation.isOnWorkers && !unmergeable.has(relation),
+    (relation) => mayMerge && !relation.isInShards && !unmergeable.has(relation),
   )
   const compiled = compileBatch(collections, batch, runs)
   const steps = compiled.map(({ step }) => step)
@@ -117,7 +213,7 @@ async function attempt(
  */
 async function findFailedPrecondition(
   collections: Collections,
-  { caller, operations }: Batch,
+  { caller, operations, earlier = [] }: Batch,
   run: BatchRun,
 ): Promise<AppError | undefined> {
   const [operation] = run.operations
@@ -137,8 +233,8 @@ async function findFailedPrecondition(
     }
     const isMet = await isMetNow(collections, caller, checkedWriteOf(collections, caller, operation))
     const id = operation.id.join()
-    const isWrittenBefore = operations
-      .slice(0, operation.index)
+    const isWrittenBefore = [...earlier, ...operations]
+      .filter(({ index }) => index < operation.index)
       .some((each) => each.method !== 'create' && each.relation === relation && each.id.join() === id)
     return isMet && isWrittenBefore ? preconditionFailed(undefined) : undefined
   } catch (error) {
@@ -149,14 +245,20 @@ async function findFailedPrecondition(
 
 function compileBatch(
   collections: Collections,
-  { catalog, caller, isTagged, hasBefore }: Batch,
+  { catalog, caller, isTagged, hasBefore, setsIdentity = false }: Batch,
   runs: readonly BatchRun[],
 ): readonly RunStep[] {
   const reader = readerOf(caller)
   return [
     ...compileChecks(collections, runs),
     ...runs.flatMap((run) => {
-      const context = { catalog, reader, shape: '', isTagged: isTagged && hasVersions(run.relation) }
+      const context = {
+        catalog,
+        reader,
+        shape: '',
+        isTagged: isTagged && hasVersions(run.relation),
+        setsIdentity,
+      }
       return [
         ...(hasBefore === true ? compileBefore(collections, reader, run) : []),
         ...(run.upsert === undefined
@@ -167,11 +269,14 @@ function compileBatch(
   ]
 }
 
-type RunContext = Pick<UpsertWrite, 'catalog' | 'reader' | 'shape'> & { readonly isTagged: boolean }
+type RunContext = Pick<UpsertWrite, 'catalog' | 'reader' | 'shape'> & {
+  readonly isTagged: boolean
+  readonly setsIdentity: boolean
+}
 
 function compileRun(
   { statements, changes }: Collections,
-  { catalog, reader, isTagged }: RunContext,
+  { catalog, reader, isTagged, setsIdentity }: RunContext,
   run: BatchRun,
 ): RunStep[] {
   const { relation, method, columns } = run
@@ -180,13 +285,15 @@ function compileRun(
   const isCaptured = capture?.takesChanges === true
   const positions = columns.map(({ position }) => position).join()
   const comparesVersion = formOf(preconditionOfRun(run)) === 'version'
-  const key = `batch ${isMerged(run)} ${method} ${reader} ${isCaptured} ${isTagged} ${comparesVersion} ${positions} ${relation.collection}`
+  const key = `batch ${isMerged(run)} ${method} ${reader} ${isCaptured} ${isTagged} ${setsIdentity} ${comparesVersion} ${positions} ${relation.collection}`
   const template = statements.remember(catalog, key, () => {
     const record = planWholeRecord(relation, reader)
     return statements.template(
       isMerged(run)
-        ? compileCreates(record, columns, { isCaptured, isTagged })
-        : compileWriteStatement(method, record, columns, { isCaptured, isTagged, comparesVersion }),
+        ? compileCreates(record, columns, { isCaptured, isTagged, setsIdentity })
+        : compileWriteStatement(method, record, columns, {
+            ...{ isCaptured, isTagged, comparesVersion, setsIdentity },
+          }),
     )
   })
   return follow(run, fill(template, slotsOf(run)), capture)

@@ -4,9 +4,10 @@ import { withCatalog } from '../access/catalog-access.ts'
 import { preconditionOf, type WriteConditions } from '../access/precondition.ts'
 import { tagWritten, type VersionedRecord } from '../access/representation.ts'
 import type { Collections } from '../collections.ts'
+import { findHooks, passHooks, writeWithHooks } from '../hooks/pass-hooks.ts'
 import { recordParams, recordPath, writingOne } from '../operation.ts'
 import { parseRecordQuery } from '../parse/list-query.ts'
-import { parseRecordBody } from '../parse/record-body.ts'
+import { parseRecordBody, type RecordBody } from '../parse/record-body.ts'
 import { parsePathId } from '../parse/record-id.ts'
 import { planAnswer, relationsOf } from '../plan/record.ts'
 import { recordQuery } from '../query-schemas.ts'
@@ -14,7 +15,7 @@ import { readerOf, requireTables } from '../read/reading.ts'
 import { type CollectionRequest, requestOf } from '../request.ts'
 import { TableRecord } from '../schemas.ts'
 import { explainingRefusal } from './refusal.ts'
-import { readWritten, requireWritableBy, writeRecord } from './writes.ts'
+import { readWritten, requireWritableBy, type WriteContext, writeRecord } from './writes.ts'
 
 export const update = operation({
   ...writingOne('update'),
@@ -46,12 +47,21 @@ export function updateRecord(
     const answer = planAnswer(catalog, relation, parseRecordQuery(query), reader)
     if (answer !== undefined) requireTables(caller, relationsOf(answer))
     const record = parseRecordBody(relation, body, 'update')
-    const isTagged = isRequested && !relation.isOnWorkers
-    return await writeRecord(
-      collections,
-      { catalog, caller, reader, shape: query },
-      { action: 'update', relation, body: record, id: key, answer, precondition, isTagged },
-      (written) => readWritten(written, isTagged),
-    )
+    const isTagged = isRequested && !relation.isInShards
+    const context = { catalog, caller, reader, shape: query }
+    const write = (inner: Collections, by: WriteContext, written: RecordBody) =>
+      writeRecord(
+        inner,
+        by,
+        { action: 'update', relation, body: written, id: key, answer, precondition, isTagged },
+        (answered) => readWritten(answered, isTagged),
+      )
+    const hooks = findHooks(collections, relation, 'update')
+    if (hooks === undefined) return await write(collections, context, record)
+    return await writeWithHooks(collections, caller, { isSingle: true }, async (hooked) => {
+      const change = { operation: 'update', id: key, body: record } as const
+      const [changed = record] = await passHooks(hooked, hooks, relation, [change])
+      return await write(hooked.collections, { ...context, caller: hooked.caller }, changed)
+    })
   }).catch(explainingRefusal)
 }

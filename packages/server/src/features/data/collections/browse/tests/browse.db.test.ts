@@ -8,7 +8,8 @@ import { testAdminPassword } from '../../../../../../test/test-config.ts'
 
 const setup = `
 create table author (id bigint generated always as identity primary key, name text not null unique);
-create table book (
+create table receipt (id bigint generated always as identity primary key, note text);
+  create table book (
   id int primary key,
   title text,
   price numeric,
@@ -473,6 +474,19 @@ describe('POST /admin/tables/:table/changes', () => {
       { id: 1, title: 'new' },
       { id: 100, title: null },
     ])
+  })
+
+  test('creates rows with values of identity columns that PostgreSQL always generates, alone and together', async () => {
+    const bodies = [7, 8, 9].map((id) => ({ id, note: `note ${id}` }))
+    const creates = bodies.map((body) => ({ method: 'create', body }))
+    expect((await change('receipt', creates.slice(0, 1))).status).toBe(200)
+    expect((await change('receipt', creates.slice(1))).status).toBe(200)
+    expect(await app.sql('select id::int, note from receipt order by id')).toEqual(bodies)
+    const plain = await app.request('POST', '/api/collections/receipt', {
+      token,
+      body: { id: 10, note: 'x' },
+    })
+    expect(plain.status).toBe(400)
   })
 
   test('rejects all changes when one row has changed, and names it', async () => {
