@@ -6,13 +6,13 @@ import type { App } from '../app.ts'
 import { listChangedKeys } from '../config/effective.ts'
 import { type Config, settings } from '../configuration.ts'
 import { catalogScopeOf } from '../database/catalog/load.ts'
-import type { Database } from '../database/open.ts'
 import { readCaseFiles } from '../features/data/policies/index.ts'
 import { generateTypes } from '../features/data/types/index.ts'
 import { startProviderStandIn } from '../features/identity/social-login/index.ts'
 import { isLoopback } from '../lib/addresses.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
+import { TaskQueue } from '../lib/task-queue.ts'
 import { runFile } from '../project/databases/replay.ts'
 import { requireDevelopment } from '../project/databases/reset.ts'
 import { watchFiles } from '../project/dev/watch.ts'
@@ -47,9 +47,10 @@ export function devCommand(terminal: Terminal): Command {
           { address },
           'sign-in providers without a client are replaced by a page that asks who you are',
         )
+      const types = createTypesWriter(app, config, log)
       const stops = [
-        watchProject(app, config, log),
-        watchFunctions(app, config, log),
+        watchProject(app, config, log, types),
+        watchFunctions(app, config, log, types),
         watchConfiguration(terminal, command, config, log),
       ]
       return {
@@ -98,7 +99,7 @@ function watchConfiguration(
 }
 
 /** Watches the files of the project. @returns a function that stops */
-function watchProject(app: App, config: Config, log: Logger): () => Promise<void> {
+function watchProject(app: App, config: Config, log: Logger, types: TypesWriter): () => Promise<void> {
   const { current, seed, migrations, policies } = config.project
   const tests = watchPolicies(config, log)
   let hasSucceeded = false
@@ -108,7 +109,7 @@ function watchProject(app: App, config: Config, log: Logger): () => Promise<void
       // After a failure any file may contain the remedy.
       const isSchema =
         !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
-      if (isSchema) await applySchema(app, config, log)
+      if (isSchema) await applySchema(app, config, log, types)
       if (isSchema || changed.has(seed)) await runFile(app.database, seed)
       hasSucceeded = true
       await tests.run()
@@ -130,11 +131,16 @@ function watchFunctions(
   { functions }: App,
   { functions: { folder } }: Config,
   log: Logger,
+  types: TypesWriter,
 ): () => Promise<void> {
+  const writeTypes = () =>
+    types.write().catch((error) => log.error({ reason: messageOf(error) }, 'failed to write the types'))
   let isFirst = true
   return watchFiles({ files: [], folders: [folder] }, async () => {
     if (isFirst) {
       isFirst = false
+      // A project without files of a schema has no other occasion.
+      await writeTypes()
       return
     }
     const startedAt = performance.now()
@@ -144,11 +150,18 @@ function watchFunctions(
       log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'functions loaded')
     } catch (error) {
       log.error({ reason: messageOf(error) }, 'failed to load the functions; the previous ones are served')
+      return
     }
+    await writeTypes()
   })
 }
 
-async function applySchema({ database, catalog }: App, config: Config, log: Logger): Promise<void> {
+async function applySchema(
+  { database, catalog }: App,
+  config: Config,
+  log: Logger,
+  types: TypesWriter,
+): Promise<void> {
   await applyMigrations(database, {
     files: readMigrationFiles(config.project.migrations),
     settings: config.project,
@@ -157,17 +170,31 @@ async function applySchema({ database, catalog }: App, config: Config, log: Logg
   })
   const statements = await applyCurrent(database, config.project.current)
   if (statements > 0) log.info({ statements }, 'schema/current.sql applied')
-  await writeTypes(database, config, log)
+  await types.write()
   await catalog.refresh()
 }
 
-async function writeTypes({ system }: Database, config: Config, log: Logger): Promise<void> {
-  const { project } = config
-  if (project.types === '') return
-  const { text } = await system.transaction((transaction) =>
-    generateTypes(transaction, catalogScopeOf(config), 'client', systemClock.now()),
-  )
-  if (await replaceFile(project.types, text)) log.info({ file: project.types }, 'types written')
+/** Writer of the generated types. Writes run one after the other, because they replace one file. */
+interface TypesWriter {
+  write(): Promise<void>
+}
+
+function createTypesWriter({ database, functions }: App, config: Config, log: Logger): TypesWriter {
+  const { types } = config.project
+  const queue = new TaskQueue()
+  const write = async () => {
+    const { text } = await database.system.transaction((transaction) =>
+      generateTypes(
+        transaction,
+        catalogScopeOf(config),
+        'client',
+        systemClock.now(),
+        functions.publishedRoutes,
+      ),
+    )
+    if (await replaceFile(types, text)) log.info({ file: types }, 'types written')
+  }
+  return { write: async () => (types === '' ? undefined : await queue.add(write)) }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { anonymousRole, callerRole } from '../../database/caller/caller-scope.ts'
 import { isPreparedQuery, openedSchemasQuery } from '../../database/catalog/queries/unguarded.ts'
-import { administratorRole, gatewayRole, readerRole } from '../../database/logins/roles.ts'
+import { administratorRole, developerRole, gatewayRole, readerRole } from '../../database/logins/roles.ts'
 import { type Sql, sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 
@@ -37,7 +37,7 @@ export async function readFacts(
 ): Promise<Map<string, Facts>> {
   const { prepared } = await database.one<{ prepared: boolean }>(isPreparedQuery)
   const opened = prepared ? await database.many<{ schema_name: string }>(openedSchemasQuery) : []
-  const own = [callerRole, anonymousRole, gatewayRole, administratorRole, readerRole]
+  const own = [callerRole, anonymousRole, gatewayRole, administratorRole, readerRole, developerRole]
   const rows = await database.many<{
     oid: string
     owner: string

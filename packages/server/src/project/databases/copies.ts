@@ -31,6 +31,8 @@ export interface Branches extends AsyncDisposable {
 const throwAwayPattern = /^tmp_([0-9a-z]+)_[0-9a-f]{8}$/
 /** Age of a leftover: no command works on a branch for so long. */
 const forgottenMs = 24 * 3600 * 1000
+/** Age of a leftover without sessions: a command that has made a branch opens it at once. */
+const abandonedMs = 10 * 60 * 1000
 
 /** Returns the name of a branch that its command drops. */
 export function throwAwayName(now: Date): string {
@@ -69,10 +71,15 @@ export async function openBranches(config: ProjectSections): Promise<Branches> {
     },
     drop,
     async dropForgotten() {
+      const used = await queryable.many<{ datname: string }>(
+        sql`select distinct datname from pg_stat_activity where datname is not null`,
+      )
+      const inUse = new Set(used.map(({ datname }) => datname))
       for (const branch of await listAll()) {
         const [, time] = throwAwayPattern.exec(branch) ?? []
         const age = systemClock.now().getTime() - Number.parseInt(time ?? '', 36)
-        if (age > forgottenMs) await drop(branch)
+        const longest = inUse.has(branchName(database, branch)) ? forgottenMs : abandonedMs
+        if (age > longest) await drop(branch)
       }
     },
     [Symbol.asyncDispose]: close,

@@ -4,7 +4,7 @@ import { statementStatistics } from '../../database/embedded/binaries.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 
 export interface DumpOptions {
-  /** Value of pg_dump's `--dbname`. */
+  /** URL of the database, for pg_dump's `--dbname`. */
   readonly connection: string
   /** Major version of the server. */
   readonly serverMajor: number
@@ -35,8 +35,17 @@ export async function dumpSchema(options: DumpOptions): Promise<void> {
   }
   const rows = withRows ? [] : ['--schema-only']
   const own = isEmbedded ? [`--exclude-extension=${statementStatistics}`] : []
-  const args = ['--dbname', connection, '--no-owner', '--exclude-schema=basalt', ...own, ...rows]
-  await run(program, args, env, (chunk) => output.write(chunk))
+  const { address, password } = splitPassword(connection)
+  const args = ['--dbname', address, '--no-owner', '--exclude-schema=basalt', ...own, ...rows]
+  const variables = password === undefined ? env : { ...env, PGPASSWORD: password }
+  await run(program, args, variables, (chunk) => output.write(chunk))
+}
+
+/** Separates the password from a URL, because every account of the machine sees the arguments of a program. */
+function splitPassword(url: string): { readonly address: string; readonly password?: string } {
+  const [, before, encoded, after] = /^([^:]+:\/\/[^:@/]*):([^@/]*)(@.*)$/.exec(url) ?? []
+  if (encoded === undefined) return { address: url }
+  return { address: `${before}${after}`, password: decodeURIComponent(encoded) }
 }
 
 function run(

@@ -1,4 +1,4 @@
-import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
+import type { Queryable } from '../../database/system-database.ts'
 import { describeChange, type SchemaChange } from '../schema/objects.ts'
 import type { MigrationFile } from './files.ts'
 import { listLedger } from './ledger.ts'
@@ -16,8 +16,13 @@ export interface MigrationStatus {
   readonly drift: readonly SchemaChange[]
 }
 
+/** Runner of the reads of a status in one transaction. */
+interface StatusDatabase {
+  transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>
+}
+
 export async function readStatus(
-  database: Pick<SystemDatabase, 'transaction'>,
+  database: StatusDatabase,
   files: readonly MigrationFile[],
 ): Promise<MigrationStatus> {
   return await database.transaction(async (transaction: Queryable) => {

@@ -1,5 +1,5 @@
 import { captureTriggerPrefix } from '../../database/change-log.ts'
-import { administratorRole, readerRole } from '../../database/logins/roles.ts'
+import { administratorRole, developerRole, readerRole } from '../../database/logins/roles.ts'
 import { type Sql, sql } from '../../database/sql.ts'
 
 /** Name pattern of indexes that Basalt itself creates for searches. */
@@ -16,7 +16,8 @@ const relations = (kinds: Sql): Sql => sql`
 
 /** Condition that a grantee is one of the roles to which the server itself makes grants. */
 const isOwnGrantee = sql`a.grantee = any (array(
-  select oid from pg_roles where rolname in (${sql.literal(readerRole)}, ${sql.literal(administratorRole)})))`
+  select oid from pg_roles where rolname in (
+    ${sql.literal(readerRole)}, ${sql.literal(administratorRole)}, ${sql.literal(developerRole)})))`
 
 /**
  * Builds the query of grants as `grantee: SELECT, INSERT`, one row per grantee. It omits the owner and the

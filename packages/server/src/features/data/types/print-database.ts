@@ -9,7 +9,8 @@ import type {
   Relationship,
 } from '../../../database/catalog/model.ts'
 import { printEnum, printName, printText, printType } from './column-types.ts'
-import { type NotNullValues, parseNotNullValues } from './not-null-comments.ts'
+import { type FunctionComment, type MarkedValues, parseFunctionComment } from './function-comments.ts'
+import { printFunctions, type TypedRoute } from './print-functions.ts'
 import type { ViewColumns } from './view-origins.ts'
 
 const head = `// Made by \`basalt types\` from the database; changes by hand are lost.
@@ -34,10 +35,14 @@ export type Update<T extends keyof Tables> = Tables[T]['Update']
 `
 
 /**
- * Prints the types of the collections and procedures, as `@basaltdb/client` uses them. Pure: the same for the same
+ * Prints the types of the collections, procedures and functions, as `@basaltdb/client` uses them. Pure: the same for the same
  * catalog.
  */
-export function printDatabase(catalog: Catalog, views: ViewColumns): string {
+export function printDatabase(
+  catalog: Catalog,
+  views: ViewColumns,
+  routes: readonly TypedRoute[] = [],
+): string {
   const relations = inOrder([...catalog.relations.values()], ({ collection }) => collection)
   const tables = relations.map((relation) => printRelation(catalog, relation, views))
   const enums = [...findEnums(catalog)].map(
@@ -56,7 +61,7 @@ ${enums.join('\n')}
   }
   procedures: {
 ${procedures.join('\n')}
-  }
+  }${routes.length === 0 ? '' : `\n  functions: {\n${printFunctions(routes).join('\n')}\n  }`}
 }
 ${tail}`
 }
@@ -68,8 +73,7 @@ function printRelation(catalog: Catalog, relation: Relation, views: ViewColumns)
   const isCount = ({ name }: Column) =>
     isViewed(relation) && views.isCount(relation.schema, relation.name, name)
   const row = relation.columns.map((column) => {
-    // No count has more digits than a number holds.
-    const type = isCount(column) ? 'number' : printType(column.type, 'read')
+    const type = printValue(column.type, isCount(column))
     return `${printDoc(column)}${printName(column.name)}: ${orNull(type, isNullable(column))}`
   })
   const written = relation.columns.filter(
@@ -130,6 +134,11 @@ function isOptional(column: Column): boolean {
   return column.nullable || column.default !== undefined || column.identity !== undefined
 }
 
+/** Prints the type of a value that is read. No count has more digits than a number holds. */
+function printValue(type: ColumnType, isCount: boolean): string {
+  return isCount && type.base === 'int8' && type.element === undefined ? 'number' : printType(type, 'read')
+}
+
 function orNull(type: string, isNullable: boolean): string {
   return isNullable ? `${type} | null` : type
 }
@@ -146,13 +155,13 @@ function printProcedure(catalog: Catalog, name: string, overloads: readonly Data
   )
   if (callable.length === 0) return []
   const printed = callable.map((each) => {
-    const notNull = parseNotNullValues(each.comment)
-    return `{ Args: ${printArguments(each, notNull)}; Returns: ${printReturns(catalog, each, notNull)} }`
+    const comment = parseFunctionComment(each.comment)
+    return `{ Args: ${printArguments(each, comment.notNull)}; Returns: ${printReturns(catalog, each, comment)} }`
   })
   return [`    ${printName(name)}: ${printed.toSorted().join(' | ')}`]
 }
 
-function printArguments({ parameters, isStrict }: DatabaseFunction, notNull: NotNullValues): string {
+function printArguments({ parameters, isStrict }: DatabaseFunction, notNull: MarkedValues): string {
   if (parameters.length === 0) return 'Record<string, never>'
   const members = parameters.map((parameter) => {
     const { name, type } = parameter
@@ -170,21 +179,23 @@ function printArgument({ type, hasDefault, isVariadic }: Parameter, isNullable: 
 function printReturns(
   catalog: Catalog,
   { result, returnsSet, returnedRelation }: DatabaseFunction,
-  notNull: NotNullValues,
+  { notNull, count }: FunctionComment,
 ): string {
   switch (result.kind) {
     case 'void':
       return 'undefined'
     case 'scalar': {
-      const value = orNull(printType(result.type, 'read'), !notNull.result)
+      const isNullable = !(notNull.result || count.result)
+      const value = orNull(printValue(result.type, count.result), isNullable)
       if (!returnsSet) return value
-      return notNull.result ? `${value}[]` : `(${value})[]`
+      return isNullable ? `(${value})[]` : `${value}[]`
     }
     case 'row': {
       const required = notNull.result ? requiredColumns(catalog, returnedRelation) : new Set()
       const members = result.columns.map(({ name, type }) => {
-        const isNullable = !(notNull.names.has(name) || required.has(name))
-        return `${printName(name)}: ${orNull(printType(type, 'read'), isNullable)}`
+        const isCount = count.names.has(name)
+        const isNullable = !(isCount || notNull.names.has(name) || required.has(name))
+        return `${printName(name)}: ${orNull(printValue(type, isCount), isNullable)}`
       })
       const row = `{ ${members.join('; ')} }`
       return returnsSet ? `${row}[]` : orNull(row, !notNull.result)

@@ -52,6 +52,11 @@ create function first_album(title text, "odd name" int) returns album language s
 comment on function first_album is e'@not_null "odd name"\n  @not_null\t\nSee @not_null title.';
 create function figures(out total numeric, out name text, out rest int) returns record language sql as $$ select 1, 'a', 2 $$;
 comment on function figures(out numeric, out text, out int) is '@not_null total,name';
+create function albums() returns bigint language sql as 'select count(*) from album';
+comment on function albums is '@count';
+create function albums_by_artist(out name text, out albums bigint, out "all of them" bigint, out length bigint) returns setof record
+  language sql as 'select title, 1::bigint, 1::bigint, 1::bigint from album';
+comment on function albums_by_artist is e'@count albums, "all of them", name\n@not_null';
 comment on column artist.name is 'As on the cover. @markdown @label';
 comment on column album.title is '@file covers';
 comment on column album.length_ms is '@color';
@@ -245,6 +250,13 @@ describe('basalt types', () => {
     expect(/first_album: .*$/m.exec(text)?.[0]).toMatch(/ok: boolean \} \}$/)
     expect(text).toContain(
       '    figures: { Args: Record<string, never>; Returns: { total: Exact; name: string; rest: number | null } | null }\n',
+    )
+  })
+
+  test('has procedures that count', () => {
+    expect(text).toContain('    albums: { Args: Record<string, never>; Returns: number }\n')
+    expect(text).toContain(
+      "    albums_by_artist: { Args: Record<string, never>; Returns: { name: string; albums: number; 'all of them': number; length: Exact | null }[] }\n",
     )
   })
 
