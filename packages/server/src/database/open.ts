@@ -18,9 +18,9 @@ import { embeddedDatabase } from './embedded/cluster.ts'
 import type { ClusterSettings } from './embedded/cluster-settings.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import { ensureStatementStatistics } from './embedded/statement-statistics.ts'
-import type { TcpPassword } from './embedded/tcp-access.ts'
 import { findRemedyBy } from './errors/denials.ts'
 import { ConnectionLost } from './errors/failures.ts'
+import { letAdministratorBecomeCallers } from './logins/ensure-logins.ts'
 import { grantToAdministrator } from './logins/grants.ts'
 import { Login, loginPassword } from './logins/login.ts'
 import {
@@ -31,7 +31,7 @@ import {
 } from './logins/request-logins.ts'
 import { openRequestPool } from './logins/request-pool.ts'
 import { RoleSessions } from './logins/role-sessions.ts'
-import { readerRole } from './logins/roles.ts'
+import { administratorRole, developerRole, gatewayRole, readerRole } from './logins/roles.ts'
 import { isOnlyProgram } from './other-programs.ts'
 import { ConnectionBudget, divideConnections } from './pool/connection-budget.ts'
 import { Pool } from './pool/pool.ts'
@@ -45,8 +45,9 @@ import { PrimaryWatch } from './primary/primary-watch.ts'
 import { openReplicas } from './replicas/open-replicas.ts'
 import type { ReadReplicas } from './replicas/read-replicas.ts'
 import { SessionGuard } from './session/guard.ts'
+import { SharedTransaction } from './shared-transaction.ts'
 import { sql } from './sql.ts'
-import { SqlReader } from './sql-reader.ts'
+import { SqlLogin } from './sql-login.ts'
 import { inTransaction, type Queryable, SystemDatabase } from './system-database.ts'
 import { type Rehearsal, UserDatabase, type UserDatabaseOptions } from './user-database.ts'
 
@@ -60,8 +61,6 @@ export interface OpenOptions {
   readonly log: (message: string, detail?: object) => void
   /** Settings of the embedded cluster; for tests, whose clusters need no durability. */
   readonly embeddedSettings?: ClusterSettings
-  /** Password of the embedded database's port; a server sets it. */
-  readonly embeddedPassword?: TcpPassword
   /** Database of the server, other than the configured one. */
   readonly databaseName?: string
   /** Rehearsal in which no request of a caller changes anything; for tests of policies. */
@@ -116,9 +115,11 @@ export interface Database {
     /**
      * Opens one of the read-only role.
      *
-     * @throws ReaderUnavailable where there can be none; ConnectionLost when the database is unavailable
+     * @throws SqlLoginUnavailable where there can be none; ConnectionLost when the database is unavailable
      */
     openReader(): Promise<Connection>
+    /** Opens a session in which a developer writes, with the same errors. */
+    openDeveloper(): Promise<Connection>
     /**
      * Runs the work on one in a transaction as the login role, and leaves no state in the session of a pooler.
      */
@@ -129,6 +130,8 @@ export interface Database {
     /** Cancels the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
+  /** Begins a transaction of several callers on a connection beside the pools. It is never committed. */
+  share(): Promise<{ readonly transaction: SharedTransaction; cancel(): Promise<void> }>
   /** Sessions that log in as roles of the operator. `aside` cancels their statements. */
   readonly operatorRoles: Pick<RoleSessions, 'findFault' | 'open'>
   /**
@@ -207,7 +210,9 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     const dialect = options.contextDialect ?? (engine.isDistributed ? 'literals' : 'parameters')
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const openOwner = () => Connection.open(target)
-    const loginSecret = options.rehearsal?.loginSecret ?? config.auth.jwt_secret
+    // All processes on an embedded database share its password, so that they derive the same passwords of roles.
+    const configuredSecret = options.rehearsal?.loginSecret ?? config.auth.jwt_secret
+    const loginSecret = configuredSecret || (embedded?.socket.password ?? '')
     const createLogin = remembering(
       (role: string) => new Login(role, bare, { password: loginPassword(loginSecret, role), openOwner }),
     )
@@ -226,10 +231,13 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
     const { sessions } = pools
     const system = new SystemDatabase(pools.system, sessions)
     const direct = directTarget(config.database, target, engine)
-    const reader = new SqlReader(system, createLogin(readerRole), direct && { ...direct, settings })
+    const loginOf = (role: typeof readerRole | typeof developerRole) =>
+      new SqlLogin(system, role, createLogin(role), direct && { ...direct, settings })
+    const [reader, developer] = [loginOf(readerRole), loginOf(developerRole)]
     const roleSessions = new RoleSessions(system, createLogin, direct && { ...direct, settings })
     const repairGrants = () => system.transaction(grantToAdministrator)
-    const user = new UserDatabase({ ...pools, repairGrants }, options.rehearsal)
+    const grantCallerRoles = () => system.transaction(letAdministratorBecomeCallers)
+    const user = new UserDatabase({ ...pools, repairGrants, grantCallerRoles }, options.rehearsal)
     const replicas =
       options.rehearsal === undefined
         ? openReplicas(config.database, {
@@ -286,11 +294,30 @@ export async function openDatabase(config: DatabaseSections, options: OpenOption
           knownBackends.add(connection)
           return connection
         },
+        async openDeveloper() {
+          const connection = await developer.open()
+          knownBackends.add(connection)
+          return connection
+        },
         transaction: (connection, work) => inTransaction(connection, work, sessions, () => true),
         async cancel(connection) {
           if (knownBackends.has(connection)) await cancelStatement(system, connection)
           else connection.destroy()
         },
+      },
+      async share() {
+        if (!logins.administrators.isOwner) await repairGrants()
+        const connection = await open(undefined)
+        const transactionSettings = engine.isPooled ? settings : {}
+        const transaction = await SharedTransaction.begin(connection, {
+          contexts: new CallerContexts({ dialect, transactionSettings, workerSettings: valueSettings }),
+          loginOf({ kind }) {
+            const { isOwner } = kind === 'unrestricted' ? logins.administrators : logins.callers
+            if (isOwner) return undefined
+            return kind === 'unrestricted' ? administratorRole : gatewayRole
+          },
+        })
+        return { transaction, cancel: () => cancelStatement(system, connection) }
       },
       operatorRoles: {
         findFault: (role) => roleSessions.findFault(role),
@@ -537,7 +564,7 @@ export function openEmbedded(
     purpose: options.purpose,
     asServer,
     log: options.log,
-    tcp: { port: config.database.embedded_port, password: options.embeddedPassword },
+    tcpPort: config.database.embedded_port,
     signal: options.signal,
     ...(options.embeddedSettings === undefined ? {} : { settings: options.embeddedSettings }),
   })
@@ -545,8 +572,8 @@ export function openEmbedded(
 
 function connectionStringOf({ database }: DatabaseSections, embedded: EmbeddedPostgres | undefined): string {
   if (embedded === undefined) return branchUrl(database.url, database.branch)
-  const { directory, port, user, database: name } = embedded.socket
-  return `postgresql:///${name}?host=${encodeURIComponent(directory)}&port=${port}&user=${user}`
+  const { directory, port, user, password, database: name } = embedded.socket
+  return `postgresql://${user}:${encodeURIComponent(password)}@/${name}?host=${encodeURIComponent(directory)}&port=${port}`
 }
 
 function reach(
@@ -623,7 +650,7 @@ function poolLimits(config: DatabaseConfig) {
   }
 }
 
-interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
+interface Pools extends Omit<UserDatabaseOptions, 'repairGrants' | 'grantCallerRoles'> {
   readonly system: Pool
   /** Guard of the system pool. */
   readonly sessions: SessionGuard

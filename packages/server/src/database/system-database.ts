@@ -1,7 +1,7 @@
 import pg, { type QueryResultRow } from 'pg'
 import { type BinaryRows, encodeCopy } from './connection/binary-rows.ts'
 import type { Connection } from './connection/connection.ts'
-import { begin, type Call, commit, StatementFailed, statement } from './connection/message.ts'
+import { type Answer, begin, type Call, commit, StatementFailed, statement } from './connection/message.ts'
 import { definitionError, originOf } from './errors/definition-faults.ts'
 import { isInBackground } from './pool/background.ts'
 import type { Pool, Work } from './pool/pool.ts'
@@ -20,6 +20,14 @@ export interface Queryable {
   count(statement: Sql): Promise<number>
   /** Runs a statement that a library wrote. */
   execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }>
+}
+
+/** Transaction of the server. */
+export interface SystemTransaction extends Queryable {
+  /** Sends calls in one message. They may run code of the operator. @throws StatementFailed */
+  send(calls: readonly Call[]): Promise<readonly Answer[]>
+  /** Calls the listener after the commit. */
+  onCommit(listener: () => void): void
 }
 
 /**
@@ -68,7 +76,7 @@ export class SystemDatabase implements Queryable {
   /**
    * Runs the work in one transaction. It is committed when the work returns, and rolled back when it throws.
    */
-  transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (transaction: SystemTransaction) => Promise<Result>): Promise<Result> {
     return this.#run({ run: (connection) => inTransaction(connection, work, this.#sessions) })
   }
 
@@ -160,22 +168,33 @@ function toCall(fragment: Sql): Call {
  */
 export async function inTransaction<Result>(
   connection: Connection,
-  work: (transaction: Queryable) => Promise<Result>,
+  work: (transaction: SystemTransaction) => Promise<Result>,
   sessions?: SessionGuard,
   mayLeaveState: () => boolean = () => false,
 ): Promise<Result> {
   let leavesState = false
+  const listeners: (() => void)[] = []
   const note = (text: string) => {
     leavesState ||= sessions?.mayTextLeaveState(text) ?? false
   }
   const hasLeft = () => leavesState || mayLeaveState()
-  return await inBlock(connection, sessions, hasLeft, async () => {
+  const transaction: SystemTransaction = {
+    ...queryableOn(connection, note),
+    async send(calls) {
+      leavesState = true
+      return await connection.send(calls)
+    },
+    onCommit: (listener) => listeners.push(listener),
+  }
+  const committed = await inBlock(connection, sessions, hasLeft, async () => {
     await connection.query(sql`begin isolation level read committed`)
-    const result = await work(queryableOn(connection, note))
+    const result = await work(transaction)
     if (sessions !== undefined && hasLeft()) await connection.send(sessions.ending(true)).catch(throwCause)
     else await connection.query(sql`commit`)
     return result
   })
+  for (const listener of listeners) listener()
+  return committed
 }
 
 async function inBlock<Result>(

@@ -28,9 +28,9 @@ const contextSql =
   "select set_config('role', 'basalt_authenticated', true), set_config('basalt.user_id', $1, true), " +
   "set_config('basalt.user_email', $2, true), set_config('basalt.email_verified', $3, true), " +
   "set_config('basalt.aal', $4, true), set_config('basalt.is_anonymous', $5, true), " +
-  "set_config('basalt.session_id', $6, true)"
-const aliceContext = [contextSql, 'a11ce', 'alice@example.com', 'true', 'aal2', 'false', '5e55']
-const bobContext = [contextSql, 'b0b', 'bob@example.com', 'true', 'aal1', 'false', '5e55']
+  "set_config('basalt.session_id', $6, true), set_config('basalt.custom_claims', $7, true)"
+const aliceContext = [contextSql, 'a11ce', 'alice@example.com', 'true', 'aal2', 'false', '5e55', '']
+const bobContext = [contextSql, 'b0b', 'bob@example.com', 'true', 'aal1', 'false', '5e55', '']
 
 /** Calls that reset a session of our own. */
 const reset = [
@@ -83,7 +83,12 @@ function open({ isPooled = false, dialect = 'parameters', code = [], rehearsal, 
   const transactionSettings: Record<string, string> = isPooled ? { timezone: 'UTC' } : {}
   const context = { dialect, transactionSettings, workerSettings: { timezone: 'UTC' } }
   const way = { pool, sessions, ...context, prepares: !isPooled, isOwner: false }
-  const options = { callers: way, administrators: way, repairGrants: async () => false }
+  const options = {
+    callers: way,
+    administrators: way,
+    repairGrants: async () => false,
+    grantCallerRoles: async () => false,
+  }
   return { database: new UserDatabase(options, rehearsal), connection, packets }
 }
 
@@ -103,7 +108,7 @@ describe('UserDatabase.run › context', () => {
     expect(packets).toEqual([
       [
         [
-          [contextSql.replace('basalt_authenticated', 'basalt_anonymous'), '', '', '', '', '', ''],
+          [contextSql.replace('basalt_authenticated', 'basalt_anonymous'), '', '', '', '', '', '', ''],
           ['select body from note where id = $1::int', '1'],
         ],
       ],
@@ -309,6 +314,7 @@ describe('UserDatabase.run › literals', () => {
           [`set local "basalt"."aal" = 'aal2'`],
           [`set local "basalt"."is_anonymous" = 'false'`],
           [`set local "basalt"."session_id" = '5e55'`],
+          [`set local "basalt"."custom_claims" = ''`],
           ['insert into note (body) values ($1)', 'tea'],
           ['commit'],
         ],
@@ -319,10 +325,10 @@ describe('UserDatabase.run › literals', () => {
   test('empties the claims of a caller without a token', async () => {
     const { database, packets } = open({ dialect })
     await database.run(anonymous, [select('1')], read)
-    expect(packets[0]?.[0]?.slice(3, 9)).toEqual(
-      ['user_id', 'user_email', 'email_verified', 'aal', 'is_anonymous', 'session_id'].map((name) => [
-        `set local "basalt"."${name}" = ''`,
-      ]),
+    expect(packets[0]?.[0]?.slice(3, 10)).toEqual(
+      ['user_id', 'user_email', 'email_verified', 'aal', 'is_anonymous', 'session_id', 'custom_claims'].map(
+        (name) => [`set local "basalt"."${name}" = ''`],
+      ),
     )
   })
 
@@ -423,7 +429,7 @@ describe('UserDatabase.run › plans', () => {
     values: [],
   }
   const checkedContext = (sizes: string) => [
-    `${contextSql}, basalt.check_size_classes($7, $8)`,
+    `${contextSql}, basalt.check_size_classes($8, $9)`,
     ...aliceContext.slice(1),
     '{"16385"}',
     `{"${sizes}"}`,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallerContexts, type ContextOptions, type SizeCheck } from './caller/caller-context.ts'
-import type { CallerScope, Origin } from './caller/caller-scope.ts'
+import { anonymousRole, type CallerScope, callerRole, type Origin } from './caller/caller-scope.ts'
 import {
   answersOf,
   becomeLogin,
@@ -15,6 +15,7 @@ import type { Connection } from './connection/connection.ts'
 import { type Answer, begin, type Call, StatementFailed, statement, subjectOf } from './connection/message.ts'
 import { ConnectionLost } from './errors/failures.ts'
 import { isWorthAnotherAttempt } from './errors/retry.ts'
+import { administratorRole } from './logins/roles.ts'
 import { PlanCache, type PlannedSteps } from './plans/plan-cache.ts'
 import type { Pool } from './pool/pool.ts'
 import { ReadQueue } from './pool/read-queue.ts'
@@ -23,16 +24,9 @@ import { type ReceivePosition, readPosition, sendingOn, sendWithPosition } from 
 import type { SessionGuard } from './session/guard.ts'
 import { checkConstraints, discardSequences, rollback } from './session/reset.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
+import { type InteractiveTransaction, undoableSteps } from './undoable-steps.ts'
 
 const changeSetting = statement('select set_config($1, $2, true)')
-const setSavepoint: Call = { statement: statement('savepoint basalt_step'), values: [] }
-const releaseSavepoint: Call = { statement: statement('release savepoint basalt_step'), values: [] }
-/** Calls that undo a failed step. */
-const undoStep: readonly Call[] = [
-  { statement: statement('rollback to savepoint basalt_step'), values: [] },
-  releaseSavepoint,
-]
-
 /** Transaction of a caller that takes several messages. */
 export interface UserTransaction {
   /**
@@ -45,22 +39,25 @@ export interface UserTransaction {
   copyAsLogin(command: string, source: AsyncIterable<Buffer>): Promise<void>
 }
 
-/** Transaction of a caller on a connection of the pool, in which work beside the database decides between the messages. */
-export interface InteractiveTransaction {
-  /**
-   * Runs the steps in one message, the first one together with the start of the transaction. Calls do not overlap.
-   *
-   * @throws StatementFailed with the index of the failing step, which is undone; the transaction continues without it
-   */
-  run(steps: readonly Step[]): Promise<readonly Answer[]>
-}
-
 export interface InteractOptions extends Pick<RunOptions, 'origin' | 'onPosition'> {
   /** Subject of the work; its quota limits the connections. */
   readonly subject: string
   /** Returns true once nothing waits for the result; a running statement is then cancelled. */
   readonly isAbandoned: () => boolean
+  /**
+   * Time limit of the transaction and of each of its statements in milliseconds. Default: that of requests. The caller rolls back
+   * before.
+   */
+  readonly limitMs?: number | undefined
+  /**
+   * True if steps may have the identity of the administrator, too. The transaction then uses the administrators' login. Each message
+   * sets its whole context, and ends with that of the caller.
+   */
+  readonly mayBecomeAdministrator?: boolean | undefined
 }
+
+/** Thrown when no transaction can have both the identity of a caller and that of the administrator. */
+export class AdministratorUnavailable extends Error {}
 
 export interface TransactionOptions {
   readonly origin?: Origin | undefined
@@ -164,6 +161,8 @@ export interface UserDatabaseOptions {
   readonly administrators: WayOptions
   /** Grants to administrators the objects that were created since. @returns true if a grant was missing */
   readonly repairGrants: () => Promise<boolean>
+  /** Lets the administrators' login become the roles of callers. @returns false where the owner may not grant it */
+  readonly grantCallerRoles: () => Promise<boolean>
 }
 
 interface Way extends Pick<WayOptions, 'pool' | 'isOwner' | 'sessions'> {
@@ -194,13 +193,20 @@ export class UserDatabase {
   readonly #administrators: Way
   readonly #rehearsal: Rehearsal | undefined
   readonly #repairGrants: () => Promise<boolean>
+  readonly #grantCallerRoles: () => Promise<boolean>
+  /** True once the administrators' login may become the roles of callers. */
+  #maySwitch = false
   #observe: StatementObserver | undefined
   #replicas: ReadRouter | undefined
 
-  constructor({ callers, administrators, repairGrants }: UserDatabaseOptions, rehearsal?: Rehearsal) {
+  constructor(
+    { callers, administrators, repairGrants, grantCallerRoles }: UserDatabaseOptions,
+    rehearsal?: Rehearsal,
+  ) {
     this.#callers = createWay(callers)
     this.#administrators = administrators === callers ? this.#callers : createWay(administrators)
     this.#repairGrants = repairGrants
+    this.#grantCallerRoles = grantCallerRoles
     this.#rehearsal = rehearsal
   }
 
@@ -364,55 +370,90 @@ export class UserDatabase {
    * Runs the work as the caller in a transaction of several messages on a connection of the pool. It is committed when the work
    * returns, and rolled back when it throws. The session is reset afterwards, because the statements may be those of anyone.
    *
-   * @throws StatementFailed at the commit, ConnectionLost, PoolExhausted, and errors of the work
+   * @throws AdministratorUnavailable, StatementFailed at the commit, ConnectionLost, PoolExhausted, and errors of the work
    */
   async interact<Result>(
     scope: CallerScope,
-    { origin, onPosition, subject, isAbandoned }: InteractOptions,
+    { origin, onPosition, subject, isAbandoned, limitMs, mayBecomeAdministrator = false }: InteractOptions,
     work: (transaction: InteractiveTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const { pool, contexts, sessions, plans } = this.#wayOf(scope)
-    const context = contexts.callsFor(scope, origin)
+    if (mayBecomeAdministrator) {
+      const fault = await this.findAdministratorFault()
+      if (fault !== undefined) throw new AdministratorUnavailable(fault)
+    }
+    const { pool, contexts, sessions, plans } = mayBecomeAdministrator
+      ? this.#administrators
+      : this.#wayOf(scope)
+    // The order matters: behind a pooler the context contains the time limits of requests.
+    const context = [
+      ...contexts.callsFor(scope, origin),
+      ...(limitMs === undefined ? [] : timeLimits(limitMs)),
+    ]
     const run = async (connection: Connection) => {
-      let isBegun = false
-      let hasEnded = false
-      let sending: Promise<unknown> | undefined
-      const sendStep = async (steps: readonly Step[]) => {
-        const before = isBegun ? [setSavepoint] : [begin, ...context]
-        const message = buildMessage(scope, plans?.planAnew(scope, steps) ?? steps, before)
-        try {
-          const answers = await connection.send(
-            isBegun ? [...message.calls, releaseSavepoint] : message.calls,
-          )
-          isBegun = true
-          return answersOf(message, answers)
-        } catch (error) {
-          if (error instanceof StatementFailed) await connection.send(isBegun ? undoStep : [rollback])
-          throw locateFailure(error, message)
-        }
-      }
-      const send = (steps: readonly Step[]) => {
-        if (hasEnded) throw new Error('the transaction has ended')
-        const sent = sendStep(steps)
-        sending = sent
-        return sent
-      }
+      const { transaction, end, requireIntact } = undoableSteps({
+        opening: [begin, ...context],
+        async send(calls, steps, identity = { scope, origin }) {
+          // After calls that set savepoints, so that an undo restores the context, too.
+          const isSwitched = mayBecomeAdministrator && steps.length > 0
+          const before = isSwitched ? [...calls, contexts.switchTo(identity.scope, identity.origin)] : calls
+          const planned = plans?.planAnew(identity.scope, steps) ?? steps
+          const message = buildMessage(identity.scope, planned, before)
+          // Deferred triggers run at the commit, as the caller.
+          const after = isSwitched ? [contexts.switchTo(scope, origin)] : []
+          try {
+            return answersOf(message, await connection.send([...message.calls, ...after]))
+          } catch (error) {
+            throw locateFailure(error, message)
+          }
+        },
+        mayRepeat: (error, attempt, identity) =>
+          this.#mayRepeatStep(identity?.scope ?? scope, error, attempt, isAbandoned),
+      })
       let result: Result
+      let isBegun = false
       try {
-        result = await work({ run: send })
+        result = await work(transaction)
       } finally {
-        hasEnded = true
         // The connection must not be passed on while a step still uses it.
-        await sending?.catch(() => undefined)
+        isBegun = await end()
       }
+      requireIntact()
       if (isBegun) await this.#sendLast(connection, sessions.ending(true), { onPosition, isRead: false })
       return result
     }
     return await pool.use({
       subject,
       isAbandoned,
+      limitMs,
       run: (connection) => sessions.runBlock(connection, isAnything, () => run(connection)),
     })
+  }
+
+  /** Returns why no transaction can have both the identity of a caller and that of the administrator; undefined if one can. */
+  async findAdministratorFault(): Promise<string | undefined> {
+    const { isOwner, contexts } = this.#administrators
+    if (isOwner) return `there is no login ${administratorRole}, as the log at startup says`
+    // The workers of a distributed table have a session for each role, and one does not see the changes of another.
+    if (contexts.isDistributed) return 'the tables of this database may be distributed'
+    this.#maySwitch ||= await this.#grantCallerRoles()
+    return this.#maySwitch
+      ? undefined
+      : `have an administrator run: grant ${callerRole}, ${anonymousRole} to ${administratorRole};`
+  }
+
+  /** Returns true if an undone step may succeed now. Missing grants of administrators are repaired first. */
+  async #mayRepeatStep(
+    scope: CallerScope,
+    error: unknown,
+    attempt: number,
+    isAbandoned: () => boolean,
+  ): Promise<boolean> {
+    if (isWorthAnotherAttempt(error, attempt, { isRead: false, isAbandoned })) {
+      await delay(Math.random() * 20 * attempt)
+      return true
+    }
+    const isRepairable = scope.kind === 'unrestricted' && !this.#administrators.isOwner && isDenied(error)
+    return isRepairable && (await this.#repairGrants())
   }
 
   #wayOf({ kind }: CallerScope): Way {
@@ -563,6 +604,14 @@ export class UserDatabase {
     const context = this.#wayOf(scope).contexts.callsFor(scope, origin, check)
     return leavesState ? [discardSequences, ...context] : context
   }
+}
+
+/** Returns the calls that set the time limits of a transaction, of its statements and of its pauses. */
+function timeLimits(limitMs: number): readonly Call[] {
+  return ['statement_timeout', 'idle_in_transaction_session_timeout'].map((name) => ({
+    statement: changeSetting,
+    values: [name, String(Math.ceil(limitMs))],
+  }))
 }
 
 /** Returns true: the statements of the transaction are not known yet. */

@@ -68,6 +68,28 @@ export class CallerContexts {
     ]
   }
 
+  /** True if each worker of a distributed database has to get the context. */
+  get isDistributed(): boolean {
+    return this.#dialect === 'literals'
+  }
+
+  /**
+   * Returns the call that replaces the whole context of a transaction by that of the scope. It is for a login that may be each of
+   * them.
+   */
+  switchTo(scope: CallerScope, origin: Origin | undefined): Call {
+    const { role = 'none', settings } = describeContext(scope)
+    return {
+      statement: replaceContext,
+      values: [
+        role,
+        scope.kind === 'unrestricted' ? 'off' : 'on',
+        ...callerVariables.map((name) => settings[name] ?? ''),
+        origin === undefined ? '' : describeOrigin(scope, origin),
+      ],
+    }
+  }
+
   /** Returns the call that refuses writes in the rest of the transaction. */
   get refuseWrites(): Call {
     return this.#dialect === 'parameters' ? refuseWrites : setLocally(['transaction_read_only', 'on'])
@@ -127,16 +149,20 @@ function createContext(fixed: Settings, variables: readonly string[]): Context {
 }
 
 /** Formats the origin as the column `origin` of `basalt.outbox` and the triggers of `basalt.audit` read it. */
-function describeOrigin(scope: CallerScope, { actor, keyId, requestId, appId, address }: Origin): string {
-  const userId = scope.kind === 'caller' ? scope.userId : null
-  return JSON.stringify([actor, userId, keyId || null, requestId, appId, address || null])
+export function describeOrigin(
+  scope: CallerScope,
+  { actor, keyId, requestId, appId, address, userId, detail }: Origin,
+): string {
+  const user = scope.kind === 'caller' ? scope.userId : (userId ?? null)
+  const members = [actor, user, keyId || null, requestId, appId || null, address || null]
+  return JSON.stringify(detail === undefined ? members : [...members, detail])
 }
 
 function claimsOf(scope: CallerScope): string[] {
   if (scope.kind === 'unrestricted') return []
   if (scope.kind === 'anonymous') return callerVariables.map(() => '')
-  const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
-  return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
+  const { userId, email, isEmailVerified, aal, isAnonymous, sessionId, customClaims = '' } = scope
+  return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId, customClaims]
 }
 
 /** Settings with the claims that policies read, in the order of {@link claimsOf}. */
@@ -147,7 +173,14 @@ const callerVariables = [
   'basalt.aal',
   'basalt.is_anonymous',
   'basalt.session_id',
+  'basalt.custom_claims',
 ]
+
+const replaceContext = statement(
+  `select ${['role', 'row_security', ...callerVariables, originVariable]
+    .map((name, index) => `set_config('${name}', $${index + 1}, true)`)
+    .join(', ')}`,
+)
 
 /**
  * Returns the role, undefined for the login role, and the settings that policies see in the caller's

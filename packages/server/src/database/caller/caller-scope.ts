@@ -29,6 +29,8 @@ export type CallerScope =
       readonly aal: string
       readonly isAnonymous: boolean
       readonly sessionId: string
+      /** JSON of the claims that a function has added to the token; undefined without any. */
+      readonly customClaims?: string
       /** Undefined for people. */
       readonly grant?: Grant
     }
@@ -42,15 +44,21 @@ export type CallerScope =
       readonly kind: 'unrestricted'
       /** True for an administrator whose role may not write rows. */
       readonly isReadOnly?: boolean
+      /** True for an administrator whose role may not read personal columns. */
+      readonly hidesPersonal?: boolean
     }
 
 /** Request that a write belongs to, for the log of changes and the audit of its tables. */
 export interface Origin {
-  /** `user`, `admin`, `anonymous`, `open` or `admin as user`. */
+  /** `user`, `admin`, `anonymous`, `open`, `job`, `inbound`, `admin as user` or `function as admin`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string
   /** Empty without an API key. */
   readonly keyId: string
   readonly address: string
+  /** User on whose behalf an administrator's write is made. */
+  readonly userId?: string | undefined
+  /** Details for the audit of the rows. */
+  readonly detail?: Readonly<Record<string, string>>
 }

@@ -18,4 +18,10 @@ export const gatewayFunctions = [
   'basalt.create_import_staging()',
   'basalt.analyze_import_staging()',
   'basalt.succeed_import(uuid, text, bigint, bigint)',
+  /** Adds a job of a function. */
+  'basalt.enqueue_sealed(text, text)',
+  /** Adds a broadcast of a function. */
+  'basalt.broadcast_sealed(text, text)',
+  /** Keeps a message of another service from being handled twice. */
+  'basalt.accept_inbound_sealed(text, text)',
 ] as const

@@ -75,7 +75,7 @@ export function buildCatalog(
   const viewKeys = findViewKeys(edges, findColumnsOfViews(rows.viewRules, served, columnNames))
   const relationships = nameRelationships(edges, viewKeys)
 
-  const onWorkers = new Set(rows.distributions.map(({ oid }) => oid))
+  const isOnWorkers = new Map(rows.distributions.map((each) => [each.oid, each.is_on_workers]))
 
   const relations = rows.relations.map((row): Relation => {
     const columnRows = columnsOf.get(row.oid) ?? []
@@ -100,7 +100,8 @@ export function buildCatalog(
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
       hasDescendants: row.has_descendants,
-      isOnWorkers: onWorkers.has(row.oid),
+      isOnWorkers: isOnWorkers.get(row.oid) === true,
+      isInShards: isOnWorkers.has(row.oid),
       partitionOf: table && collectionName(table),
       isOfExtension: row.is_of_extension,
       rlsGap: rlsGaps.get(row.oid),

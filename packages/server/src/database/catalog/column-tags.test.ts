@@ -5,13 +5,14 @@ describe('parseColumnTags', () => {
   test.each([
     [undefined, { isLabel: false }],
     ['Full name. @label', { isLabel: true }],
+    ['Home address. @personal', { isLabel: false, isPersonal: true }],
     ['@color', { isLabel: false, format: 'color' }],
     ['Home page. @url @label', { isLabel: true, format: 'url' }],
     ['@email\nOf the office.', { isLabel: false, format: 'email' }],
     ['@file avatars and more', { isLabel: false, format: 'file', bucket: 'avatars' }],
     ['Text.\n@markdown', { isLabel: false, format: 'markdown' }],
   ])('reads %j', (comment, tags) => {
-    expect(parseColumnTags(comment)).toEqual(tags)
+    expect(parseColumnTags(comment)).toEqual({ isPersonal: false, ...tags })
   })
 
   test.each([
@@ -25,10 +26,13 @@ describe('parseColumnTags', () => {
     '@color.',
     '@@url',
   ])('ignores the invalid tag %j', (comment) => {
-    expect(parseColumnTags(comment)).toEqual({ isLabel: false })
+    expect(parseColumnTags(comment)).toEqual({ isLabel: false, isPersonal: false })
   })
 
   test('ignores a file without a bucket, and takes the first of several formats', () => {
-    expect(parseColumnTags('@file\n@url @color')).toEqual({ isLabel: false, format: 'url' })
+    expect(parseColumnTags('@file\n@url @color')).toEqual({
+      ...{ isLabel: false, isPersonal: false },
+      format: 'url',
+    })
   })
 })

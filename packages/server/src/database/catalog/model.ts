@@ -37,6 +37,8 @@ export interface Relation {
   readonly hasDescendants: boolean
   /** True if Citus stores the rows on its workers, by a distribution column or on each of them. */
   readonly isOnWorkers: boolean
+  /** True if Citus stores the rows in shards, on its workers or on the coordinator. Statements then have another form. */
+  readonly isInShards: boolean
   /** Collection of a partition's table, if that is served; undefined for all other relations. */
   readonly partitionOf: string | undefined
   /** True if an extension created it, such as `spatial_ref_sys` of PostGIS. Callers can at most read it. */

@@ -21,6 +21,7 @@ export interface ConnectionTarget {
     /** Port in the name of the socket file. */
     readonly port: number
     readonly user: string
+    readonly password: string
     readonly database: string
   }
   readonly applicationName: string
@@ -350,10 +351,11 @@ function clientConfig(target: ConnectionTarget, server: pg.ClientConfig): pg.Cli
     ...(target.replication === true ? { replication: 'true' } : {}),
   }
   if (target.socket !== undefined) {
-    const { directory, port, user, database } = target.socket
+    const { directory, port, user, password, database } = target.socket
     // Empty options would come from PGPORT, PGSSLMODE and PGOPTIONS, which are meant for another server.
     const options = settings.join(' ') || ' '
-    return { ...common, host: directory, user, database, port, ssl: false, options, ...target.login }
+    const address = { host: directory, port, database, ssl: false }
+    return { ...common, ...address, user, password, options, ...target.login }
   }
   const options = [server.options ?? '', ...settings].join(' ').trim()
   return { ...common, ...server, ...(options === '' ? {} : { options }), ...target.login }

@@ -28,7 +28,15 @@ export interface Call {
   readonly values: readonly (string | null)[]
   /** Maximum number of rows of a call whose result has its columns. Further rows are left out. */
   readonly describedRows?: number
+  /**
+   * Maximum number of bytes that the server sends during the message. Then the connection is broken, because PostgreSQL has no
+   * limit for a result, and one value may have a gigabyte.
+   */
+  readonly maxBytes?: number
 }
+
+/** Cause of a ConnectionLost whose message had more than {@link Call.maxBytes}. */
+export class MessageTooLong extends Error {}
 
 /** Result of one call: its rows as text, and the number of rows that it returned or changed. */
 export interface Answer {
@@ -112,6 +120,7 @@ export class Message implements Submittable {
   #rows: (string | null)[][] = []
   #columns: readonly AnswerColumn[] | undefined
   #isSent = false
+  #stopLimit: (() => void) | undefined
   #followers: readonly Message[] = []
   #isPipelined = false
   #submitNext: ((next: Message) => void) | undefined
@@ -146,8 +155,22 @@ export class Message implements Submittable {
     for (const message of this.#isPipelined ? [this, ...this.#followers] : [this]) {
       message.#write(prepared, parts)
     }
+    this.#limitBytes(wire)
     wire.stream.write(Buffer.concat(parts))
     return undefined
+  }
+
+  /** Breaks the connection at the limit of bytes, before the parser of the driver has the whole row. */
+  #limitBytes({ stream }: WireConnection): void {
+    const limit = this.#calls.reduce((sum, { maxBytes = 0 }) => sum + maxBytes, 0)
+    if (limit === 0) return
+    let received = 0
+    const check = (chunk: Buffer) => {
+      received += chunk.length
+      if (received > limit) stream.destroy(new MessageTooLong(`PostgreSQL has sent more than ${limit} bytes`))
+    }
+    stream.prependListener('data', check)
+    this.#stopLimit = () => stream.off('data', check)
   }
 
   #write(prepared: PreparedNames, parts: Buffer[]): void {
@@ -196,6 +219,7 @@ export class Message implements Submittable {
   }
 
   handleError(error: unknown, wire: WireConnection): void {
+    this.#stopLimit?.()
     const index = this.#finished.length
     if (!(error instanceof pg.DatabaseError)) {
       for (const message of [this, ...this.#followers]) {
@@ -214,6 +238,7 @@ export class Message implements Submittable {
   }
 
   handleReadyForQuery(wire: WireConnection): void {
+    this.#stopLimit?.()
     if (this.#finished.length !== this.#calls.length) {
       // A pooler has mixed up the results of its clients. Those that follow may belong to others, too.
       const error = new Error(

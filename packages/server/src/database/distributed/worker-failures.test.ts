@@ -134,8 +134,29 @@ describe('failures of workers', () => {
     })
   })
 
-  test('are unchanged where the coordinator itself reports them', () => {
-    const error = databaseError('23505', { constraint: 'note_2025_102008', where: 'SQL function "f"' })
+  test.each([
+    { constraint: 'note_2025_102008', where: 'SQL function "f"' },
+    { constraint: 'log_202601_key', table: 'log_202601' },
+    { column: 'title', table: 'log_202601' },
+  ])('are unchanged where the coordinator itself reports them: %j', (details) => {
+    const error = databaseError('23505', details)
     expect(withoutShards(error)).toBe(error)
+  })
+
+  test('name the table and its constraint where the shard is on the coordinator', () => {
+    const error = databaseError('23503', {
+      message:
+        'insert or update on table "note_102015" violates foreign key constraint "note_org_id_fkey_102015"',
+      detail: 'Key (org_id)=(7) is not present in table "org_102014".',
+      constraint: 'note_org_id_fkey_102015',
+      table: 'note_102015',
+    })
+    expect(withoutShards(error)).toMatchObject({ code: '23503', table: 'note' })
+    expect(translateDatabaseFailure(withoutShards(error))?.extras.data).toEqual({
+      note_org_id_fkey: {
+        code: 'foreign_key_violation',
+        message: 'Key (org_id)=(7) is not present in table "org".',
+      },
+    })
   })
 })

@@ -27,18 +27,19 @@ export function isRejectedByCitus({
   file = '',
   routine,
   where,
+  position,
   message,
 }: pg.DatabaseError): boolean {
   if (routine === workerRoutine || (planningCodes.has(code) && planningFiles.test(file))) return true
-  return where === undefined && rewrittenRecords.test(message)
+  return where === undefined && position === undefined && rewrittenRecords.test(message)
 }
 
 /**
- * Messages of PostgreSQL about a function that returns records. They appear on the coordinator when Citus has
- * left out the columns of such a function while it rewrote the statement.
+ * Messages of PostgreSQL about records. They appear on the coordinator in two cases. Citus has left out the columns of a
+ * function while it rewrote the statement, or it reads a binary result of workers as text. Such a result begins with `PGCOPY`.
  */
 const rewrittenRecords =
-  /^(?:a column definition list is required for functions returning "record"|could not determine row type for result of \w+)$/
+  /^(?:a column definition list is required for functions returning "record"|could not determine row type for result of \w+|invalid input syntax for type .+: "PGCOPY")$/
 
 /**
  * SQLSTATEs of a statement that cannot be parsed or names a missing object. The coordinator has accepted the
@@ -96,7 +97,7 @@ export function withoutShards(error: pg.DatabaseError): pg.DatabaseError {
     const lost = new pg.DatabaseError(error.message, error.length, error.name as pg.DatabaseError['name'])
     return Object.assign(lost, { severity: error.severity, code: connectionFailure })
   }
-  if (error.file !== 'remote_commands.c' || !fromWorker.test(where)) return error
+  if (error.file !== 'remote_commands.c' || !fromWorker.test(where)) return withoutLocalShard(error)
   const message = stripShards(error.message)
   const rest = where.replace(fromWorker, '')
   return Object.assign(
@@ -113,6 +114,26 @@ export function withoutShards(error: pg.DatabaseError): pg.DatabaseError {
       routine: routineOf(error, message, rest),
     },
   )
+}
+
+/**
+ * Returns the failure of a constraint of a shard on the coordinator with the names of the table. Such a shard has a local
+ * table with a foreign key to a reference table. The names of the table and of the constraint end with its number.
+ */
+function withoutLocalShard(error: pg.DatabaseError): pg.DatabaseError {
+  const { table = '', constraint = '', message, detail } = error
+  const [number] = /(?<=\w)_\d{6,}$/.exec(table) ?? []
+  if (number === undefined || !constraint.endsWith(number)) return error
+  const renamed = new pg.DatabaseError(
+    stripShards(message),
+    error.length,
+    error.name as pg.DatabaseError['name'],
+  )
+  return Object.assign(renamed, error, {
+    detail: detail === undefined ? undefined : stripShards(detail),
+    table: table.slice(0, -number.length),
+    constraint: constraint.slice(0, -number.length),
+  })
 }
 
 /** Returns the routine that distinguishes errors of the same code. */

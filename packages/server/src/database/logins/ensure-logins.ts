@@ -4,7 +4,7 @@ import { gatewayFunctions } from '../caller/gateway-functions.ts'
 import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { attempt } from './attempt.ts'
-import { administratorRole, gatewayRole, readerRole } from './roles.ts'
+import { administratorRole, developerRole, gatewayRole, readerRole } from './roles.ts'
 
 /**
  * Creates the roles that requests log in as, and grants their missing privileges, if the login role may.
@@ -19,7 +19,7 @@ export async function ensureLogins(transaction: Queryable): Promise<void> {
     await requireBounded(transaction, gatewayRole, [callerRole, anonymousRole])
   }
   const isAdministrator = await ensureRole(transaction, administratorRole, sql`login noinherit bypassrls`)
-  if (isAdministrator) await requireBounded(transaction, administratorRole, [])
+  if (isAdministrator) await requireBounded(transaction, administratorRole, [callerRole, anonymousRole])
   for (const role of [gatewayRole, administratorRole]) {
     await grantSteps(transaction, role)
     await grantConnect(transaction, role)
@@ -38,6 +38,15 @@ export async function ensureReader(transaction: Queryable): Promise<boolean> {
   return true
 }
 
+/** Creates the role of writing runs of developers. @returns true if it exists */
+export async function ensureDeveloper(transaction: Queryable): Promise<boolean> {
+  const isReady = await ensureRole(transaction, developerRole, sql`login noinherit bypassrls`)
+  if (!isReady) return false
+  await grantConnect(transaction, developerRole)
+  await requireBounded(transaction, developerRole, [])
+  return true
+}
+
 /** Creates a role where it is missing. @returns true if it exists */
 async function ensureRole(transaction: Queryable, name: string, attributes: Sql): Promise<boolean> {
   const find = () => transaction.maybeOne(sql`select from pg_roles where rolname = ${name}`)
@@ -50,15 +59,31 @@ async function ensureRole(transaction: Queryable, name: string, attributes: Sql)
   return false
 }
 
-/** Lets the role become those of callers, as far as the login role may grant them. */
-async function grantMembership(transaction: Queryable, name: string): Promise<void> {
-  const { options, lacking } = await transaction.one<{ options: boolean; lacking: string[] }>(sql`
+/**
+ * Lets the administrators' login become the roles of callers, for functions that use the rights of both. It is granted once there is
+ * such a function.
+ *
+ * @returns false where the login role may not grant it
+ */
+export async function letAdministratorBecomeCallers(transaction: Queryable): Promise<boolean> {
+  await grantMembership(transaction, administratorRole)
+  return (await findMembership(transaction, administratorRole)).lacking.length === 0
+}
+
+/** Lists the roles of callers that the role cannot become. */
+async function findMembership(transaction: Queryable, name: string) {
+  return await transaction.one<{ options: boolean; lacking: string[] }>(sql`
     select current_setting('server_version_num')::int >= 160000 as options, array(
       select r.rolname from pg_roles r
       where r.rolname in (${callerRole}, ${anonymousRole})
         and not pg_has_role(${name}, r.oid,
           case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end)
       order by 1)::text[] as lacking`)
+}
+
+/** Lets the role become those of callers, as far as the login role may grant them. */
+async function grantMembership(transaction: Queryable, name: string): Promise<void> {
+  const { options, lacking } = await findMembership(transaction, name)
   for (const role of lacking) {
     const grant = sql`grant ${sql.id(role)} to ${sql.id(name)}`
     // Before PostgreSQL 16, inheritance is an attribute of the member.
@@ -127,5 +152,7 @@ async function grantSteps(transaction: Queryable, role: string): Promise<void> {
 export function statementsFor(role: string, verifier: string): string {
   const bypasses = role === gatewayRole ? '' : ' bypassrls'
   const create = `create role ${role} login noinherit${bypasses} password '${verifier}';`
-  return role === administratorRole ? create : `${create} grant ${callerRole}, ${anonymousRole} to ${role};`
+  return role === administratorRole || role === developerRole
+    ? create
+    : `${create} grant ${callerRole}, ${anonymousRole} to ${role};`
 }

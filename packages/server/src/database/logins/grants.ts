@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
-import { administratorRole, readerRole } from './roles.ts'
+import { administratorRole, developerRole, readerRole } from './roles.ts'
 
 /**
  * Lock timeout of a grant. A table that a transaction is changing stays closed until the next attempt, and
@@ -13,7 +13,12 @@ const ownSchemas = sql`
   select oid, nspname, nspowner from pg_namespace
   where nspname not in ('basalt', 'information_schema') and nspname !~ '^pg_'`
 
-function lackingOn(role: string, tables: string, sequences: string): Sql {
+/** Selects the parts of extensions, such as `cron.job`. Their writers would act with other rights. */
+const partsOfExtensions = (catalog: 'pg_class' | 'pg_namespace') => sql`
+  select objid from pg_depend where classid = ${sql.literal(catalog)}::regclass and deptype = 'e'`
+
+/** @param granted further condition on the relation `c` */
+function lackingOn(role: string, tables: string, sequences: string, granted = sql`true`): Sql {
   const name = sql.literal(role)
   const each = (privileges: string) =>
     sql.join(privileges.split(', ').map((privilege) => sql.literal(privilege)))
@@ -27,7 +32,7 @@ function lackingOn(role: string, tables: string, sequences: string): Sql {
       case c.relkind when 'S' then 'sequence' else 'table' end, n.nspname, c.relname),
       case when c.relkind in ('r', 'p') then format('%I.%I', n.nspname, c.relname) end
     from pg_class c join own n on n.oid = c.relnamespace
-    where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and pg_has_role(c.relowner, 'usage')
+    where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and pg_has_role(c.relowner, 'usage') and ${granted}
       and case c.relkind
         when 'S' then not (
           select bool_and(has_sequence_privilege(${name}, c.oid, p)) from unnest(array[${each(sequences)}]) p)
@@ -36,6 +41,17 @@ function lackingOn(role: string, tables: string, sequences: string): Sql {
 
 /** Query for the grants that the reader lacks and the login role may make, as statements. */
 const lackingOfReader = sql`with own as (${ownSchemas}) ${lackingOn(readerRole, 'select', 'select')}`
+
+/** Query for the grants that the SQL of developers lacks. Nothing that belongs to an extension is granted. */
+const lackingOfDeveloper = sql`
+  with own as (
+    ${ownSchemas} and (nspname = 'public' or oid not in (${partsOfExtensions('pg_namespace')})))
+  ${lackingOn(
+    developerRole,
+    'select, insert, update, delete',
+    'usage, select, update',
+    sql`c.oid not in (${partsOfExtensions('pg_class')})`,
+  )}`
 
 /**
  * Query for the grants that the administrators' data API lacks. It has the login role's access to rows, and
@@ -70,10 +86,13 @@ const lackingOfAdministrator = sql`
   from pg_proc p
   where p.pronamespace = 'basalt'::regnamespace and pg_has_role(p.proowner, 'usage')
     and p.proname in (
-      'search_query', 'search_rows', 'similar_rows', 'nearby_rows', 'without_accents', 'headline', 'enqueue')
+      'search_query', 'search_rows', 'similar_rows', 'nearby_rows', 'without_accents', 'headline', 'enqueue',
+      'set_app_metadata')
     and not has_function_privilege(${sql.literal(administratorRole)}, p.oid, 'execute')`
 
 export const grantToReader = (transaction: Queryable) => grant(transaction, lackingOfReader)
+
+export const grantToDeveloper = (transaction: Queryable) => grant(transaction, lackingOfDeveloper)
 
 /** Adds missing grants to administrators. @returns true if any was missing */
 export const grantToAdministrator = (transaction: Queryable) => grant(transaction, lackingOfAdministrator)

@@ -16,3 +16,9 @@ export const administratorRole = 'basalt_administrator'
  * with its password hashes and secrets.
  */
 export const readerRole = 'basalt_reader'
+
+/**
+ * Role of statements with which an administrator of the role `developer` writes. It sees and changes all rows of the
+ * operator. It owns nothing, can create nothing and become no other role, and reaches nothing of the schema `basalt`.
+ */
+export const developerRole = 'basalt_developer'

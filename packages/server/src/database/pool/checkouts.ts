@@ -14,6 +14,8 @@ export interface Checkout {
   readonly connection: Connection
   readonly since: number
   readonly isAbandoned: (() => boolean) | undefined
+  /** Milliseconds after which the work is aborted. */
+  limitMs: number
   /** Pending cancellation of the statement; the connection is reused only after it has returned. */
   cancelled: Promise<void> | undefined
   /** Bytes that the connection had carried at the last check; undefined before the first. */
@@ -59,6 +61,7 @@ export class Checkouts {
       connection,
       since: now,
       isAbandoned,
+      limitMs: this.#options.workTimeoutMs,
       cancelled: undefined,
       traffic: undefined,
       knownAliveAt: now,
@@ -100,7 +103,7 @@ export class Checkouts {
     const silent: Checkout[] = []
     for (const checkout of this.#inUse) {
       const { connection } = checkout
-      if (now - checkout.since > this.#options.workTimeoutMs) connection.destroy()
+      if (now - checkout.since > checkout.limitMs) connection.destroy()
       else if (checkout.isAbandoned?.() === true) this.#cancel(checkout)
       const { traffic } = connection
       if (traffic !== checkout.traffic || connection.isReady)

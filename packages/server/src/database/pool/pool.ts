@@ -34,6 +34,8 @@ export interface Work<Result> {
   readonly subject?: string | undefined
   /** Returns true if the caller has disconnected; called while the work waits and runs. */
   readonly isAbandoned?: (() => boolean) | undefined
+  /** Time limit of this work in milliseconds. Default: `workTimeoutMs` of the pool. */
+  readonly limitMs?: number | undefined
 }
 
 interface Waiter extends WaitingEntry {
@@ -170,10 +172,11 @@ export class Pool implements SharingPool {
    * @throws PoolExhausted when none became free in time
    * @throws ConnectionLost when Postgres is unavailable
    */
-  async use<Result>({ run, subject, isAbandoned }: Work<Result>): Promise<Result> {
+  async use<Result>({ run, subject, isAbandoned, limitMs }: Work<Result>): Promise<Result> {
     const idle = this.#quotas.admits(subject) && this.#hasCapacity() ? this.#takeIdle() : undefined
     const checkout =
       idle === undefined ? await this.#wait(subject, isAbandoned) : this.#begin(idle, subject, isAbandoned)
+    if (limitMs !== undefined) checkout.limitMs = limitMs
     let assigned = subject
     const assign = (next: string | undefined): void => {
       if (next === assigned) return

@@ -103,7 +103,12 @@ async function openAccess(
   for (const { sessions } of ways) guards.add(sessions)
   return {
     // A standby accepts no grants.
-    user: new UserDatabase({ callers, administrators, repairGrants: async () => false }),
+    user: new UserDatabase({
+      callers,
+      administrators,
+      repairGrants: async () => false,
+      grantCallerRoles: async () => false,
+    }),
     openFor: ({ kind }) => (kind === 'unrestricted' ? logins.administrators : logins.callers).open(),
     async cancel(connection) {
       const { isPooled } = logins.callers

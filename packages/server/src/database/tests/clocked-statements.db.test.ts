@@ -19,6 +19,9 @@ import type { RenderedSql } from '../sql.ts'
  * large.
  */
 const smallTables = new Set([
+  'administrator_backup_codes',
+  'administrator_passkeys',
+  'administrator_totp',
   'administrators',
   'api_key_version',
   'buckets',

@@ -62,6 +62,7 @@ test('migrations › close the system schema to callers, except for the helpers 
   )
   expect(functions.map(({ name }) => name)).toEqual([
     'aal',
+    'app_metadata',
     'check_size_classes',
     'claims',
     'email_verified',
