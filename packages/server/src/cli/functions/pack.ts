@@ -21,11 +21,11 @@ export interface PackedFile {
 
 /**
  * Lists the files of a project's functions: the folder `functions`, `package.json` and the packages that `dependencies` reach.
- * Tests and names that begin with a dot are left out of the folder.
+ * Tests and names that begin with a dot are left out of the folder. If nodes install the packages, it has the lockfile instead.
  *
  * @throws OperatorError without functions, with a missing package, or if the files are too large
  */
-export async function packFunctions(project: string): Promise<PackedFile[]> {
+export async function packFunctions(project: string, { install = false } = {}): Promise<PackedFile[]> {
   const isFunction = (name: string) => !name.startsWith('.') && !/\.test\.\w+$/.test(name)
   const own = await listFiles(join(project, 'functions'), 'functions', isFunction)
   if (own === undefined || own.length === 0) {
@@ -33,7 +33,9 @@ export async function packFunctions(project: string): Promise<PackedFile[]> {
   }
   const manifest = { path: 'package.json', source: join(project, 'package.json') }
   const packages = await listPackages(project)
-  const installed = await Promise.all(packages.map((each) => listPackageFiles(project, each)))
+  const installed = install
+    ? [[await findLockfile(project, packages)]]
+    : await Promise.all(packages.map((each) => listPackageFiles(project, each)))
   const files: PackedFile[] = []
   let total = 0
   for (const { path, source } of [...own, manifest, ...installed.flat()]) {
@@ -43,6 +45,19 @@ export async function packFunctions(project: string): Promise<PackedFile[]> {
     files.push({ path, source, sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length })
   }
   return files
+}
+
+/** @throws OperatorError without a lockfile, or for a package that is a folder of the project */
+async function findLockfile(project: string, packages: readonly ProductionPackage[]): Promise<FoundFile> {
+  const name = 'package-lock.json'
+  if ((await readJson(join(project, name))) === undefined)
+    throw new OperatorError(`${project} has no ${name}: run npm install`)
+  const linked = packages.find(({ location, source }) => location !== source)
+  if (linked !== undefined)
+    throw new OperatorError(
+      `${linked.location} is a folder of the project, which the server does not have: deploy without --install`,
+    )
+  return { path: name, source: join(project, name) }
 }
 
 function tooLarge(): OperatorError {

@@ -45,6 +45,32 @@ describe('production packages', () => {
     ])
   })
 
+  test('keep a package of a linked folder within the copy of the folder', () => {
+    expect(
+      listProductionPackages({
+        '': { dependencies: { own: '*', a: '2' } },
+        'node_modules/own': { link: true, resolved: 'packages/own' },
+        'packages/own': { dependencies: { a: '1' } },
+        'packages/own/node_modules/a': { dependencies: { b: '1' } },
+        'packages/own/node_modules/b': {},
+        'node_modules/a': {},
+      }),
+    ).toEqual([
+      { location: 'node_modules/a', source: 'node_modules/a', isOptional: false },
+      { location: 'node_modules/own', source: 'packages/own', isOptional: false },
+      {
+        location: 'node_modules/own/node_modules/a',
+        source: 'packages/own/node_modules/a',
+        isOptional: false,
+      },
+      {
+        location: 'node_modules/own/node_modules/b',
+        source: 'packages/own/node_modules/b',
+        isOptional: false,
+      },
+    ])
+  })
+
   test('include optional and peer packages that are installed', () => {
     expect(
       listProductionPackages({

@@ -44,9 +44,18 @@ export interface ProductionPackage {
  */
 export function listProductionPackages(packages: LockedPackages): ProductionPackage[] {
   const found = new Map<string, ProductionPackage>()
-  const visit = (location: string, isOptional: boolean) => {
-    const entry = packages[location] ?? {}
-    const source = entry.link === true && entry.resolved !== undefined ? entry.resolved : location
+  const links = Object.entries(packages).flatMap(([location, { link, resolved }]) =>
+    link === true && resolved !== undefined ? [{ location, folder: `${resolved}/node_modules/` }] : [],
+  )
+  /** Returns the location in the deploy. Packages within a linked folder are within its copy. */
+  const locate = (path: string) => {
+    const link = links.find(({ folder }) => path.startsWith(folder))
+    return link === undefined ? path : `${link.location}/node_modules/${path.slice(link.folder.length)}`
+  }
+  const visit = (path: string, isOptional: boolean) => {
+    const entry = packages[path] ?? {}
+    const source = entry.link === true && entry.resolved !== undefined ? entry.resolved : path
+    const location = locate(path)
     const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = packages[source] ?? {}
     const known = found.get(location)
     if (location !== '') {

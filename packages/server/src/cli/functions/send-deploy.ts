@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../../lib/errors.ts'
 import { tarEnd, tarHeader, tarPadding } from '../../lib/tar.ts'
 import { type Static, Type } from '../../lib/type.ts'
@@ -27,11 +28,11 @@ const archiveBytes = 4 * 1024 * 1024
 export async function sendDeploy(
   server: ServerClient,
   files: readonly PackedFile[],
-  step: (text: string) => void,
+  { install, step }: { readonly install: boolean; readonly step: (text: string) => void },
 ): Promise<{ readonly deploy: FunctionDeploy; readonly sent: number }> {
   const manifest = files.map(({ path, sha256, size }) => ({ path, sha256, size }))
   const answer = await server.send('POST', `${functionsPath}/deploys`, {
-    body: { files: manifest },
+    body: { files: manifest, ...(install ? { install } : {}) },
     isRepeatable: true,
   })
   const { deploy, missing } = expectShape(createdSchema, answer)
@@ -41,10 +42,36 @@ export async function sendDeploy(
   )
   step(`${files.length} files, ${distinct.size} to send`)
   await sendContents(server, [...distinct.values()])
+  if (install) step('the server installs the packages')
   const promoted = await server.send('POST', `${functionsPath}/deploys/${deploy.hash}/promote`, {
     isRepeatable: true,
   })
   return { deploy: expectShape(deploySchema, promoted), sent: distinct.size }
+}
+
+const loadedSchema = Type.Object({
+  deploy: Type.Union([Type.String(), Type.Null()]),
+  failure: Type.Union([Type.Null(), Type.Object({ deploy: Type.Union([Type.String(), Type.Null()]) })]),
+  items: Type.Array(Type.Object({ name: Type.String(), admin: Type.Optional(Type.Boolean()) })),
+})
+
+/** Maximum wait for the server to load a deploy, and the pause between two requests. */
+const loadWaitMs = 10_000
+const loadPauseMs = 200
+
+/** Returns the names of the functions with `admin: true`, once the server has loaded the deploy; null if it has not, or not in time. */
+export async function findAdminFunctions(
+  server: ServerClient,
+  hash: string,
+): Promise<readonly string[] | null> {
+  const deadline = performance.now() + loadWaitMs
+  for (;;) {
+    const loaded = expectShape(loadedSchema, await server.send('GET', functionsPath))
+    if (loaded.deploy === hash)
+      return loaded.items.filter(({ admin }) => admin === true).map(({ name }) => name)
+    if (loaded.failure?.deploy === hash || performance.now() >= deadline) return null
+    await delay(loadPauseMs)
+  }
 }
 
 async function sendContents(server: ServerClient, files: readonly PackedFile[]): Promise<void> {

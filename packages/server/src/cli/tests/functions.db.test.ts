@@ -101,7 +101,7 @@ function versionFunction(version: number): string {
   return `
     import { route } from '@basaltdb/functions'
     import { name } from 'a'
-    export default route('GET /version', { access: 'anonymous' }, async () => ({ version: ${version} as number, name }))`
+    export default route('GET /version', { access: 'anonymous', admin: true }, async () => ({ version: ${version} as number, name }))`
 }
 
 describe('basalt functions', () => {
@@ -124,7 +124,7 @@ describe('basalt functions', () => {
     expect(readFileSync(join(folder, 'node_modules/a/node_modules/b/index.js'), 'utf8')).toBe('b')
 
     // The same files are the same deploy, and only changed ones are sent.
-    expect(await deployed(project)).toEqual({ deploy, sent: 0 })
+    expect(await deployed(project)).toEqual({ deploy, sent: 0, admin: [] })
     write(project, { 'functions/hello.ts': 'export default 2' })
     const next = await deployed(project)
     expect([next.sent, next.deploy.hash === deploy.hash]).toEqual([1, false])
@@ -176,8 +176,9 @@ describe('basalt functions', () => {
         )
     }
     try {
-      await deployed(project)
+      expect((await deployed(project)).admin).toEqual(['hello'])
       await waitForVersion(1, [app, second])
+      expect((await run('list')).stdout).toMatch(/\nfunctions with admin: true: hello\n$/)
       write(project, { 'functions/hello.ts': versionFunction(2) })
       let isDone = false
       const answers = new Set<string>()

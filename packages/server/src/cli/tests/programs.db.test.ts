@@ -61,7 +61,7 @@ test.each([
   [
     ['keys', 'create', 'k', '--user', alice, '--actions', 'mail:send'],
     1,
-    'actions: "mail:send" is not one of email:send, sms:send, push:send',
+    'actions: "mail:send" is not one of email:send, sms:send, push:send, function:<name>',
   ],
   [['apps', 'delete', 'x'], 1, 'invalid app id format'],
   [['keys', 'rotate', alice, '--grace', '1h'], 2, '--grace: expected a non-negative integer'],

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../../lib/errors.ts'
+import { installPackages } from './install.ts'
 import type { DeployFile } from './manifest.ts'
 
 /** Number of files whose content is in memory at once. */
@@ -9,29 +10,37 @@ const batchSize = 50
 /** Age in milliseconds after which a folder of an interrupted write is removed. */
 const abandonedMs = 3_600_000
 
+/** Files of a deploy. */
+export interface DeployContent {
+  readonly files: readonly DeployFile[]
+  /** True if the packages are installed beside them. */
+  readonly installs: boolean
+}
+
 export type ReadBlobs = (hashes: readonly string[]) => Promise<ReadonlyMap<string, Buffer>>
 
 /**
  * Writes the files of a deploy to a folder that is named by its hash, unless an intact one exists. The folder appears by one
- * rename. Processes of one machine may do the same at once.
+ * rename, after the installation of its packages. Processes of one machine may do the same at once.
  *
- * @throws Error for a content with another hash
+ * @throws Error for a content with another hash; InstallFailed
  */
 export async function writeDeployFolder(
   directory: string,
-  { hash, files }: { readonly hash: string; readonly files: readonly DeployFile[] },
+  { hash, ...content }: DeployContent & { readonly hash: string },
   readBlobs: ReadBlobs,
 ): Promise<string> {
   const folder = join(directory, hash)
-  if (await isIntact(folder, files)) return folder
+  if (await isIntact(folder, content)) return folder
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const temporary = join(directory, `.${randomUUID()}`)
   try {
-    await writeFiles(temporary, files, readBlobs)
-    await replaceFolder(temporary, folder, files)
+    await writeFiles(temporary, content.files, readBlobs)
+    if (content.installs) await installPackages(temporary)
+    await replaceFolder(temporary, folder, content)
   } catch (error) {
     // Another process has written the same folder in the meantime.
-    if (!(await isIntact(folder, files))) throw error
+    if (!(await isIntact(folder, content))) throw error
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }
@@ -56,12 +65,12 @@ async function writeFiles(folder: string, files: readonly DeployFile[], readBlob
  * Moves the folder to its name. An intact folder of that name, from another process of the machine, stays. A damaged one is
  * removed.
  */
-async function replaceFolder(temporary: string, folder: string, files: readonly DeployFile[]): Promise<void> {
+async function replaceFolder(temporary: string, folder: string, content: DeployContent): Promise<void> {
   try {
     await rename(temporary, folder)
   } catch (error) {
     if (!['EEXIST', 'ENOTEMPTY'].includes(codeOf(error) ?? '')) throw error
-    if (await isIntact(folder, files)) return
+    if (await isIntact(folder, content)) return
     const damaged = `${temporary}-damaged`
     await rename(folder, damaged)
     await rename(temporary, folder)
@@ -69,11 +78,13 @@ async function replaceFolder(temporary: string, folder: string, files: readonly 
   }
 }
 
-/** Returns true if the folder has these files with these contents, and nothing else. */
-async function isIntact(folder: string, files: readonly DeployFile[]): Promise<boolean> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
-  const found = entries.filter((entry) => !entry.isDirectory())
-  if (found.length !== files.length || found.some((entry) => !entry.isFile())) return false
+/** Returns true if the folder has these files with these contents, and nothing else except for installed packages. */
+async function isIntact(folder: string, { files, installs }: DeployContent): Promise<boolean> {
+  if (!installs) {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+    const found = entries.filter((entry) => !entry.isDirectory())
+    if (found.length !== files.length || found.some((entry) => !entry.isFile())) return false
+  }
   for (const { path, sha256, size } of files) {
     const bytes = await readFile(join(folder, path)).catch(() => undefined)
     if (bytes === undefined || bytes.length !== size || hashOf(bytes) !== sha256) return false

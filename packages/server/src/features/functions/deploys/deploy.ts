@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { type Answered, component, timestamp } from '../../../http/schemas.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import type { DeployFile } from './manifest.ts'
 import { type NativeModule, nativeHeaderBytes } from './native-modules.ts'
@@ -11,15 +11,44 @@ export const FunctionDeploy = component(
     hash: Type.String({ description: 'SHA-256 over the paths and contents of the files.' }),
     fileCount: Type.Integer(),
     totalBytes: Type.Integer(),
+    functionFiles: Type.Array(Type.String(), { description: 'Files in the folder of the functions.' }),
     isLive: Type.Boolean(),
+    installs: Type.Boolean({ description: 'True if each node installs the packages.' }),
     createdAt: timestamp,
+    promotedAt: nullable(timestamp, {
+      description: 'Last time at which it was made live, if the audit log has that.',
+    }),
+    promotedBy: nullable(Type.String(), {
+      description: 'Administrator who made it live. null for the role `viewer`.',
+    }),
   }),
 )
 export type FunctionDeploy = Answered<typeof FunctionDeploy>
 
+/** Maximum number of entries of the audit log that are searched for promotions, and for rollbacks. */
+const auditLimit = 1000
+
 const columns = sql`
-  d.hash, d.file_count as "fileCount", d.total_bytes::float8 as "totalBytes", d.created_at as "createdAt",
-  exists (select from basalt.function_live l where l.hash = d.hash) as "isLive"`
+  d.hash, d.installs, d.file_count as "fileCount", d.total_bytes::float8 as "totalBytes", d.created_at as "createdAt",
+  exists (select from basalt.function_live l where l.hash = d.hash) as "isLive",
+  array(
+    select substr(f.path, 11) from basalt.function_files f
+    where f.hash = d.hash and f.path ~ '^functions/[^/]+[.][cm]?[jt]s$' order by f.path limit 100
+  ) as "functionFiles",
+  promoted.happened_at as "promotedAt", coalesce(promoted.administrator, promoted.actor) as "promotedBy"`
+
+const entriesOf = (action: string) => sql`(
+  select id, target, happened_at, administrator, actor from basalt.audit
+  where operation is null and action = ${action} order by id desc limit ${auditLimit}::int)`
+
+/** Deploys as `d`, with the latest entry of the audit log that made each live as `promoted`. */
+const source = sql`
+  basalt.function_deploys d
+  left join (
+    select distinct on (target) target, happened_at, administrator, actor
+    from (${entriesOf('functions.promote')} union all ${entriesOf('functions.rollback')}) entry
+    order by target, id desc
+  ) promoted on promoted.target = d.hash`
 
 /** Version of the live deploy. */
 export const liveVersion = sql`(select hash from basalt.function_live)`
@@ -27,14 +56,12 @@ export const liveVersion = sql`(select hash from basalt.function_live)`
 /** Lists deploys, the newest first. The clean-up bounds their number. */
 export async function listDeploys(database: Queryable): Promise<FunctionDeploy[]> {
   return await database.many<FunctionDeploy>(
-    sql`select ${columns} from basalt.function_deploys d order by d.used_at desc, d.hash limit 200`,
+    sql`select ${columns} from ${source} order by d.used_at desc, d.hash limit 200`,
   )
 }
 
 export async function findDeploy(database: Queryable, hash: string): Promise<FunctionDeploy | undefined> {
-  return await database.maybeOne<FunctionDeploy>(
-    sql`select ${columns} from basalt.function_deploys d where d.hash = ${hash}`,
-  )
+  return await database.maybeOne<FunctionDeploy>(sql`select ${columns} from ${source} where d.hash = ${hash}`)
 }
 
 /** Keeps the clean-up of contents from running until the transaction ends. */
@@ -49,11 +76,12 @@ export async function insertDeploy(
   transaction: Queryable,
   hash: string,
   files: readonly DeployFile[],
+  installs: boolean,
 ): Promise<void> {
   const total = files.reduce((sum, { size }) => sum + size, 0)
   await transaction.count(sql`
-    insert into basalt.function_deploys (hash, file_count, total_bytes)
-    values (${hash}, ${files.length}::int, ${total}::bigint)
+    insert into basalt.function_deploys (hash, file_count, total_bytes, installs)
+    values (${hash}, ${files.length}::int, ${total}::bigint, ${installs})
     on conflict (hash) do update set used_at = now()`)
   await transaction.count(sql`
     insert into basalt.function_files (hash, path, sha256, size)

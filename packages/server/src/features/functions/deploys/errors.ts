@@ -27,6 +27,11 @@ export const deployErrorTable = {
       `native modules for another platform than ${platform}: ${names}`,
     help: 'Run `npm ci` on a machine with the platform of the server, and deploy from there.',
   },
+  functionInstallFailed: {
+    status: 400,
+    message: (problem: string) => `the packages could not be installed: ${problem}`,
+    help: 'The server runs `npm ci` with the lockfile of the deploy. Repair what npm reports, or deploy without `--install`.',
+  },
   functionDeployNotFound: {
     status: 404,
     message: 'deploy not found',

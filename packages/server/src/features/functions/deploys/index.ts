@@ -5,6 +5,7 @@ import { defineCleanup } from './cleanup.ts'
 import { LiveFunctions, type LiveFunctionsOptions } from './live-functions.ts'
 import { addDeployRoutes } from './operations.ts'
 
+export { lockLive } from './deploy.ts'
 export { deployErrorTable } from './errors.ts'
 export type { LiveFolder, LiveFunctions } from './live-functions.ts'
 

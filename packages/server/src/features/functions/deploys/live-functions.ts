@@ -3,12 +3,13 @@ import type { Logger } from 'pino'
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { listFiles, listHashes, liveVersion, readBlobs } from './deploy.ts'
+import { findDeploy, listFiles, listHashes, liveVersion, readBlobs } from './deploy.ts'
 import { removeOldFolders, writeDeployFolder } from './deploy-folder.ts'
 
 const topic = 'functions'
-/** Milliseconds after which a failed write is repeated. */
+/** Milliseconds after which a failed write is repeated: at first, and at most. */
 const retryMs = 5000
+const longestRetryMs = 300_000
 
 /** Folder of the live deploy on this machine. */
 export interface LiveFolder {
@@ -30,8 +31,14 @@ export class LiveFunctions {
   readonly #options: LiveFunctionsOptions
   readonly #watch: WatchHandle
   readonly #listeners: (() => void)[] = []
+  /** Hash of the live deploy, also if its folder could not be written. */
+  #hash: string | undefined
   #live: LiveFolder | undefined
   #retry: NodeJS.Timeout | undefined
+  /** Failed writes of the live deploy in a row. */
+  #failures = 0
+  /** Folders that are being written, by the hash of the deploy. */
+  readonly #writes = new Map<string, Promise<string>>()
 
   constructor(options: LiveFunctionsOptions) {
     this.#options = options
@@ -47,6 +54,38 @@ export class LiveFunctions {
     return this.#live
   }
 
+  /** True while a deploy is live that is not on the disk of this machine yet. */
+  get isPending(): boolean {
+    return this.#hash !== undefined && this.#hash !== this.#live?.hash
+  }
+
+  /** Hash of the live deploy, also while it is not on the disk of this machine. */
+  get liveHash(): string | undefined {
+    return this.#hash
+  }
+
+  /**
+   * Writes a deploy to the disk with its packages, and returns the folder with its function files. Calls for the same deploy
+   * share one write.
+   *
+   * @throws Error, such as InstallFailed
+   */
+  async writeFolder(hash: string): Promise<string> {
+    const known = this.#writes.get(hash)
+    if (known !== undefined) return await known
+    const writing = this.#write(hash).finally(() => this.#writes.delete(hash))
+    this.#writes.set(hash, writing)
+    return await writing
+  }
+
+  async #write(hash: string): Promise<string> {
+    const { database, directory } = this.#options
+    const [files, deploy] = [await listFiles(database, hash), await findDeploy(database, hash)]
+    const content = { hash, files, installs: deploy?.installs === true }
+    const folder = await writeDeployFolder(directory, content, (hashes) => readBlobs(database, hashes))
+    return join(folder, 'functions')
+  }
+
   /** Calls the listener after each change of the live folder. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
@@ -60,22 +99,26 @@ export class LiveFunctions {
 
   async #change(hash: string | null): Promise<void> {
     clearTimeout(this.#retry)
+    if (this.#hash !== (hash ?? undefined)) this.#failures = 0
     const previous = this.#live
+    this.#hash = hash ?? undefined
     if (hash === null || hash === previous?.hash) return
     const { database, directory, log } = this.#options
     try {
-      const files = await listFiles(database, hash)
-      const folder = await writeDeployFolder(directory, { hash, files }, (hashes) =>
-        readBlobs(database, hashes),
-      )
-      this.#live = { hash, path: join(folder, 'functions') }
+      const path = await this.writeFolder(hash)
+      // Another deploy has become live meanwhile.
+      if (this.#hash !== hash) return
+      this.#live = { hash, path }
     } catch (error) {
       const reason = messageOf(error)
-      log.error({ deploy: hash, reason }, 'failed to write the live deploy of functions; retrying')
+      const delayMs = Math.min(retryMs * 2 ** this.#failures, longestRetryMs)
+      this.#failures += 1
+      log.error({ deploy: hash, reason, delayMs }, 'failed to write the live deploy of functions; retrying')
       // The server starts without it, because a rollback needs the API.
-      this.#retry = setTimeout(() => void this.#change(hash), retryMs).unref()
+      this.#retry = setTimeout(() => void this.#change(hash), delayMs).unref()
       return
     }
+    this.#failures = 0
     log.info({ deploy: hash }, 'deploy of functions is live')
     for (const listener of this.#listeners) listener()
     // The previous deploy may still be in use by this machine.

@@ -19,10 +19,12 @@ export interface DeployFile {
 /**
  * Checks the files of a deploy. A node writes them to its disk, so no path may lead out of the folder.
  *
+ * @param installs true if nodes install the packages
  * @throws AppError invalid_function_files, function_deploy_too_large
  */
-export function requireManifest(files: readonly DeployFile[]): void {
+export function requireManifest(files: readonly DeployFile[], installs = false): void {
   if (files.length === 0) throw deployErrors.invalidFunctionFiles('there are none')
+  if (installs) requireLockfile(files)
   const paths = new Set<string>()
   for (const [index, { path, sha256, size }] of files.entries()) {
     const problem = findProblem(path, paths)
@@ -40,6 +42,23 @@ export function requireManifest(files: readonly DeployFile[]): void {
     throw deployErrors.functionDeployTooLarge(deploySizeLimit)
 }
 
+function requireLockfile(files: readonly DeployFile[]): void {
+  for (const name of ['package.json', 'package-lock.json']) {
+    if (!files.some(({ path }) => path === name))
+      throw deployErrors.invalidFunctionFiles(`there is no ${name}, which the installation needs`)
+  }
+  const index = files.findIndex(({ path }) => path.split('/').includes('node_modules'))
+  if (index !== -1)
+    throw deployErrors.invalidFunctionFiles(
+      `files.${index}.path is one of a package, which the server installs`,
+    )
+  const settings = files.findIndex(({ path }) => /(^|\/)(\.npmrc|npm-shrinkwrap\.json)$/i.test(path))
+  if (settings !== -1)
+    throw deployErrors.invalidFunctionFiles(
+      `files.${settings}.path must be no configuration of npm, which is that of the server`,
+    )
+}
+
 function findProblem(path: string, known: ReadonlySet<string>): string | undefined {
   const segments = path.split('/')
   const isPlain = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..')
@@ -53,8 +72,10 @@ function parentsOf(path: string): string[] {
   return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'))
 }
 
-/** Returns the hash of a deploy: of its paths with their contents and sizes, in any order. */
-export function hashManifest(files: readonly DeployFile[]): string {
+/** Returns the hash of a deploy: of its paths with their contents and sizes, in any order, and of its kind. */
+export function hashManifest(files: readonly DeployFile[], installs = false): string {
   const lines = files.map(({ path, sha256, size }) => `${path}\0${sha256}\0${size}\n`).toSorted()
-  return createHash('sha256').update(lines.join('')).digest('hex')
+  return createHash('sha256')
+    .update(`${installs ? 'install\n' : ''}${lines.join('')}`)
+    .digest('hex')
 }

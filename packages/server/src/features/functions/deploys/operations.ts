@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import { holds } from '../../../http/access/permissions.ts'
 import { addOperations, created, ok, operation } from '../../../http/operation.ts'
 import { acceptRaw } from '../../../http/requests/body.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
@@ -12,13 +14,14 @@ import { recordAdminAction } from '../../operations/audit/index.ts'
 import * as deploys from './deploy.ts'
 import { FunctionDeploy } from './deploy.ts'
 import { deployErrors } from './errors.ts'
+import { InstallFailed } from './install.ts'
 import type { LiveFunctions } from './live-functions.ts'
 import { deploySizeLimit, fileCountLimit, hashManifest, requireManifest } from './manifest.ts'
 import { findForeignPackages } from './native-modules.ts'
 
 export interface DeployDeps {
   readonly database: SystemDatabase
-  readonly live: Pick<LiveFunctions, 'refresh'>
+  readonly live: Pick<LiveFunctions, 'refresh' | 'writeFolder'>
 }
 
 /** Members that all operations below share. */
@@ -30,14 +33,17 @@ const params = Type.Object({
 
 const list = operation({
   ...common,
+  permission: 'operations.read',
   id: 'functions.listDeploys',
   method: 'GET',
   path: collection,
   summary: 'List deploys of functions',
   description: 'Returns the latest first.',
   success: ok(listOf(FunctionDeploy)),
-  async handle({ database }: DeployDeps) {
-    const items = await deploys.listDeploys(database)
+  async handle({ database }: DeployDeps, { http }) {
+    const mayRead = holds(adminOf(http).role, 'bodies.read')
+    const listed = await deploys.listDeploys(database)
+    const items = mayRead ? listed : listed.map((deploy) => ({ ...deploy, promotedBy: null }))
     return { items, count: items.length }
   },
 })
@@ -59,15 +65,21 @@ const create = operation({
       }),
       { maxItems: fileCountLimit },
     ),
+    install: Type.Optional(
+      Type.Boolean({
+        description:
+          'True if each node installs the packages by `npm ci`. The files then have a `package-lock.json` and no packages. Default: false.',
+      }),
+    ),
   }),
   bodyLimit: 16 * 1024 * 1024,
   success: created(Type.Object({ deploy: FunctionDeploy, missing: Type.Array(Type.String()) })),
-  async handle({ database }: DeployDeps, { body: { files }, origin }) {
-    requireManifest(files)
-    const hash = hashManifest(files)
+  async handle({ database }: DeployDeps, { body: { files, install = false }, origin }) {
+    requireManifest(files, install)
+    const hash = hashManifest(files, install)
     return await database.transaction(async (transaction) => {
       await deploys.holdBlobs(transaction)
-      await deploys.insertDeploy(transaction, hash, files)
+      await deploys.insertDeploy(transaction, hash, files, install)
       await recordAdminAction(transaction, 'functions.create_deploy', hash, origin, { files: files.length })
       const missing = await deploys.listMissing(transaction, hash)
       return { deploy: await getDeploy(transaction, hash), missing }
@@ -81,10 +93,12 @@ const promote = operation({
   method: 'POST',
   path: `${collection}/:hash/promote`,
   summary: 'Make a deploy of functions live',
-  description: 'Every node loads it within a second. The live deploy may be promoted again without effect.',
+  description:
+    'Every node loads it within a second. The live deploy may be promoted again without effect. If nodes install the packages, this node does so first.',
   params,
   success: ok(FunctionDeploy),
   async handle(deps: DeployDeps, { params: { hash }, origin }) {
+    await install(deps, hash)
     return await changeLive(deps, 'functions.promote', origin, async (transaction, live) => {
       await getDeploy(transaction, hash)
       if (live === hash) return hash
@@ -149,6 +163,24 @@ async function getDeploy(database: Queryable, hash: string): Promise<FunctionDep
   return deploy
 }
 
+/**
+ * Installs the packages of a deploy on this node, if nodes do so. A deploy that cannot be installed never becomes live.
+ *
+ * @throws AppError function_deploy_not_found, function_deploy_incomplete, function_install_failed
+ */
+async function install({ database, live }: DeployDeps, hash: string): Promise<void> {
+  const { installs, isLive } = await getDeploy(database, hash)
+  if (!installs || isLive) return
+  const missing = await deploys.listMissing(database, hash)
+  if (missing.length > 0) throw deployErrors.functionDeployIncomplete(missing.length)
+  try {
+    await live.writeFolder(hash)
+  } catch (error) {
+    if (error instanceof InstallFailed) throw deployErrors.functionInstallFailed(error.message)
+    throw error
+  }
+}
+
 /** Changes the live deploy. Changes run one after the other. @param work returns the hash of the deploy to make live */
 async function changeLive(
   { database, live }: DeployDeps,
@@ -159,8 +191,10 @@ async function changeLive(
   const deploy = await database.transaction(async (transaction) => {
     const previous = await deploys.lockLive(transaction)
     const hash = await work(transaction, previous)
-    await deploys.setLive(transaction, hash)
-    await recordAdminAction(transaction, action, hash, origin, { previous })
+    if (hash !== previous) {
+      await deploys.setLive(transaction, hash)
+      await recordAdminAction(transaction, action, hash, origin, { previous })
+    }
     return await getDeploy(transaction, hash)
   })
   await live.refresh()

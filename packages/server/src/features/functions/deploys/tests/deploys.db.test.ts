@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -9,6 +10,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -24,7 +27,8 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { tarEnd, tarHeader } from '../../../../lib/tar.ts'
+import { withoutPrograms } from '../../../../../test/without-programs.ts'
+import { tarEnd, tarHeader, tarPadding } from '../../../../lib/tar.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -109,11 +113,19 @@ describe('deploys of functions', () => {
     ]
     const created = await request('POST', '/deploys', { files })
     const hash: string = created.json.deploy.hash
-    const shown = { hash, fileCount: 3, totalBytes: 32, createdAt: timestamp }
+    const shown = {
+      hash,
+      fileCount: 3,
+      totalBytes: 32,
+      installs: false,
+      createdAt: timestamp,
+      functionFiles: ['a.ts'],
+    }
+    const isPromoted = { isLive: true, promotedAt: timestamp, promotedBy: expect.any(String) }
     expect([created.status, created.json]).toEqual([
       201,
       {
-        deploy: { ...shown, isLive: false },
+        deploy: { ...shown, isLive: false, promotedAt: null, promotedBy: null },
         missing: [...new Set(files.map(({ sha256 }) => sha256))].toSorted(),
       },
     ])
@@ -127,8 +139,11 @@ describe('deploys of functions', () => {
     const again = await request('POST', '/deploys', { files: files.toReversed() })
     expect([again.json.deploy.hash, again.json.missing]).toEqual([hash, []])
     const promoted = await request('POST', `/deploys/${hash}/promote`)
-    expect([promoted.status, promoted.json]).toEqual([200, { ...shown, isLive: true }])
-    expect((await request('GET', '/deploys')).json).toEqual({ items: [{ ...shown, isLive: true }], count: 1 })
+    expect([promoted.status, promoted.json]).toEqual([200, { ...shown, ...isPromoted }])
+    expect((await request('GET', '/deploys')).json).toEqual({
+      items: [{ ...shown, ...isPromoted }],
+      count: 1,
+    })
     for (const directory of directories.slice(0, 2)) {
       const folder = await waitForFolder(directory, hash)
       expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual([
@@ -151,6 +166,29 @@ describe('deploys of functions', () => {
       { action: 'functions.create_deploy', target: hash, detail: { files: 3 } },
       { action: 'functions.promote', target: hash, detail: { previous: null } },
     ])
+  })
+
+  test('take over from a process that ends while they load', async () => {
+    const version = (number: number, before = '') => `${before}
+      const route = (path, handler) => ({
+        [Symbol.for('basalt.function')]: {
+          version: 1, kind: 'route', method: 'GET', path, access: 'anonymous', handler, openDatabase: () => ({}),
+        },
+      })
+      export const number = route('/number', () => ${number})
+      export const exit = route('/exit', () => process.exit(1))`
+    const serves = async (number: number) =>
+      (await app.request('GET', '/api/functions/number')).text === String(number) || undefined
+    await deploy({ 'functions/a.js': version(1), 'package.json': '{ "type": "module" }' })
+    await waitFor('the first deploy', () => serves(1))
+    const slowly = 'await new Promise((resolve) => setTimeout(resolve, 3000))'
+    const hash = await deploy({
+      'functions/a.js': version(2, slowly),
+      'package.json': '{ "type": "module" }',
+    })
+    await waitForFolder(directories[0], hash)
+    expect((await app.request('GET', '/api/functions/exit')).status).toBe(503)
+    await waitFor('the second deploy', () => serves(2))
   })
 
   test.each([
@@ -258,6 +296,16 @@ describe('deploys of functions', () => {
     expect((await request('POST', '/deploys/rollback')).json.hash).toBe(one)
   })
 
+  test('remove types of jobs that an earlier one had while no server ran', async () => {
+    const types = async () =>
+      (await database.sql('select type from basalt.sql_job_types order by type')).map(({ type }) => type)
+    const before = await types()
+    await database.sql("insert into basalt.sql_job_types (type, max_attempts) values ('left_over', 1)")
+    await deploy({ 'functions/a.ts': 'export {}' })
+    await waitFor('the removal', async () => !(await types()).includes('left_over'))
+    expect(await types()).toEqual(before)
+  })
+
   test('have one live deploy after ten promotions at once on two nodes', async () => {
     const hashes = [await prepare({ 'functions/a.ts': 'a' }), await prepare({ 'functions/a.ts': 'b' })]
     const token = await app.adminToken()
@@ -291,6 +339,145 @@ describe('deploys of functions', () => {
       message: `native modules for another platform than ${process.platform}-${process.arch}: @img/win (win32)`,
     })
     expect(await liveHash()).toBeNull()
+  })
+})
+
+describe('deploys whose packages are installed', () => {
+  const shop = (answer: string) => `import { leaf } from 'leaf'
+    export const installed = { [Symbol.for('basalt.function')]: {
+      version: 1, kind: 'route', method: 'GET', path: '/installed', access: 'anonymous',
+      handler: () => leaf + '${answer}', openDatabase: () => ({}) } }`
+  /** Makes the archive of a package, with a script that leaves a file. */
+  function pack(): string {
+    const files = {
+      'package/package.json': JSON.stringify({
+        ...{ name: 'leaf', version: '1.0.0', main: 'index.js' },
+        scripts: { postinstall: 'touch ../../installed-by-script' },
+      }),
+      'package/index.js': `exports.leaf = 'leaf '`,
+    }
+    const parts = Object.entries(files).flatMap(([path, text]) => {
+      const bytes = Buffer.from(text)
+      return [
+        tarHeader({ path, kind: 'file', size: bytes.length }, new Date(0)),
+        bytes,
+        tarPadding(bytes.length),
+      ]
+    })
+    return Buffer.concat([...parts, tarEnd]).toString('latin1')
+  }
+  let packageUrl: string
+  const registry = createServer((_request, response) => response.end(pack(), 'latin1'))
+  beforeAll(async () => {
+    await once(registry.listen(0, '127.0.0.1'), 'listening')
+    packageUrl = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/leaf.tgz`
+  })
+  afterAll(() => registry.close())
+
+  const lockedLeaf = () => ({
+    'node_modules/leaf': { version: '1.0.0', resolved: packageUrl, hasInstallScript: true },
+  })
+  const filesOf = (answer: string, locked: object = lockedLeaf(), others: object = {}) => {
+    const project = { name: 'shop', version: '1.0.0', dependencies: { leaf: packageUrl } }
+    return {
+      'functions/shop.js': shop(answer),
+      'package.json': JSON.stringify({ ...project, ...others, type: 'module' }),
+      'package-lock.json': JSON.stringify({
+        ...{ name: 'shop', version: '1.0.0', lockfileVersion: 3, requires: true },
+        packages: { '': project, ...locked },
+      }),
+    }
+  }
+
+  async function prepareInstallation(files: Readonly<Record<string, string>>): Promise<string> {
+    const manifest = Object.entries(files).map(([path, content]) => functionFile(content, path))
+    const { status, json } = await request('POST', '/deploys', { files: manifest, install: true })
+    expect([status, json.deploy?.installs]).toEqual([201, true])
+    await send(Object.values(files))
+    return json.deploy.hash
+  }
+
+  test('run on every node, without their install scripts', async () => {
+    const hash = await prepareInstallation(filesOf('1'))
+    const promote = () => request('POST', `/deploys/${hash}/promote`)
+    for (const { status, json } of await Promise.all([promote(), promote()]))
+      expect([status, json.isLive]).toEqual([200, true])
+    for (const node of [app, second]) {
+      await waitFor('the function', async () => {
+        const { text } = await node.request('GET', '/api/functions/installed')
+        return text === '"leaf 1"'
+      })
+    }
+    for (const directory of directories.slice(0, 2)) {
+      const names = readdirSync(folderOf(directory, hash)).toSorted()
+      expect(names).toEqual(['functions', 'node_modules', 'package-lock.json', 'package.json'])
+    }
+  })
+
+  test('never become live if they cannot be installed, and the deployer gets the reason', async () => {
+    const hash = await prepareInstallation(filesOf('2', {}))
+    const refused = envelope(await request('POST', `/deploys/${hash}/promote`))
+    expect(refused).toMatchObject({ code: 400, error: 'function_install_failed' })
+    expect(refused.message).toMatch(/^the packages could not be installed: .*Missing: leaf/s)
+    await withoutPrograms(async () => {
+      expect(envelope(await request('POST', `/deploys/${hash}/promote`))).toMatchObject({
+        message: 'the packages could not be installed: this server has no npm',
+      })
+    })
+    expect(await liveHash()).toBeNull()
+    expect(existsSync(folderOf(directories[0], hash))).toBe(false)
+  })
+
+  test.for([
+    [{ 'packages/a': {} }, {}, 'has "packages/a", which is no package below node_modules'],
+    [{ 'node_modules/../a': {} }, {}, 'has "node_modules/../a", which is no package below node_modules'],
+    [{ 'node_modules/a': { resolved: '../../secrets', link: true } }, {}, 'has node_modules/a as a link'],
+    [
+      { 'node_modules/a': { resolved: 'file:a.tgz' } },
+      {},
+      'has node_modules/a from a source other than https',
+    ],
+    [
+      { 'node_modules/a': { resolved: 'git+ssh://git@host/a' } },
+      {},
+      'has node_modules/a from a source other',
+    ],
+    [{}, { workspaces: ['packages/*'] }, 'package.json must have no workspaces'],
+  ] as const)(
+    'never have npm read their other folders or run programs: %j %j',
+    async ([locked, others, reason]) => {
+      const hash = await prepareInstallation(filesOf('4', { ...lockedLeaf(), ...locked }, others))
+      // The reason would otherwise be the missing npm.
+      await withoutPrograms(async () => {
+        const refused = envelope(await request('POST', `/deploys/${hash}/promote`))
+        expect(refused).toMatchObject({ code: 400, error: 'function_install_failed' })
+        expect(refused.message).toContain(reason)
+      })
+    },
+  )
+
+  test('need a lockfile, and have no packages and no configuration of npm', async () => {
+    const { 'package-lock.json': _lock, ...others } = filesOf('3')
+    for (const [files, problem] of [
+      [others, 'there is no package-lock.json, which the installation needs'],
+      [
+        { ...filesOf('3'), 'node_modules/a/index.js': '' },
+        'files.3.path is one of a package, which the server installs',
+      ],
+      ...['.npmrc', 'functions/.npmrc', 'npm-shrinkwrap.json'].map(
+        (path) =>
+          [
+            { ...filesOf('3'), [path]: '' },
+            'files.3.path must be no configuration of npm, which is that of the server',
+          ] as const,
+      ),
+    ] as const) {
+      const manifest = Object.entries(files).map(([path, content]) => functionFile(content, path))
+      expect(envelope(await request('POST', '/deploys', { files: manifest, install: true }))).toEqual({
+        ...{ code: 400, error: 'invalid_function_files' },
+        message: `invalid files: ${problem}`,
+      })
+    }
   })
 })
 
@@ -380,6 +567,24 @@ describe('function_deploy_cleanup', () => {
     expect(existsSync(folderOf(directories[0], hashes[12] ?? ''))).toBe(true)
   })
 
+  test('keeps ten further deploys for waiting jobs, which are at most 30 days old', async () => {
+    const live = await deploy({ 'functions/a.ts': 'export {}' })
+    const hashOf = (number: number) => String(number).padStart(64, '0')
+    await database.sql(`
+      update basalt.function_deploys set promotion = 100;
+      insert into basalt.function_deploys (hash, file_count, total_bytes, promotion, used_at)
+      select lpad(n::text, 64, '0'), 0, 0, n, now() - interval '1 year' + n * interval '1 day' from generate_series(1, 24) n;
+      insert into basalt.jobs (type, max_attempts, deploy, created_at)
+      select 'absent', 1, hash, now() - case promotion when 14 then interval '31 days' else interval '29 days' end
+      from basalt.function_deploys where promotion <> 13`)
+    await cleanUp()
+    await database.sql(`delete from basalt.jobs where type = 'absent'`)
+    const kept = (await request('GET', '/deploys')).json.items.map(({ hash }: { hash: string }) => hash)
+    const earlier = Array.from({ length: 10 }, (_, index) => hashOf(15 + index))
+    const withJobs = Array.from({ length: 10 }, (_, index) => hashOf(3 + index))
+    expect(kept.toSorted()).toEqual([live, ...earlier, ...withJobs].toSorted())
+  })
+
   test('removes no content that a deploy names in the meantime', async () => {
     await send(['shared'])
     await database.sql(`update basalt.function_blobs set created_at = now() - interval '25 h'`)
@@ -398,5 +603,33 @@ describe('function_deploy_cleanup', () => {
     await creation.commit()
     await cleaning
     expect(await database.sql('select from basalt.function_blobs')).toHaveLength(1)
+  })
+})
+
+describe('before hooks of a deploy', () => {
+  const hooks = `export default { [Symbol.for('basalt.function')]: {
+    version: 1, kind: 'before', table: 'hooked', operations: ['create'], previous: false, timeout: undefined,
+    handler: (ctx, change) => { change.values.body = 'by a hook' },
+    parse: JSON.parse, stringify: JSON.stringify, openDatabase: () => ({}) } }`
+  const write = async (node: TestApp) => {
+    const { status, json } = await node.request('POST', '/api/collections/hooked', {
+      token: await node.adminToken(),
+      body: { body: 'x' },
+    })
+    return [status, json.body ?? json.error]
+  }
+
+  test('reach every node, and a node that lacks the deploy rejects writes', async () => {
+    await database.sql('create table hooked (id int generated by default as identity primary key, body text)')
+    await deploy({ 'functions/hooks.ts': hooks })
+    await waitFor('the hooks', async () => (await write(app))[1] === 'by a hook')
+    await waitFor('the hooks of the other node', async () => (await write(second))[1] === 'by a hook')
+    await using later = await openNode()
+    expect(await write(later)).toEqual([201, 'by a hook'])
+    const directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))
+    // Nothing can be written below a file.
+    writeFileSync(join(directory, 'functions'), '')
+    await using lacking = await openNode(directory)
+    expect(await write(lacking)).toEqual([503, 'functions_unavailable'])
   })
 })
