@@ -1,0 +1,1 @@
+export { FunctionTester, type NewTestUser, type TestCall, type TestOutcome } from './function-tester.ts'
