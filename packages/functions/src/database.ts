@@ -56,7 +56,7 @@ export type SqlTag = <Row = Record<string, unknown>>(
 
 /**
  * Database in the transaction of the call, with the role and the claims of the caller. The transaction begins with the first
- * statement, and is committed when the function returns.
+ * write or `sql`, and is committed when the function returns. Reads before that are transactions of their own.
  */
 export type CallDatabase<DB extends AnyDatabase = RegisteredDatabase> = {
   readonly [T in Exclude<TableName<DB>, 'sql' | 'from' | 'then'>]: TransactionCollection<DB, T>
