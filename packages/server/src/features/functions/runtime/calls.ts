@@ -1,32 +1,91 @@
 import { randomBytes } from 'node:crypto'
 import { databaseErrorOf, translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
+import { checkConstraints } from '../../../database/session/reset.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { Caller, Collections } from '../../data/collections/index.ts'
+import { isStorableText } from '../../../lib/storable-text.ts'
+import type { Caller, TransactionData, WriteHooks } from '../../data/collections/index.ts'
 import { serveData } from './data-requests.ts'
 import { runtimeErrors } from './errors.ts'
 import type {
   DataRequest,
+  EnqueueRequest,
   FailureMessage,
   FunctionDescription,
+  HeadMessage,
   ReplyMessage,
   ResultMessage,
+  SendRequest,
   SqlRequest,
 } from './messages.ts'
-import { CallTransaction, type TransactionDeps } from './transaction.ts'
+import type { StreamedResponse } from './streamed-response.ts'
+import type { CallWork, Statements } from './transaction.ts'
 
-/** Collections in a transaction of several messages. */
-export interface TransactionData {
-  readonly collections: Collections
-  /** Announces captured changes, after the commit. */
-  readonly announce: () => void
+/** Maximum number of statements of one call that wait, and maximum size of them together. */
+const pendingLimit = 1000
+const pendingByteLimit = 8 * 1024 * 1024
+
+/** Opens the collections on a function that runs steps. @param hooks of its writes */
+export type OpenData = (run: UserDatabase['run'], hooks: WriteHooks) => TransactionData
+
+/** Statement or request of a function that has ended. */
+export interface CallStatement {
+  /** Text of the statement without its values, or the request of the data API. */
+  readonly text: string
+  readonly durationMs: number
+  /** Message of its error; undefined after success. */
+  readonly error: string | undefined
 }
 
-/** Opens the collections on a function that runs steps. */
-export type OpenData = (run: UserDatabase['run']) => TransactionData
+/** Result of a call: JSON, undefined for none, or a response that the function has made itself. */
+export type CallOutcome = string | undefined | StreamedResponse
 
-export interface CallDeps extends TransactionDeps {
+/** Part of a call whose statements are those of the administrator. */
+export interface AdminWork {
+  readonly caller: Caller
+  readonly statements: Statements
+  readonly hooks: WriteHooks
+}
+
+/** Caller of a function, and the transaction that the function uses. */
+export interface CallTerms {
+  readonly caller: Caller
+  readonly requestId: string
+  readonly work: CallWork
+  /** Hooks that the writes of the function pass. */
+  readonly hooks: WriteHooks
   readonly openData: OpenData
+  /** Opens the transaction as the administrator; undefined where the function is not declared for it. */
+  readonly openAdmin?: ((reason: string) => AdminWork) | undefined
+  /** Adds a job in the transaction, and returns its id. */
+  readonly enqueue: (request: EnqueueRequest, work: CallWork) => Promise<string>
+  /** Adds a message in the transaction. */
+  readonly send: (request: SendRequest, work: CallWork) => Promise<void>
+  /** Receives each line that the function logs. */
+  readonly onLog?: (line: string) => void
+  /** Receives each statement of the function that has ended. */
+  readonly onStatement?: ((statement: CallStatement) => void) | undefined
+  /** Rejects a result, before the commit. */
+  readonly check: (value: string | undefined) => void
+  /**
+   * Checks the head of a response, before the commit, and returns the function that opens it afterwards. Undefined for functions
+   * that make no response.
+   */
+  readonly respond?: ((head: HeadMessage, call: Call) => () => StreamedResponse) | undefined
+  /** True if the function may run statements of its own text. */
+  readonly isTextAllowed?: boolean | undefined
+  /** True if the transaction is rolled back, even after success. */
+  readonly isUndone?: boolean | undefined
+}
+
+/** Observer of one call. */
+export type CallObserver = Required<Pick<CallTerms, 'onLog'>> & {
+  readonly onStatement: NonNullable<CallTerms['onStatement']>
+}
+
+/** Database as one identity, in the transaction of a call. */
+interface Handle extends Pick<AdminWork, 'caller' | 'statements'> {
+  readonly data: TransactionData
 }
 
 /** Call of a function, from its start to its one end. */
@@ -34,82 +93,204 @@ export class Call {
   /** Name of the call in messages, which no other code can guess. */
   readonly token = randomBytes(16).toString('base64url')
   readonly requestId: string
-  readonly function: FunctionDescription
-  readonly #caller: Caller
-  readonly #check: (value: string | undefined) => void
-  readonly #data: TransactionData
-  readonly #transaction: CallTransaction
-  readonly #outcome = Promise.withResolvers<string | undefined>()
+  readonly function: Pick<FunctionDescription, 'name'>
+  readonly onLog: CallTerms['onLog']
+  readonly #own: Handle
+  readonly #openData: OpenData
+  readonly #openAdmin: CallTerms['openAdmin']
+  /** Handles of the administrator by their reasons. */
+  readonly #admins = new Map<string, Handle>()
+  readonly #check: CallTerms['check']
+  readonly #enqueue: CallTerms['enqueue']
+  readonly #isUndone: boolean
+  readonly #isTextAllowed: boolean
+  readonly #onStatement: CallTerms['onStatement']
+  readonly #respond: CallTerms['respond']
+  readonly #send: CallTerms['send']
+  readonly #work: CallWork
+  #pending = 0
+  #pendingBytes = 0
+  readonly #outcome = Promise.withResolvers<CallOutcome>()
   #hasEnded = false
+  #hasReturned = false
 
-  /** @param check rejects a result, before the commit */
-  constructor(
-    deps: CallDeps,
-    description: FunctionDescription,
-    caller: Caller,
-    requestId: string,
-    check: (value: string | undefined) => void,
-  ) {
+  constructor(description: Pick<FunctionDescription, 'name'>, terms: CallTerms) {
+    const {
+      caller,
+      requestId,
+      work,
+      hooks,
+      openData,
+      enqueue,
+      send,
+      onLog,
+      check,
+      isUndone = false,
+      isTextAllowed = true,
+    } = terms
+    this.#isUndone = isUndone
+    this.#isTextAllowed = isTextAllowed
+    this.#onStatement = terms.onStatement
     this.#check = check
-    this.#caller = caller
-    this.#transaction = new CallTransaction(deps, caller, description.name)
-    this.#data = deps.openData((_scope, steps) => this.#transaction.run(steps))
+    this.#respond = terms.respond
+    this.#enqueue = enqueue
+    this.#send = send
+    this.#work = work
+    this.#openData = openData
+    this.#openAdmin = terms.openAdmin
+    this.#own = this.#openHandle({ caller, statements: work.statements, hooks })
     this.function = description
+    this.onLog = onLog
     this.requestId = requestId
     // The caller waits for it later.
     this.#outcome.promise.catch(() => undefined)
   }
 
-  /** Result of the function as JSON; undefined for none. It rejects with an AppError. */
-  get outcome(): Promise<string | undefined> {
+  /** Result of the function. It rejects with an AppError. */
+  get outcome(): Promise<CallOutcome> {
     return this.#outcome.promise
+  }
+
+  /** True while the call keeps its transaction open. */
+  get isOpen(): boolean {
+    return !this.#hasEnded && this.#work.statements.isOpen
   }
 
   get hasEnded(): boolean {
     return this.#hasEnded
   }
 
+  /** True once the child has reported the end of the function. */
+  get hasReturned(): boolean {
+    return this.#hasReturned
+  }
+
   /** Handles a request of the function for data. It never rejects. */
-  async handle(message: DataRequest | SqlRequest): Promise<ReplyMessage> {
+  async handle(message: DataRequest | SqlRequest | EnqueueRequest | SendRequest): Promise<ReplyMessage> {
     const { id } = message
     if (this.#hasEnded) return failureReply(id, runtimeErrors.transactionEnded())
+    const size = sizeOf(message)
+    if (this.#pending >= pendingLimit)
+      return failureReply(id, runtimeErrors.tooManyStatements(pendingLimit, 'statements'))
+    // A statement that is alone may be as large as a frame.
+    if (this.#pending > 0 && this.#pendingBytes + size > pendingByteLimit)
+      return failureReply(id, runtimeErrors.tooManyStatements(pendingByteLimit, 'bytes'))
+    this.#pending += 1
+    this.#pendingBytes += size
+    const startedAt = performance.now()
+    let problem: string | undefined
     try {
       if (message.type === 'sql') {
-        return { type: 'rows', id, ...(await this.#transaction.runText(message.text, message.values)) }
+        if (!this.#isTextAllowed)
+          throw runtimeErrors.statementNotAllowed(
+            'ctx.db.sql is not available here: the connection is that of the account. Use the tables of ctx.db, or a job',
+          )
+        const { statements } = this.#handleOf(message)
+        return { type: 'rows', id, ...(await statements.runText(message.text, message.values)) }
       }
-      return { type: 'reply', id, ...(await serveData(this.#data.collections, this.#caller, message)) }
+      if (message.type === 'enqueue') {
+        const job = { id: await this.#enqueue(message, this.#work) }
+        return { type: 'reply', id, status: 200, body: JSON.stringify(job) }
+      }
+      if (message.type === 'send') {
+        await this.#send(message, this.#work)
+        return { type: 'reply', id, status: 204, body: '' }
+      }
+      const { data, caller } = this.#handleOf(message)
+      return { type: 'reply', id, ...(await serveData(data.collections, caller, message)) }
     } catch (error) {
       const failure = databaseErrorOf(error)
       const known = toAppError(error)
+      problem = failure?.message ?? known.message
       // The author of the statement may read the message of PostgreSQL.
       return failureReply(id, known, known.status === 500 ? failure?.message : undefined)
+    } finally {
+      this.#pending -= 1
+      this.#pendingBytes -= size
+      this.#onStatement?.({
+        text: describeMessage(message),
+        durationMs: performance.now() - startedAt,
+        error: problem,
+      })
     }
   }
 
   /** Ends the call with the result of the function, after the commit. */
   async succeed({ value }: ResultMessage): Promise<void> {
+    this.#hasReturned = true
+    await this.#conclude(() => {
+      this.#check(value)
+      return () => value
+    })
+  }
+
+  /** Ends the call with a response of the function. Its body follows the commit. */
+  async respond(head: HeadMessage): Promise<void> {
+    await this.#conclude(() => {
+      if (this.#respond === undefined) throw new Error('only a route returns a Response or a stream')
+      return this.#respond(head, this)
+    })
+  }
+
+  /** @param check rejects the result before the commit, and returns the function that opens it afterwards */
+  async #conclude(check: () => () => CallOutcome): Promise<void> {
     if (!this.#end()) return
     try {
-      this.#check(value)
-      await this.#transaction.commit()
-      this.#data.announce()
-      this.#outcome.resolve(value)
+      const open = check()
+      if (this.#isUndone) await this.#undo()
+      else {
+        for (const { data } of [this.#own, ...this.#admins.values()]) this.#work.onCommit(data.announce)
+        await this.#work.commit()
+      }
+      this.#outcome.resolve(open())
     } catch (error) {
-      this.#transaction.rollback()
+      if (!this.#work.isNested) this.#work.rollback()
       this.#outcome.reject(toAppError(error))
     }
   }
 
-  /** Ends the call with the error of the function. */
-  refuse(failure: FailureMessage): void {
-    this.fail(errorOf(failure))
+  /** Ends the call with the error of the function. The transaction of another call continues. */
+  async refuse(failure: FailureMessage): Promise<void> {
+    this.#hasReturned = true
+    const error = errorOf(failure, this.function.name)
+    if (!this.#work.isNested) {
+      this.fail(error)
+      return
+    }
+    if (!this.#end()) return
+    await this.#work.statements.idle()
+    this.#outcome.reject(error)
   }
 
   /** Ends the call, and rolls back its transaction. It does nothing once the commit has begun. */
   fail(error: AppError): void {
-    if (!this.#transaction.rollback()) return
+    if (!this.#work.rollback()) return
     this.#end()
     this.#outcome.reject(error)
+  }
+
+  /** Returns the handle that a request names. @throws AppError as_admin_refused */
+  #handleOf({ reason }: DataRequest | SqlRequest): Handle {
+    if (reason === undefined) return this.#own
+    if (this.#openAdmin === undefined || reason.trim() === '' || !isStorableText(reason))
+      throw runtimeErrors.asAdminRefused()
+    const handle = this.#admins.get(reason) ?? this.#openHandle(this.#openAdmin(reason))
+    this.#admins.set(reason, handle)
+    return handle
+  }
+
+  #openHandle({ caller, statements, hooks }: AdminWork): Handle {
+    const data = this.#openData(
+      (_scope, steps, options) => (options.isRead ? statements.read(steps, options) : statements.run(steps)),
+      hooks,
+    )
+    return { caller, statements, data }
+  }
+
+  /** Rolls back, after the checks of a commit. */
+  async #undo(): Promise<void> {
+    if (this.#work.statements.isOpen) await this.#work.statements.run([checkConstraints])
+    this.#work.rollback()
   }
 
   #end(): boolean {
@@ -119,7 +300,33 @@ export class Call {
   }
 }
 
-function errorOf({ kind, status, message, error, data, stack }: FailureMessage): AppError {
+/** Returns the size of a waiting message in characters. */
+function sizeOf(message: DataRequest | SqlRequest | EnqueueRequest | SendRequest): number {
+  if (message.type === 'enqueue') return message.payload.length
+  if (message.type === 'send') return message.body.length
+  if (message.type === 'request') return message.query.length + (message.body?.length ?? 0)
+  return message.values.reduce((sum, value) => sum + (value?.length ?? 0), message.text.length)
+}
+
+/** Returns the text by which a person recognizes a request of a function. Values of statements are left out. */
+function describeMessage(message: DataRequest | SqlRequest | EnqueueRequest | SendRequest): string {
+  switch (message.type) {
+    case 'sql':
+      return message.text
+    case 'enqueue':
+      return `enqueue ${message.job}`
+    case 'send':
+      return message.kind
+    default:
+      return `${message.method} /api/${message.path}${message.query === '' ? '' : `?${message.query}`}`
+  }
+}
+
+/** Returns the error that a function has thrown. @param name of the function */
+export function errorOf(
+  { kind, status, message, error, data, stack }: Omit<FailureMessage, 'type' | 'call'>,
+  name: string,
+): AppError {
   if (kind === 'input') return runtimeErrors.invalidInput(message)
   if (kind === 'refused' && status !== undefined) {
     return new AppError(
@@ -129,16 +336,18 @@ function errorOf({ kind, status, message, error, data, stack }: FailureMessage):
       data === undefined ? {} : { data: { ...data } },
     )
   }
-  return runtimeErrors.functionFailed().with({ cause: new FunctionFailure(message, stack) })
+  return runtimeErrors.functionFailed().with({ cause: new FunctionFailure(message, stack, name) })
 }
 
 /** Error of a function, for the log. */
-class FunctionFailure extends Error {
+export class FunctionFailure extends Error {
   override readonly name = 'FunctionFailure'
+  readonly function: string
 
-  constructor(message: string, stack: string | undefined) {
+  constructor(message: string, stack: string | undefined, name: string) {
     super(message)
     this.stack = stack ?? message
+    this.function = name
   }
 }
 

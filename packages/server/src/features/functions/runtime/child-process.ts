@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { extname, join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
-import { encodeFrame, FrameReader } from './frames.ts'
+import { FrameReader, FrameWriter } from './frames.ts'
 import { type FromChild, readMessage, type ToChild } from './messages.ts'
+import { endWithParent } from './parent-watch.ts'
 import { readablePaths } from './readable-paths.ts'
 
 export interface ChildOptions {
@@ -16,6 +18,9 @@ export interface ChildOptions {
   readonly onEnd: (reason: string) => void
 }
 
+/** Program of a child. The build puts it beside the other modules. */
+export const functionProgram = join(import.meta.dirname, `function-process${extname(import.meta.filename)}`)
+
 /** Maximum number of characters of a printed line. */
 const lineLimit = 8000
 /** Time for the last lines of a process that has ended. */
@@ -27,6 +32,7 @@ const socketDescriptor = 3
 export class FunctionChild {
   readonly #child: ChildProcess
   readonly #socket: Duplex
+  readonly #writer: FrameWriter
   readonly #onEnd: ChildOptions['onEnd']
   readonly #listeners: (() => void)[] = []
   #reason: string | undefined
@@ -52,8 +58,11 @@ export class FunctionChild {
       ],
       { cwd: folder, env: { TZ: 'UTC' }, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
     )
+    const stopWatch = endWithParent(this.#child)
+    this.#child.on('exit', stopWatch)
     // Each stream of the options is a pipe, and that of the descriptor is a socket for both directions.
     this.#socket = this.#child.stdio[socketDescriptor] as Duplex
+    this.#writer = new FrameWriter(this.#socket)
     const reader = new FrameReader((value) => onMessage(readMessage(value)))
     this.#socket.on('data', (chunk: Buffer) => {
       if (this.#reason !== undefined) return
@@ -86,8 +95,7 @@ export class FunctionChild {
 
   /** Sends a message. @throws RangeError if it is too long */
   send(message: ToChild): void {
-    const frame = encodeFrame(message)
-    if (!this.#hasEnded && this.#socket.writable) this.#socket.write(frame)
+    if (!this.#hasEnded && this.#socket.writable) this.#writer.write(message)
   }
 
   /** Calls the listener when the process has ended. */

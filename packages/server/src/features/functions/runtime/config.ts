@@ -13,11 +13,17 @@ export const functionsConfig = Type.Object({
     1,
     25,
   ),
+  stream_idle_timeout: integer(
+    60,
+    'Seconds after which a streamed response is cut if the function sends nothing, or the client reads nothing.',
+    1,
+    3600,
+  ),
   memory_mb: integer(256, 'Maximum size of the JavaScript heap of functions, in MiB.', 32, 65_536),
   connections: {
     ...count(
       1,
-      'Maximum number of database connections that functions use at once. auto: a quarter of the connections of the process.',
+      'Maximum number of database connections of functions. auto: a quarter of those of the process, and at least 2. Jobs use at most half of them.',
       1,
       10_000,
     ),

@@ -1,3 +1,5 @@
+import type { Writable } from 'node:stream'
+
 /** Frames on the socket between server and child: a length of 4 bytes, big-endian, and JSON in UTF-8. */
 
 /** Maximum number of bytes of a frame without its length. */
@@ -14,6 +16,34 @@ export function encodeFrame(message: object): Buffer {
   frame.writeUInt32BE(length)
   frame.write(text, lengthBytes)
   return frame
+}
+
+/** Writes frames. Those of one turn of the event loop are one write, because each write wakes up the other process. */
+export class FrameWriter {
+  readonly #socket: Writable
+  #isGathering = false
+
+  constructor(socket: Writable) {
+    this.#socket = socket
+  }
+
+  /** Writes a message at the end of this turn. @throws RangeError if it is longer than a frame may be */
+  write(message: object): void {
+    const frame = encodeFrame(message)
+    if (!this.#isGathering) {
+      this.#isGathering = true
+      this.#socket.cork()
+      setImmediate(() => this.flush())
+    }
+    this.#socket.write(frame)
+  }
+
+  /** Writes the waiting frames at once. The end of this turn never comes if the process ends or hangs. */
+  flush(): void {
+    if (!this.#isGathering) return
+    this.#isGathering = false
+    this.#socket.uncork()
+  }
 }
 
 /** Reads frames from the chunks of a stream. */

@@ -1,8 +1,9 @@
 import { Compile } from 'typebox/schema'
 import { describeValidation } from '../../../http/errors/error-handler.ts'
+import { isObject } from '../../../lib/json.ts'
 import type { TSchema } from '../../../lib/type.ts'
 import { runtimeErrors } from './errors.ts'
-import type { FunctionDescription } from './messages.ts'
+import type { JobDescription, RouteDescription } from './messages.ts'
 
 type Validator = ReturnType<typeof Compile>
 
@@ -11,9 +12,10 @@ export class SchemaChecks {
   readonly #validators = new WeakMap<object, Validator>()
 
   /** Returns the input in the types of its schema. @throws AppError invalid_input */
-  readInput({ input, method }: FunctionDescription, given: unknown): unknown {
-    if (input === undefined) return given
-    const value = method === 'GET' || method === 'DELETE' ? readTypes(given, input) : given
+  readInput(description: RouteDescription | JobDescription, given: unknown): unknown {
+    const { input } = description
+    const value = isQuery(description) ? readQuery(description, given) : given
+    if (input === undefined) return value
     const validator = this.#validatorOf(input)
     if (validator.Check(value)) return value
     const [, errors] = validator.Errors(value)
@@ -21,7 +23,7 @@ export class SchemaChecks {
   }
 
   /** Checks a result. @throws AppError function_failed */
-  checkOutput({ output, name }: FunctionDescription, json: string | undefined): void {
+  checkOutput({ output, name }: RouteDescription, json: string | undefined): void {
     if (output === undefined) return
     const value: unknown = json === undefined ? undefined : JSON.parse(json)
     const validator = this.#validatorOf(output)
@@ -50,20 +52,85 @@ function describe(errors: ReturnType<Validator['Errors']>[1], whole: string): st
   return problem.replace(/^request /, `${whole} `)
 }
 
+/** Returns true if the input of a function is the query of its address. */
+function isQuery(description: RouteDescription | JobDescription): description is RouteDescription {
+  return description.kind === 'route' && /^(GET|DELETE)$/.test(description.method)
+}
+
 /** Converts texts of parameters to the types of their schema, where they have the form of one. */
-function readTypes(given: unknown, schema: object): unknown {
-  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> }
+function readQuery({ input, documentedInput }: RouteDescription, given: unknown = {}): unknown {
+  const schema = input ?? documentedInput
+  if (schema === undefined || !isObject(given)) return given
   return Object.fromEntries(
-    Object.entries(given as Readonly<Record<string, unknown>>).map(([name, value]) => [
-      name,
-      readType(value, Object.hasOwn(properties, name) ? properties[name]?.type : undefined),
-    ]),
+    Object.entries(given).map(([name, value]) => [name, readParameter(value, findMembers(schema, name))]),
   )
 }
 
-function readType(value: unknown, type: unknown): unknown {
-  if (typeof value !== 'string') return value
-  if (type === 'boolean' && /^(true|false)$/.test(value)) return value === 'true'
-  const isNumber = type === 'integer' || type === 'number'
-  return isNumber && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
+/** Keywords of JSON Schema that determine the type of a parameter. */
+interface ParameterSchema {
+  readonly type?: unknown
+  readonly const?: unknown
+  readonly enum?: unknown
+  readonly items?: unknown
+  readonly anyOf?: unknown
+  readonly oneOf?: unknown
+}
+
+/** Returns the schemas that a member of an object has in the parts of its schema. */
+function findMembers(schema: object, name: string): ParameterSchema[] {
+  const { properties, additionalProperties, allOf, anyOf, oneOf } = schema as Readonly<
+    Record<string, unknown>
+  >
+  const isOwn = isObject(properties) && Object.hasOwn(properties, name)
+  const own = isOwn ? (properties as Readonly<Record<string, unknown>>)[name] : additionalProperties
+  const parts = [allOf, anyOf, oneOf].filter(Array.isArray).flat().filter(isObject)
+  return [...variantsOf(own), ...parts.flatMap((part) => findMembers(part, name))]
+}
+
+/** Returns the schemas of which a value has to fit one. */
+function variantsOf(schema: unknown): ParameterSchema[] {
+  if (!isObject(schema)) return []
+  const { anyOf, oneOf }: ParameterSchema = schema
+  const variants = [anyOf, oneOf].filter(Array.isArray).flat()
+  return variants.length === 0 ? [schema] : variants.flatMap(variantsOf)
+}
+
+/** Returns the value of a parameter. A list with one item arrives as a text. */
+function readParameter(value: unknown, variants: readonly ParameterSchema[]): unknown {
+  const types = typesOf(variants)
+  const isList = Array.isArray(value) || (types.size === 1 && types.has('array'))
+  if (!isList) return readText(value, variants)
+  const items = variants.flatMap((variant) => variantsOf(variant.items))
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return list.map((item) => readText(item, items))
+}
+
+function readText(value: unknown, variants: readonly ParameterSchema[]): unknown {
+  if (typeof value !== 'string' || variants.some((variant) => acceptsText(variant, value))) return value
+  const types = typesOf(variants)
+  if (types.has('boolean') && /^(true|false)$/.test(value)) return value === 'true'
+  const isNumber = types.has('integer') || types.has('number')
+  if (!isNumber || !/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(value)) return value
+  const number = Number(value)
+  return Number.isFinite(number) ? number : value
+}
+
+/** Returns the types that values can have. A query has no null. */
+function typesOf(variants: readonly ParameterSchema[]): ReadonlySet<unknown> {
+  const types = variants.flatMap(
+    (variant) => literalsOf(variant)?.map((value) => typeof value) ?? [variant.type].flat(),
+  )
+  return new Set(types.filter((type) => type !== 'null'))
+}
+
+function acceptsText(variant: ParameterSchema, text: string): boolean {
+  const literals = literalsOf(variant)
+  if (literals !== undefined) return literals.includes(text)
+  return variant.type === undefined || [variant.type].flat().includes('string')
+}
+
+/** Returns the only values of a schema; undefined if it has others. */
+function literalsOf(variant: ParameterSchema): readonly unknown[] | undefined {
+  if (Object.hasOwn(variant, 'const')) return [variant.const]
+  return Array.isArray(variant.enum) ? variant.enum : undefined
 }

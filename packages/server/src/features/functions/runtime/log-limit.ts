@@ -8,6 +8,9 @@ const linesPerSecond = 200
 const windowMs = 1000
 /** Maximum length of the fields of a line as JSON. */
 const fieldsLimit = 8000
+/** Maximum length of the message and of the stack of an error, which as JSON fit into the fields. */
+const messageLimit = 1000
+const stackLimit = 3000
 
 type Level = LogLine['level']
 
@@ -39,6 +42,15 @@ export class FunctionLog {
     }
     this.#count += 1
     this.#log[level](this.#readFields(fields), this.#secrets.redact(message).slice(0, fieldsLimit))
+  }
+
+  /** Writes the error of a call, which has no secrets. */
+  fail(name: string, requestId: string, message: string, stack?: string): void {
+    const failure = {
+      message: message.slice(0, messageLimit),
+      ...(stack === undefined ? {} : { stack: stack.slice(0, stackLimit) }),
+    }
+    this.write('error', 'a function failed', { source: 'functions', function: name, requestId, failure })
   }
 
   /** Writes the number of dropped lines. */

@@ -2,12 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { readMessage } from './messages.ts'
 
 const description = {
+  kind: 'route',
   name: 'orders',
   file: 'orders.ts',
   method: 'POST',
   path: '/orders/:id',
   access: 'user',
   hasInput: false,
+  hasOutput: false,
 }
 
 describe('readMessage', () => {

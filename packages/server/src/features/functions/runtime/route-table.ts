@@ -1,13 +1,14 @@
-import type { FunctionDescription } from './messages.ts'
+import type { FunctionDescription, RouteDescription, SingleDescription } from './messages.ts'
+import { singleKinds } from './single-kinds.ts'
 
 /** Function that serves a path, and the parameters of the path. */
 export interface RouteMatch {
-  readonly function: FunctionDescription
+  readonly function: RouteDescription
   readonly params: Readonly<Record<string, string>>
 }
 
 interface Route {
-  readonly description: FunctionDescription
+  readonly description: RouteDescription
   readonly segments: readonly string[]
 }
 
@@ -15,10 +16,20 @@ interface Route {
 export class RouteTable {
   readonly #routes: readonly Route[]
 
-  constructor(functions: readonly FunctionDescription[]) {
+  constructor(functions: readonly RouteDescription[]) {
     this.#routes = functions
       .map((description) => ({ description, segments: segmentsOf(description.path) }))
       .toSorted((one, other) => compare(formOf(one), formOf(other)))
+  }
+
+  /** Functions of the table. */
+  get routes(): readonly RouteDescription[] {
+    return this.#routes.map(({ description }) => description)
+  }
+
+  /** Returns the function with a name. */
+  named(name: string): RouteDescription | undefined {
+    return this.#routes.find(({ description }) => description.name === name)?.description
   }
 
   /** Returns the function for a method and a path, which is still percent-encoded. */
@@ -31,22 +42,69 @@ export class RouteTable {
     }
     return undefined
   }
+
+  /** Returns the function with a name, unless its path has parameters. */
+  findNamed(method: string, name: string): RouteMatch | undefined {
+    const found = this.#routes.find(
+      ({ description }) => description.name === name && description.method === method,
+    )
+    if (found === undefined || found.segments.some((segment) => segment.startsWith(':'))) return undefined
+    return { function: found.description, params: {} }
+  }
 }
 
-/** Returns problems of routes that the server cannot distinguish. */
-export function findConflicts(functions: readonly FunctionDescription[]): string[] {
+/** Returns problems of functions that the server cannot distinguish. */
+export function findConflicts(
+  functions: readonly FunctionDescription[],
+  isReservedJob: (type: string) => boolean = () => false,
+): string[] {
   const names = new Map<string, string>()
+  const jobs = new Map<string, string>()
   const addresses = new Map<string, string>()
-  return functions.flatMap(({ name, method, path, file }) => {
-    const address = `${method} ${path.replace(/:[^/]+/g, ':')}`
-    const [sameName, sameAddress] = [names.get(name), addresses.get(address)]
+  const inbounds = new Map<string, string>()
+  const singles = new Map<string, SingleDescription>()
+  return functions.flatMap((each) => {
+    const { name, file } = each
+    const sameName = names.get(name)
     names.set(name, file)
+    const conflict =
+      sameName === undefined ? [] : [`${file}: ${sameName} has a function with the name ${name}, too`]
+    if (each.kind === 'job') {
+      const sameJob = jobs.get(each.job)
+      jobs.set(each.job, file)
+      if (sameJob !== undefined) conflict.push(`${file}: ${sameJob} has the job ${each.job}, too`)
+      if (isReservedJob(each.job)) conflict.push(`${file}: the job type ${each.job} is one of the server`)
+    }
+    if (isSingle(each)) {
+      const same = singles.get(each.kind)
+      singles.set(each.kind, each)
+      if (same !== undefined)
+        conflict.push(
+          `${file}: ${name} is ${each.kind} like ${same.name} of ${same.file}; expected one of them`,
+        )
+    }
+    if (each.kind === 'inbound') {
+      const sameInbound = inbounds.get(each.inbound)
+      inbounds.set(each.inbound, file)
+      if (sameInbound !== undefined)
+        conflict.push(`${file}: ${sameInbound} receives the messages of ${each.inbound}, too`)
+    }
+    if (each.kind !== 'route') return conflict
+    if (/^\/+inbound(\/|$)/.test(each.path))
+      conflict.push(`${file}: ${each.path} is below /inbound, which is for inbound functions`)
+    const { method, path } = each
+    const address = `${method} ${path.replace(/:[^/]+/g, ':')}`
+    const sameAddress = addresses.get(address)
     addresses.set(address, file)
     return [
-      ...(sameName === undefined ? [] : [`${file}: ${sameName} has a function with the name ${name}, too`]),
+      ...conflict,
       ...(sameAddress === undefined ? [] : [`${file}: ${sameAddress} serves ${method} ${path}, too`]),
     ]
   })
+}
+
+function isSingle(description: FunctionDescription): description is SingleDescription {
+  return singleKinds.some((kind) => kind === description.kind)
 }
 
 function segmentsOf(path: string): readonly string[] {
@@ -57,7 +115,8 @@ function formOf({ segments }: Route): string {
   return segments.map((segment) => (segment.startsWith(':') ? 'b' : 'a')).join('')
 }
 
-function compare(one: string, other: string): number {
+/** Compares texts by their code units, on every machine alike. */
+export function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 

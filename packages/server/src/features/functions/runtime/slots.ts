@@ -1,3 +1,6 @@
+/** Source of slots. */
+export type SlotSource = Pick<Slots, 'acquire' | 'release'>
+
 interface Waiter {
   readonly resolve: () => void
   readonly reject: (error: Error) => void
@@ -58,5 +61,24 @@ export class Slots {
     const queue = this.#waiting.get(name)?.filter((each) => each !== waiter) ?? []
     if (queue.length > 0) this.#waiting.set(name, queue)
     else this.#waiting.delete(name)
+  }
+}
+
+/** Returns the slots of a part of the functions, which also need one of its quota. */
+export function withinQuota(slots: SlotSource, quota: SlotSource): SlotSource {
+  return {
+    async acquire(name, signal) {
+      await quota.acquire(name, signal)
+      try {
+        await slots.acquire(name, signal)
+      } catch (error) {
+        quota.release()
+        throw error
+      }
+    },
+    release() {
+      slots.release()
+      quota.release()
+    },
   }
 }

@@ -34,6 +34,7 @@ const list = operation({
 const set = operation({
   ...common,
   id: 'secrets.set',
+  stepUp: 'always',
   method: 'PUT',
   path: item,
   summary: 'Set a secret',
@@ -56,6 +57,7 @@ const set = operation({
 const unset = operation({
   ...common,
   id: 'secrets.unset',
+  stepUp: 'always',
   method: 'DELETE',
   path: item,
   summary: 'Remove a secret',

@@ -3,9 +3,11 @@ const shortestLine = 16
 
 /**
  * Creates a function that replaces secret values in a text by their names: as they are, in JSON, in URLs and in Base64. A
- * secret of several lines is also found line by line.
+ * secret of several lines is also found line by line. A name may have several values.
  */
-export function createRedactor(secrets: ReadonlyMap<string, string>): (text: string) => string {
+export function createRedactor(
+  secrets: Iterable<readonly [name: string, value: string]>,
+): (text: string) => string {
   const names = new Map<string, string>()
   for (const [name, value] of secrets) {
     for (const form of formsOf(value)) if (!names.has(form)) names.set(form, name)

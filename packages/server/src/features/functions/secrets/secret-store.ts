@@ -6,6 +6,7 @@ import type { SecretBox } from '../../../lib/secret-box.ts'
 import { recordAdminAction } from '../../operations/audit/index.ts'
 import { secretErrors } from './errors.ts'
 import { createRedactor } from './redactor.ts'
+import { ReplacedValues } from './replaced-values.ts'
 import {
   deleteSecret,
   listSecrets,
@@ -34,12 +35,17 @@ export interface SecretStoreOptions {
 }
 
 const topic = 'secrets'
+/** Time for which replaced values are redacted: that of the longest job. */
+const replacedMs = 3_600_000
 
 /** Store of the operator's secrets. Every node has a new value within a second. */
 export class SecretStore implements FunctionSecrets {
   readonly #options: SecretStoreOptions
   readonly #watch: WatchHandle
   #secrets: ReadonlyMap<string, string> = new Map()
+  /** Times at which the values were set. */
+  #setAt: ReadonlyMap<string, string> = new Map()
+  readonly #replaced = new ReplacedValues({ keptMs: replacedMs, limit: secretLimit })
   #redact = createRedactor(this.#secrets)
 
   constructor(options: SecretStoreOptions) {
@@ -56,6 +62,7 @@ export class SecretStore implements FunctionSecrets {
   }
 
   redact(text: string): string {
+    if (this.#replaced.expire(performance.now())) this.#updateRedactor()
     return this.#redact(text)
   }
 
@@ -95,18 +102,33 @@ export class SecretStore implements FunctionSecrets {
   async #load(): Promise<void> {
     const { database, box, log } = this.#options
     const secrets = new Map<string, string>()
+    const times = new Map<string, string>()
     for (const sealed of await readSealedSecrets(database)) {
-      const { name, value } = sealed
+      const { name, value, setAt } = sealed
       const opened = box().open(value, contextOf(name))
+      const known = this.#setAt.get(name) === setAt ? this.#secrets.get(name) : undefined
+      if (opened === undefined && known !== undefined) {
+        // A node with a new key has sealed the same value, and this node gets the key at its next start.
+        secrets.set(name, known)
+        times.set(name, setAt)
+        continue
+      }
       if (opened === undefined) {
         log.error({ secret: name }, 'failed to open a secret: no configured key opens it')
         continue
       }
       secrets.set(name, opened.toString())
+      times.set(name, setAt)
       if (box().isOutdated(value)) await resealSecret(database, sealed, box().seal(opened, contextOf(name)))
     }
+    this.#replaced.add(this.#secrets, secrets, performance.now())
     this.#secrets = secrets
-    this.#redact = createRedactor(secrets)
+    this.#setAt = times
+    this.#updateRedactor()
+  }
+
+  #updateRedactor(): void {
+    this.#redact = createRedactor([...this.#secrets, ...this.#replaced.entries])
   }
 }
 

@@ -25,8 +25,15 @@ export interface SealedSecret {
   readonly value: string
 }
 
-export async function readSealedSecrets(database: Queryable): Promise<SealedSecret[]> {
-  return await database.many<SealedSecret>(sql`select name, value from basalt.secrets order by name`)
+/** Secret with the time at which its value was set. Another key changes only how it is sealed. */
+export interface StoredSecret extends SealedSecret {
+  readonly setAt: string
+}
+
+export async function readSealedSecrets(database: Queryable): Promise<StoredSecret[]> {
+  return await database.many<StoredSecret>(
+    sql`select name, value, updated_at::text as "setAt" from basalt.secrets order by name`,
+  )
 }
 
 /** Stores a secret. Returns undefined if it were one too many. The transaction holds a lock, so that the count is exact. */

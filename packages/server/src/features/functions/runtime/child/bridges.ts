@@ -1,4 +1,7 @@
-import type { ChildMessage, DataRequest, ReplyMessage, Statement } from './wire.ts'
+import type { ChildMessage, DataRequest, NewJob, NewMessage, ReplyMessage, Statement } from './wire.ts'
+
+/** Requests of one call. */
+export type CallBridge = ReturnType<Bridges['open']>
 
 /** Requests of functions to the server, and their replies. */
 export class Bridges {
@@ -10,8 +13,13 @@ export class Bridges {
     this.#send = send
   }
 
-  /** Returns the bridge of one call, as `openDatabase` of a definition expects it. */
-  open(call: string) {
+  /**
+   * Returns the bridge of one call, as `openDatabase` of a definition expects it.
+   *
+   * @param reason for statements as the administrator
+   */
+  open(call: string, reason?: string) {
+    const asAdmin = reason === undefined ? {} : { reason }
     return {
       request: async ({ method, path, query, body, ifMatch }: DataRequest) => {
         const optional = {
@@ -26,14 +34,33 @@ export class Bridges {
           path,
           query,
           ...optional,
+          ...asAdmin,
         }))
         if (reply.type !== 'reply') throw new Error('the server has sent another reply')
         return { status: reply.status, body: reply.body, etag: reply.etag }
       },
       sql: async (text: Statement['text'], values: Statement['values']) => {
-        const reply = await this.#ask((id) => ({ type: 'sql', call, id, text, values }))
+        const reply = await this.#ask((id) => ({ type: 'sql', call, id, text, values, ...asAdmin }))
         if (reply.type === 'rows') return { rows: reply.rows, count: reply.count }
-        throw refusalOf(reply.body, reply.status)
+        throw refusalOf(reply)
+      },
+      addressesOf: async (host: string) => {
+        const reply = await this.#ask((id) => ({ type: 'target', call, id, host }))
+        if (reply.type !== 'addresses') throw refusalOf(reply)
+        if (reply.error !== undefined) throw new Error(`ctx.fetch: ${host}: ${reply.error}`)
+        return { addresses: reply.addresses, stub: reply.stub }
+      },
+      /** Adds a message in the transaction of the call. */
+      send: async (kind: NewMessage['kind'], message: unknown) => {
+        const body = JSON.stringify(message) ?? 'null'
+        const reply = await this.#ask((id) => ({ type: 'send', call, id, kind, body }))
+        if (reply.type !== 'reply' || reply.status !== 204) throw refusalOf(reply)
+      },
+      /** Adds a job in the transaction of the call. @returns its id */
+      enqueue: async (job: NewJob) => {
+        const reply = await this.#ask((id) => ({ type: 'enqueue', call, id, ...job }))
+        if (reply.type !== 'reply' || reply.status !== 200) throw refusalOf(reply)
+        return (JSON.parse(reply.body) as { id: string }).id
       },
     }
   }
@@ -54,7 +81,9 @@ export class Bridges {
 }
 
 /** Returns the error of a refused statement, which has the members of the envelope. */
-function refusalOf(body: string, status: number): Error {
+function refusalOf(reply: ReplyMessage): Error {
+  if (reply.type !== 'reply') return new Error('the server has sent another reply')
+  const { status, body } = reply
   const { message, error, data } = JSON.parse(body) as { message: string; error: string; data?: object }
   return Object.assign(new Error(message), { name: 'BasaltError', status, error, data })
 }

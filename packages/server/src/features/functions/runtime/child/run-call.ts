@@ -1,5 +1,8 @@
-import type { Bridges } from './bridges.ts'
-import { isStandard, type LoadedFunction } from './load.ts'
+import type { Bridges, CallBridge } from './bridges.ts'
+import { createEnqueue } from './enqueue.ts'
+import { createFetch } from './fetch.ts'
+import { isStandard, type LoadedFunction, type RouteDefinition } from './load.ts'
+import { type BodyStreams, responseOf } from './streams.ts'
 import type { CallMessage, ResultMessage } from './wire.ts'
 
 type WriteLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: object) => void
@@ -8,6 +11,7 @@ type WriteLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string, fi
 export interface CallTools {
   readonly secrets: Readonly<Record<string, string>>
   readonly bridges: Bridges
+  readonly streams: BodyStreams
   readonly signal: AbortSignal
   readonly log: WriteLog
 }
@@ -15,37 +19,80 @@ export interface CallTools {
 /** Error of an input that a schema rejects. */
 class InvalidInput extends Error {}
 
-/** Runs a function. It never rejects. */
+/** Runs a route. It never rejects. */
 export async function runCall(
   found: LoadedFunction | undefined,
   { call, user, claims, request, params, input }: CallMessage,
-  { secrets, bridges, signal, log }: CallTools,
+  tools: CallTools,
 ): Promise<ResultMessage> {
   try {
-    if (found === undefined) throw new Error('the function is not loaded')
-    const { definition } = found
-    let database: object | undefined
-    const write = (level: Parameters<WriteLog>[0]) => (message: unknown, fields?: unknown) =>
-      log(level, String(message), fields === undefined ? undefined : plainObject(fields))
-    const context = {
-      user,
-      claims,
-      request,
-      params,
-      secrets,
-      signal,
-      log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
-      get db() {
-        database ??= definition.openDatabase(bridges.open(call))
-        return database
-      },
-    }
+    const definition = found?.definition
+    if (definition?.kind !== 'route') throw new Error('the function is not loaded')
+    const bridge = tools.bridges.open(call)
+    const openDatabase = () => definition.openDatabase(bridge)
+    const asAdmin = createAsAdmin(definition, call, tools)
+    const context = createContext({ user, claims, request, params, asAdmin }, bridge, openDatabase, tools)
     const given = definition.input === undefined ? undefined : await readInput(definition.input, input)
     const result = await definition.handler(context, given)
+    const response = responseOf(result)
+    if (response !== undefined) {
+      if (definition.output !== undefined)
+        throw new Error('a route with a schema of its output returns neither a Response nor a stream')
+      const { status, headers, body } = response
+      if (body !== null) tools.streams.open(call, body)
+      return { type: 'head', call, status, headers, hasBody: body !== null }
+    }
     const value = JSON.stringify(await readOutput(definition.output, result)) as string | undefined
     return { type: 'result', call, ...(value === undefined ? {} : { value }) }
   } catch (error) {
     return { type: 'failure', call, ...describeError(error) }
+  }
+}
+
+/** Creates the context of a function. @param members those that its kind has */
+export function createContext(
+  members: object,
+  bridge: CallBridge,
+  openDatabase: () => object,
+  { secrets, signal, log }: CallTools,
+): object {
+  let database: object | undefined
+  const write = (level: Parameters<WriteLog>[0]) => (message: unknown, fields?: unknown) =>
+    log(level, String(message), fields === undefined ? undefined : plainObject(fields))
+  return {
+    ...members,
+    secrets,
+    signal,
+    fetch: createFetch(bridge.addressesOf, signal),
+    enqueue: createEnqueue(bridge.enqueue),
+    mail: (message: unknown) => bridge.send('mail', message),
+    push: (message: unknown) => bridge.send('push', message),
+    emit: (channel: unknown, event: unknown, payload: unknown = null) =>
+      bridge.send('broadcast', { channel, event, payload }),
+    log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+    get db() {
+      database ??= openDatabase()
+      return database
+    },
+  }
+}
+
+/** Maximum length of the reason of `ctx.asAdmin`. */
+const reasonLimit = 200
+
+/** Creates `ctx.asAdmin` of a call. The server refuses it for other functions, too. */
+export function createAsAdmin(
+  { admin, openDatabase }: Pick<RouteDefinition, 'admin' | 'openDatabase'>,
+  call: string,
+  { bridges }: Pick<CallTools, 'bridges'>,
+) {
+  return (reason: unknown): { readonly db: object } => {
+    if (admin !== true) throw new Error('ctx.asAdmin: the function is not declared with admin: true')
+    if (typeof reason !== 'string' || reason.trim() === '' || reason.length > reasonLimit)
+      throw new TypeError(`ctx.asAdmin: expected a reason of 1 to ${reasonLimit} characters`)
+    if (/\p{Cc}/u.test(reason) || !reason.isWellFormed())
+      throw new TypeError('ctx.asAdmin: the reason has a control character')
+    return { db: openDatabase(bridges.open(call, reason)) }
   }
 }
 
@@ -63,7 +110,7 @@ function plainObject(value: unknown): object {
   return typeof copy === 'object' && copy !== null && !Array.isArray(copy) ? copy : { value: copy }
 }
 
-async function readInput(schema: object, input: unknown): Promise<unknown> {
+export async function readInput(schema: object, input: unknown): Promise<unknown> {
   if (!isStandard(schema)) return input
   const { value, issues } = await schema['~standard'].validate(input)
   const [issue] = issues ?? []
@@ -93,7 +140,7 @@ function describeIssue({
 type Failure = Omit<Extract<ResultMessage, { readonly type: 'failure' }>, 'type' | 'call'>
 
 /** Describes what a function has thrown. A status from 400 to 499 makes it the response. */
-function describeError(thrown: unknown): Failure {
+export function describeError(thrown: unknown): Failure {
   if (thrown instanceof InvalidInput) return { kind: 'input', message: thrown.message }
   if (!(thrown instanceof Error))
     return { kind: 'failed', message: `thrown: ${String(thrown).slice(0, 1000)}` }

@@ -5,13 +5,22 @@ import type { FunctionDescription, ToChild } from '../messages.ts'
 export type ServerMessage = ToChild
 
 export type CallMessage = Extract<ToChild, { readonly type: 'call' }>
-export type ReplyMessage = Extract<ToChild, { readonly type: 'reply' | 'rows' }>
+export type HookMessage = Extract<ToChild, { readonly type: 'changes' }>
+export type AfterMessage = Extract<ToChild, { readonly type: 'after' }>
+export type JobMessage = Extract<ToChild, { readonly type: 'job' }>
+export type VerifyMessage = Extract<ToChild, { readonly type: 'verify' }>
+export type InboundMessage = Extract<ToChild, { readonly type: 'inbound' }>
+export type SingleMessage = Extract<ToChild, { readonly type: 'single' }>
+export type ReplyMessage = Extract<ToChild, { readonly type: 'reply' | 'rows' | 'addresses' }>
 
 export type ChildMessage =
   | { readonly type: 'loaded'; readonly functions: readonly FunctionDescription[] }
   | { readonly type: 'unloadable'; readonly problems: readonly string[] }
   | ({ readonly type: 'request'; readonly call: string; readonly id: number } & DataRequest)
   | ({ readonly type: 'sql'; readonly call: string; readonly id: number } & Statement)
+  | { readonly type: 'target'; readonly call: string; readonly id: number; readonly host: string }
+  | ({ readonly type: 'send'; readonly call: string; readonly id: number } & NewMessage)
+  | ({ readonly type: 'enqueue'; readonly call: string; readonly id: number } & NewJob)
   | {
       readonly type: 'log'
       readonly call?: string
@@ -20,6 +29,12 @@ export type ChildMessage =
       readonly fields?: object
     }
   | ResultMessage
+  | { readonly type: 'chunk'; readonly call: string; readonly bytes: string }
+  | {
+      readonly type: 'end'
+      readonly call: string
+      readonly failure?: { readonly message: string; readonly stack?: string }
+    }
   | { readonly type: 'pong' }
 
 export interface DataRequest {
@@ -28,15 +43,40 @@ export interface DataRequest {
   readonly query: string
   readonly body?: string | undefined
   readonly ifMatch?: string | undefined
+  /** Reason of a request as the administrator. */
+  readonly reason?: string
+}
+
+export interface NewMessage {
+  readonly kind: 'mail' | 'push' | 'broadcast'
+  /** JSON of the message. */
+  readonly body: string
+}
+
+export interface NewJob {
+  readonly job: string
+  /** JSON of the payload. */
+  readonly payload: string
+  readonly key?: string
+  readonly at?: number
 }
 
 export interface Statement {
   readonly text: string
   readonly values: readonly (string | null)[]
+  /** Reason of a statement as the administrator. */
+  readonly reason?: string
 }
 
 export type ResultMessage =
   | { readonly type: 'result'; readonly call: string; readonly value?: string }
+  | {
+      readonly type: 'head'
+      readonly call: string
+      readonly status: number
+      readonly headers: readonly (readonly [name: string, value: string])[]
+      readonly hasBody: boolean
+    }
   | {
       readonly type: 'failure'
       readonly call: string

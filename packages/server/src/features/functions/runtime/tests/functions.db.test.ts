@@ -418,11 +418,21 @@ test('functions › respond with 404 for a path without a function', async () =>
   for (const [method, path] of [
     ['GET', '/no-such-function'],
     ['GET', '/notes/1/2'],
-    ['PUT', '/notes'],
     ['GET', '/orders/%ZZ/1'],
     ['GET', '/toString'],
   ] as const) {
     const response = await call(method, path)
     expect([path, response.status]).toEqual([path, path.includes('%ZZ') ? 400 : 404])
   }
+})
+
+test('functions › respond with 405 and Allow for another method, and to HEAD as to GET', async () => {
+  const refused = await call('PUT', '/notes')
+  expect([refused.status, refused.json.error, refused.headers.get('allow')]).toEqual([
+    405,
+    'method_not_allowed',
+    'GET, HEAD, POST',
+  ])
+  const head = await call('HEAD', '/search')
+  expect([head.status, head.text]).toEqual([(await call('GET', '/search')).status, ''])
 })

@@ -62,6 +62,10 @@ const files = {
       await ctx.db.note.create({ body: 'undone' })
       await ctx.db.sql\`select pg_sleep(600)\`
     })
+    export const readsLeft = post('/reads-left', (ctx) => {
+      for (let read = 0; read < 20; read += 1) void ctx.db.sleeper.list().catch(() => {})
+    })
+    export const slowRead = post('/slow-read', (ctx) => ctx.db.sleeper.list())
     export const quick = post('/quick', () => 'quick')
     export const open = route('GET /open', { access: 'anonymous' }, () => 'open')
     export const odd = post('/odd', (ctx) => {
@@ -133,11 +137,13 @@ const becomeBob = `
   create function become_login() returns text language sql as $$ select set_config('role', 'none', true) $$;
   create function set_path() returns text language sql as $$ select set_config('search_path', 'nowhere', false) $$;
 `
+/** View whose rows take longer than any call. */
+const sleeper = 'create view sleeper as select 1 as id, pg_sleep(600)::text as slept;'
 
 beforeAll(async () => {
   folder = makeFunctionsFolder(files)
   app = await createTestApp({
-    setup: `${notes} ${becomeBob}`,
+    setup: `${notes} ${becomeBob} ${sleeper}`,
     config: { 'functions.folder': folder.path, 'functions.timeout': '2', 'functions.memory_mb': '64' },
   })
 })
@@ -276,9 +282,14 @@ describe('ctx.db.sql', () => {
     expect([all.status, all.json.length]).toEqual([200, 10_000])
     const response = await call('/statement', { text: 'select generate_series(1, 10001) as n' })
     expect([response.status, response.json.error]).toEqual([400, 'result_too_large'])
-    const wide = await call('/statement', { text: "select repeat('x', 20000000) as text" })
-    // A slow machine reaches the time limit first.
-    expect([400, 504]).toContain(wide.status)
+  })
+
+  test('undoes a statement whose result is refused, and continues without it', async () => {
+    const inserted =
+      "insert into note (body) select 'row ' || n from generate_series(1, 10001) n returning id"
+    const response = await call('/caught', { text: inserted })
+    expect([response.status, response.json.caught]).toEqual([200, { status: 400, error: 'result_too_large' }])
+    expect(await bodies()).toEqual([...unchanged, 'before'])
   })
 
   test('continues after a refused statement that the function catches', async () => {
@@ -294,6 +305,11 @@ describe('ctx.db.sql', () => {
 })
 
 describe('calls of functions', () => {
+  const running = () =>
+    app.sql(
+      "select 1 from pg_stat_activity where query ~ 'pg_sleep.600.|sleeper' and state <> 'idle' and pid <> pg_backend_pid()",
+    )
+
   test('end at the time limit, and their transactions are undone', async () => {
     const response = await call('/sleeping')
     expect([response.status, envelope(response)]).toEqual([
@@ -304,14 +320,15 @@ describe('calls of functions', () => {
     await untilLogged('the signal has aborted')
   })
 
-  test('end while a statement runs, which is cancelled', async () => {
-    expect((await call('/slow')).json.error).toBe('function_timeout')
+  test.each(['/slow', '/slow-read'])('end while a statement of %s runs, which is cancelled', async (path) => {
+    expect((await call(path)).json.error).toBe('function_timeout')
     expect(await bodies()).toEqual(unchanged)
-    const running = () =>
-      app.sql(
-        "select 1 from pg_stat_activity where query like '%pg_sleep(600)%' and state <> 'idle' and pid <> pg_backend_pid()",
-      )
     await waitFor('the cancellation', async () => (await running()).length === 0)
+  })
+
+  test('end the reads that they do not await', async () => {
+    expect((await call('/reads-left')).status).toBe(204)
+    await waitFor('the end of the reads', async () => (await running()).length === 0)
   })
 
   test('cannot use the database after their end', async () => {
@@ -455,5 +472,111 @@ describe('frames of the child', () => {
     expect((await call('/length')).json.error).toBe('function_process_ended')
     await untilLogged('a frame announces 4294967295 bytes')
     await untilServed()
+  })
+})
+
+describe('transactions of functions', () => {
+  const served = {
+    'limits.ts': `${imports}
+    export const wide = post('/wide', (ctx) => ctx.db.sql\`select repeat('x', 20000000) as text\`)
+    // As JSON, each character has six.
+    export const escaped = post('/escaped', (ctx) => ctx.db.sql\`select repeat(chr(1), 2000000) as text\`)
+    // Its error undoes the statements that still wait.
+    const report = (refused) => { throw Object.assign(new Error('reported'), { status: 409, data: { error: refused.error } }) }
+    const outcome = (sent) => sent.catch((error) => error)
+    export const many = post('/many', async (ctx) => {
+      void outcome(ctx.db.sql\`select pg_sleep(60)\`)
+      const all = Array.from({ length: 1000 }, () => outcome(ctx.db.sql\`select 1\`))
+      report(await all.at(-1))
+    })
+    export const large = post('/large', async (ctx) => {
+      void outcome(ctx.db.sql\`select pg_sleep(60)\`)
+      const value = 'x'.repeat(4_000_000)
+      const all = [1, 2, 3].map(() => outcome(ctx.db.sql\`select length(\${value})\`))
+      report(await all.at(-1))
+    })
+    export const input = post('/input', () => 'received')
+    export const collide = post('/collide', async (ctx) => {
+      await ctx.db.collided.create({ body: 'first' })
+      await ctx.db.collided.create({ body: 'second' })
+    })
+    export const added = post('/added', (ctx) => ctx.db.sql\`insert into added values (1) returning id\`)
+    export const lost = post('/lost', async (ctx) => {
+      await ctx.db.note.create({ body: 'lost', owner_id: '${alice}' })
+      return String(await outcome(ctx.db.sql\`select pg_terminate_backend(pg_backend_pid())\`))
+    })
+    `,
+  }
+  let folder: FunctionsFolder
+  let app: TestApp
+  const call = async (path: string, body: object = {}, by = token) =>
+    await app.request('POST', `/api/functions${path}`, { token: by, body })
+
+  beforeAll(async () => {
+    folder = makeFunctionsFolder(served)
+    app = await createTestApp({
+      setup: `${notes}
+        create table collided (id int generated always as identity primary key, body text);
+        create sequence attempts;
+        create function collide() returns trigger language plpgsql security definer as $$
+        begin
+          if nextval('attempts') % 3 <> 0 then raise exception 'collides' using errcode = '40001'; end if;
+          return new;
+        end $$;
+        create trigger collide before insert on collided for each row execute function collide();
+`,
+      config: { 'functions.folder': folder.path, 'server.body_limit': String(32 * 1024 * 1024) },
+    })
+  })
+  afterAll(async () => {
+    await app?.[Symbol.asyncDispose]()
+    folder?.[Symbol.dispose]()
+  })
+
+  test('limit the statements that wait', async () => {
+    for (const path of ['/many', '/large']) {
+      const { status, json } = await call(path)
+      expect([path, status, json.data]).toEqual([path, 409, { error: 'too_many_statements' }])
+    }
+  })
+
+  test('limit the bytes of a result', async () => {
+    for (const path of ['/wide', '/escaped']) {
+      const response = await call(path)
+      expect([path, response.status, envelope(response)]).toEqual([
+        path,
+        400,
+        expect.objectContaining({
+          error: 'result_too_large',
+          message: 'the statement returns more than 7340032 bytes',
+        }),
+      ])
+    }
+  })
+
+  test('refuse an input that is larger than a message', async () => {
+    const response = await call('/input', { text: 'x'.repeat(17 * 1024 * 1024) })
+    expect([response.status, response.json.error]).toEqual([413, 'input_too_large'])
+  })
+
+  test('repeat a step that collides with another transaction', async () => {
+    const response = await call('/collide')
+    expect([response.status, response.text]).toEqual([204, ''])
+    expect(await app.sql('select body from collided order by id')).toEqual([
+      { body: 'first' },
+      { body: 'second' },
+    ])
+  })
+
+  test('reach tables that the owner has created since startup', async () => {
+    await app.sql('create table added (id int primary key)')
+    const response = await call('/added', {}, await app.adminToken())
+    expect([response.status, response.json]).toEqual([200, [{ id: 1 }]])
+  })
+
+  test('report no success after their connection is lost', async () => {
+    const response = await call('/lost', {}, await app.adminToken())
+    expect([response.status, response.json.error]).toEqual([503, 'database_unavailable'])
+    expect(await app.sql('select body from note')).toEqual([])
   })
 })

@@ -124,16 +124,17 @@ describe('/api/admin/secrets', () => {
 })
 
 describe('nodes', () => {
-  test('another node has new values and redacts them, without the removed ones', async () => {
+  test('another node has new values and redacts them, and replaced ones for calls in flight', async () => {
     await using other = await openStore(firstKey)
     await request('PUT', 'KEY', { value })
     await waitFor('the value', () => other.store.all().get('KEY') === value)
     expect(other.store.redact(`failed with ${value}`)).toBe('failed with [KEY]')
     await request('PUT', 'KEY', { value: 'rotated value' })
     await waitFor('the rotated value', () => other.store.all().get('KEY') === 'rotated value')
-    expect(other.store.redact(`${value}, rotated value`)).toBe(`${value}, [KEY]`)
+    expect(other.store.redact(`${value}, rotated value`)).toBe('[KEY], [KEY]')
     await request('DELETE', 'KEY')
     await waitFor('no value', () => other.store.all().size === 0)
+    expect(other.store.redact(`${value}, rotated value`)).toBe('[KEY], [KEY]')
   })
 
   test('seals values under a new key, and opens no value that was moved to another name', async () => {
@@ -148,6 +149,25 @@ describe('nodes', () => {
     }
     await using later = await openStore(secondKey)
     await waitFor('the value', () => later.store.all().get('KEY') === value)
+  })
+})
+
+describe('nodes with another key', () => {
+  test('keep the values that they know until others are set', async () => {
+    await request('PUT', 'KEY', { value })
+    await request('PUT', 'OTHER', { value: 'another value' })
+    await using before = await openStore(firstKey)
+    await waitFor('the value', () => before.store.all().get('KEY') === value)
+    await using after = await openStore(secondKey, firstKey)
+    await waitFor('the new key', async () => {
+      const keys = await app.sql('select distinct left(value, 8) as key from basalt.secrets')
+      return keys.length === 1 && after.store.all().size === 2
+    })
+    await app.sql("delete from basalt.secrets where name = 'OTHER'")
+    await waitFor('the deletion', () => before.store.all().size === 1)
+    expect(before.store.all().get('KEY')).toBe(value)
+    await app.sql("update basalt.secrets set updated_at = now() where name = 'KEY'")
+    await waitFor('the other value', () => before.store.all().size === 0)
   })
 })
 
