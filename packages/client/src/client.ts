@@ -8,6 +8,7 @@ import type {
   TableName,
   UntypedDatabase,
 } from './database-types.ts'
+import { createFunctions, type Functions } from './functions.ts'
 import {
   type GraphqlArguments,
   type GraphqlDocument,
@@ -70,6 +71,8 @@ export interface Client<DB extends AnyDatabase = UntypedDatabase> {
     variables?: object | undefined,
     options?: GraphqlOptions,
   ): Promise<Result>
+  /** Functions of the project. */
+  readonly functions: Functions<DB>
   /** Low-level transport, for endpoints without a method here. */
   readonly transport: Transport
 }
@@ -83,6 +86,7 @@ export function createClient<DB extends AnyDatabase = UntypedDatabase>(options: 
   const transport = createTransport(options)
   return {
     transport,
+    functions: createFunctions<DB>(transport),
     from: (table) => createCollection<DB, typeof table>(transport, table),
     async rpc(procedure, args, { readOnly = false, ...writeOptions } = {}) {
       const path = `rpc/${pathSegment(procedure)}`

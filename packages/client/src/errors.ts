@@ -6,6 +6,7 @@ export type LocalErrorSlug =
   | 'timeout'
   | 'invalid_response'
   | 'channel_refused'
+  | 'captcha_unsolved'
   | 'passkey_cancelled'
   | 'passkey_exists'
   | 'passkey_unsupported'

@@ -52,6 +52,13 @@ export {
   where,
 } from './filter.ts'
 export type {
+  FunctionAddress,
+  FunctionInput,
+  FunctionOptions,
+  FunctionOutput,
+  Functions,
+} from './functions.ts'
+export type {
   GraphqlArguments,
   GraphqlDocument,
   GraphqlOptions,

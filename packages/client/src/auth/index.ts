@@ -1,5 +1,7 @@
+import { BasaltError } from '../errors.ts'
 import { readList } from '../response.ts'
 import { createTransport, pathSegment, type TransportOptions } from '../transport.ts'
+import { type CaptchaChallenge, type SolveCaptcha, solveCaptcha } from './captcha.ts'
 import { type CeremonyOptions, createCeremonies } from './ceremony.ts'
 import { createFactors, type Factors } from './factors.ts'
 import { createPasskeys, type Passkeys } from './passkeys.ts'
@@ -18,6 +20,7 @@ import { createSecondFactor, type SecondFactor } from './second-factor.ts'
 import { memorySession, type Session, type SessionStorage, type Tokens, type User } from './session.ts'
 import { createSessionStore, type SessionStore } from './session-store.ts'
 
+export type { CaptchaChallenge, SolveCaptcha } from './captcha.ts'
 export type { CeremonyOptions } from './ceremony.ts'
 export type { Factors } from './factors.ts'
 export type { Passkey, Passkeys } from './passkeys.ts'
@@ -41,6 +44,8 @@ export interface AuthOptions extends Omit<TransportOptions, 'auth'> {
   readonly storage?: SessionStorage | undefined
   /** Clock, in milliseconds since 1970; `Date.now` unless set. */
   readonly now?: (() => number) | undefined
+  /** Solver of a provider's captcha (`auth.captcha`). The client solves a proof of work by itself. */
+  readonly captcha?: SolveCaptcha | undefined
 }
 
 /** Result of a sign-in attempt, by `status`. */
@@ -166,7 +171,12 @@ type SignInResponse = Tokens | { readonly mfa_token: string } | { readonly user:
  *
  * @throws TypeError if an option is invalid
  */
-export function createAuth({ storage = memorySession(), now = Date.now, ...options }: AuthOptions): Auth {
+export function createAuth({
+  storage = memorySession(),
+  now = Date.now,
+  captcha,
+  ...options
+}: AuthOptions): Auth {
   const anonymous = createTransport(options)
   const store = createSessionStore(storage, anonymous, now)
   const transport = createTransport({ ...options, auth: store })
@@ -183,8 +193,20 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   }
 
   /** Sends a request once. A retried sign-in might use up a code. */
-  const post = (path: string, body: unknown = {}) =>
-    anonymous.request('POST', `auth/${path}`, { body, isRepeatable: false })
+  const postOnce = (path: string, body: unknown, headers = {}) =>
+    anonymous.request('POST', `auth/${path}`, { body, headers, isRepeatable: false })
+  const post = async (path: string, body: unknown = {}) => {
+    try {
+      return await postOnce(path, body)
+    } catch (error) {
+      if (!(error instanceof BasaltError) || error.error !== 'captcha_required') throw error
+      const query = new URLSearchParams({ route: String(error.data?.route) })
+      const challenge = await anonymous.request('GET', `auth/captcha?${query}`, { isRepeatable: true })
+      const response = await solveCaptcha(challenge as CaptchaChallenge, captcha)
+      if (response === undefined) throw error
+      return await postOnce(path, body, { 'x-captcha-response': response })
+    }
+  }
   const signIn = async (path: string, body?: unknown) =>
     await accept((await post(path, body)) as SignInResponse)
   const asUser = (method: string, path: string, body?: unknown) =>

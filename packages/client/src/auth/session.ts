@@ -12,6 +12,8 @@ export interface User {
   readonly is_anonymous: boolean
   /** Time when an anonymous user added a way to sign in. */
   readonly linked_at?: string
+  /** Facts that only functions and administrators set. Absent while there are none. */
+  readonly app_metadata?: Readonly<Record<string, unknown>>
   readonly createdAt: string
   readonly updatedAt: string
 }
