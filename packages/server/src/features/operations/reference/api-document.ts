@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Catalog } from '../../../database/catalog/model.ts'
+import { Lru } from '../../../lib/lru.ts'
+import type { DocumentedRoute } from './described-routes.ts'
 import type { Audience } from './described-table.ts'
 import type { StaticDocument } from './document-parts.ts'
+import { addRoutes } from './route-document.ts'
 import { describeTables } from './table-document.ts'
 
 /** Serialized document, with its entity tag (RFC 9110 §8.8.3). */
@@ -10,23 +13,47 @@ export interface ApiDocument {
   readonly etag: string
 }
 
-/** Creates each document once for a snapshot of the catalog. */
-export function createApiDocuments(readStatic: () => StaticDocument, publicBaseUrl: () => string) {
-  const perSnapshot = new WeakMap<Catalog, Map<Audience, ApiDocument>>()
-  let withoutTables: ApiDocument | undefined
-  const servers = () => [{ url: publicBaseUrl() }]
-  return {
-    /** Returns the document for a client that may not know the tables. */
-    withoutTables: (): ApiDocument => (withoutTables ??= seal({ ...readStatic(), servers: servers() })),
+/** Parts of the document that depend on the caller. */
+export interface DocumentView {
+  /** Catalog with the tables; undefined for a caller that may not know them. */
+  readonly catalog: Catalog | undefined
+  readonly audience: Audience
+  /** Routes of functions that the caller may call. */
+  readonly routes: readonly DocumentedRoute[]
+}
 
-    withTables(catalog: Catalog, audience: Audience): ApiDocument {
-      const known = perSnapshot.get(catalog) ?? new Map<Audience, ApiDocument>()
-      perSnapshot.set(catalog, known)
-      const document =
-        known.get(audience) ??
-        seal({ ...describeTables(readStatic(), catalog, audience), servers: servers() })
-      known.set(audience, document)
-      return document
+/** Maximum number of documents for one snapshot of the catalog. */
+const documentLimit = 8
+
+/** Snapshot of callers that may not know the tables. */
+const noCatalog = {}
+
+/** Creates each document once for a snapshot of the catalog and for the routes of the caller. */
+export function createApiDocuments(readStatic: () => StaticDocument, publicBaseUrl: () => string) {
+  const perSnapshot = new WeakMap<object, Lru<string, ApiDocument>>()
+  // Each load of functions has routes of its own.
+  const numbers = new WeakMap<DocumentedRoute, number>()
+  let count = 0
+  const numberOf = (route: DocumentedRoute) => {
+    const known = numbers.get(route)
+    if (known !== undefined) return known
+    count += 1
+    numbers.set(route, count)
+    return count
+  }
+  return {
+    documentOf({ catalog, audience, routes }: DocumentView): ApiDocument {
+      const documents = perSnapshot.get(catalog ?? noCatalog) ?? new Lru(documentLimit)
+      perSnapshot.set(catalog ?? noCatalog, documents)
+      const key = `${audience} ${routes.map(numberOf).join(' ')}`
+      const known = documents.get(key)
+      if (known !== undefined) return known
+      const general = readStatic()
+      const withTables = catalog === undefined ? general : describeTables(general, catalog, audience)
+      const document = routes.length === 0 ? withTables : addRoutes(withTables, routes)
+      const sealed = seal({ ...document, servers: [{ url: publicBaseUrl() }] })
+      documents.set(key, sealed)
+      return sealed
     },
   }
 }

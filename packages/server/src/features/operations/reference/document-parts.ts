@@ -17,8 +17,10 @@ export interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
+  readonly tags?: readonly string[]
+  readonly security?: readonly object[]
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Content }
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, object>>
 }
 

@@ -88,7 +88,9 @@ describe('docs/generated/openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('describes every tag, operation and response', () => {
+  test('describes every tag once, and every operation and response', () => {
+    const names = document.tags.map(({ name }) => name)
+    expect(names).toEqual([...new Set(names)])
     const described = new Map(document.tags.map(({ name, description }) => [name, description]))
     for (const { operationId, summary, tags = [], responses } of operations) {
       expect([operationId, summary]).toEqual([operationId, expect.stringMatching(/^[A-Z].*[^.]$/)])

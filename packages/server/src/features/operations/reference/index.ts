@@ -3,8 +3,10 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Feature } from '../../../feature.ts'
+import { refuseAction } from '../../../http/access/grants.ts'
 import { readStaticDocument } from '../../../http/plugins/api-document.ts'
 import { isKnown, sendNotModified, varyBy } from '../../../http/responses/entity-tag.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
@@ -14,6 +16,7 @@ import { packageFolder } from '../../../package.ts'
 import { docsPath, siteAddressOf } from '../documentation/index.ts'
 import { type ApiDocument, createApiDocuments, entityTag } from './api-document.ts'
 import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
+import type { DocumentedRoute } from './described-routes.ts'
 import type { StaticDocument } from './document-parts.ts'
 import { createErrorReference, type ReferencedError } from './error-reference.ts'
 import {
@@ -26,6 +29,7 @@ import {
 } from './guides.ts'
 import { formatYaml } from './yaml.ts'
 
+export type { DocumentedRoute } from './described-routes.ts'
 export type { ReferencedError } from './error-reference.ts'
 
 export interface ReferenceDeps {
@@ -36,6 +40,8 @@ export interface ReferenceDeps {
   readonly describeConfiguration: () => string
   /** True if the documentation site is served, to which the plain pages of guides and errors redirect. */
   readonly hasSite: boolean
+  /** Returns the routes of functions that are served. */
+  readonly routes: () => readonly DocumentedRoute[]
   /** Path of the GraphQL tab of the API page; undefined without GraphQL. */
   readonly graphqlPage: string | undefined
 }
@@ -59,18 +65,22 @@ export function reference(deps: ReferenceDeps): Feature {
 }
 
 /**
- * Adds `GET /api/openapi.json` and `GET /api/openapi.yaml`: the static routes, and the tables of this server that the caller
- * may use.
+ * Adds `GET /api/openapi.json` and `GET /api/openapi.yaml`: the static routes, and the tables and functions of this server that
+ * the caller may use.
  */
-function documentRoutes(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDeps): void {
+function documentRoutes(app: HttpServer, { catalog, routes, publicBaseUrl }: ReferenceDeps): void {
   const documents = createApiDocuments(() => readStaticDocument(app) as StaticDocument, publicBaseUrl)
   const find = async ({ identity }: FastifyRequest): Promise<ApiDocument> => {
+    if (identity === undefined)
+      return documents.documentOf({ catalog: undefined, audience: 'caller', routes: [] })
+    const { scope } = identity
+    const audience = scope.kind === 'unrestricted' ? 'administrator' : 'caller'
+    const visible = routes().filter((route) => mayCall(scope, route))
     // A program with some tables does not see the others.
-    const isGranted = identity?.kind === 'user' && identity.scope.grant?.tables !== undefined
-    if (identity === undefined || isGranted) return documents.withoutTables()
+    const isGranted = identity.kind === 'user' && identity.scope.grant?.tables !== undefined
+    if (isGranted) return documents.documentOf({ catalog: undefined, audience, routes: visible })
     await catalog.refresh()
-    const audience = identity.scope.kind === 'unrestricted' ? 'administrator' : 'caller'
-    return documents.withTables(catalog.current, audience)
+    return documents.documentOf({ catalog: catalog.current, audience, routes: visible })
   }
   const options = (operation: string) => ({
     config: { guard: 'optional', programs: 'read', permission: 'structure.read', operation } as const,
@@ -87,6 +97,13 @@ function documentRoutes(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDe
     // The media type of RFC 9512.
     return sendDocument(reply, 'application/yaml; charset=utf-8', yaml)
   })
+}
+
+/** Returns true if the caller may call a function. A program needs an action for each, an administrator a role that writes. */
+function mayCall(scope: CallerScope, { access, name }: DocumentedRoute): boolean {
+  if (scope.kind === 'unrestricted') return scope.isReadOnly !== true
+  if (scope.kind === 'anonymous') return access === 'anonymous'
+  return access !== 'admin' && refuseAction(scope, `function:${name}`) === undefined
 }
 
 function asYaml({ text: json }: ApiDocument): ApiDocument {

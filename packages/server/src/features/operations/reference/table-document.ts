@@ -11,8 +11,12 @@ const relationLimit = 1000
 
 const geoJson: Entry = ['GeoJSON', geoJsonSchema]
 
-/** Returns the static document with the collections that an audience may use. This function is pure. */
-export function describeTables(document: StaticDocument, catalog: Catalog, audience: Audience): object {
+/** Returns the document with the collections that an audience may use. This function is pure. */
+export function describeTables(
+  document: StaticDocument,
+  catalog: Catalog,
+  audience: Audience,
+): StaticDocument {
   const served = [...catalog.relations.values()].filter((each) => isReadable(each, audience))
   const relations = served.slice(0, relationLimit)
   const names = nameComponents(
@@ -27,14 +31,18 @@ export function describeTables(document: StaticDocument, catalog: Catalog, audie
     ...tables.flatMap((table) => schemasOf(document, table)),
     ...(catalog.extensions.has('postgis') ? [geoJson] : []),
   ]
+  // Their members are operations, which the static document also has.
+  const pathsOfTables = Object.fromEntries(
+    tables.flatMap((table) => pathsOf(document, table)),
+  ) as StaticDocument['paths']
   return {
     ...document,
     info: { ...info, description: `${info.description ?? ''}${omitted === 0 ? '' : note}` },
     tags: [...tables.map(tagOf), ...tags],
-    paths: { ...Object.fromEntries(tables.flatMap((table) => pathsOf(document, table))), ...paths },
+    paths: { ...pathsOfTables, ...paths },
     components: {
       ...components,
-      schemas: { ...components.schemas, ...Object.fromEntries(schemas) },
+      schemas: { ...components.schemas, ...(Object.fromEntries(schemas) as typeof components.schemas) },
     },
   }
 }

@@ -1,5 +1,8 @@
-/** Text that YAML 1.2 and 1.1 read as a string without quotes, in every position. Words such as `no` and `null` are excluded. */
-const plainKey = /^(?!(?:y|n|yes|no|on|off|true|false|null|~)$)[A-Za-z_][\w-]*$/i
+/**
+ * Text that YAML 1.2 and 1.1 read as a string without quotes, in every position. Words such as `no` and `null` are excluded, and
+ * `e0`, which a reader of 1.1 finds to be a number.
+ */
+const plainKey = /^(?!(?:y|n|yes|no|on|off|true|false|null|~|e-?\d+)$)[A-Za-z_][\w-]*$/i
 
 /**
  * Formats a JSON value as YAML in block style. Its scalars are those of JSON, which are also YAML (YAML 1.2.2, §1.3), so no
