@@ -1,18 +1,24 @@
 import { listEffectiveSettings } from '../../config/effective.ts'
 import { describeConfiguration, settings } from '../../configuration.ts'
+import type { BreachedPasswords } from '../../http/breached-passwords.ts'
 import type { Platform } from '../../platform.ts'
 import {
+  type AdminContext,
   type AdminDeps,
   admin,
   createAdminTokenVerifier,
   ensurePassword,
   removeFirstSignIn,
+  requireWayIn,
+  signInMethodsOf,
 } from './admin/index.ts'
 import { audit } from './audit/index.ts'
 import { billing } from './billing/index.ts'
 import {
   type DashboardFiles,
+  DashboardReads,
   dashboard,
+  dashboardReads,
   graphiql,
   graphiqlPath,
   openDashboardFiles,
@@ -22,13 +28,16 @@ import { health } from './health/index.ts'
 import { indexBuilds } from './index-builds/index.ts'
 import { metrics } from './metrics/index.ts'
 import { overview } from './overview/index.ts'
-import { type ReferencedError, reference } from './reference/index.ts'
+import { type DocumentedRoute, type ReferencedError, reference } from './reference/index.ts'
 import { createThrottle, defineThrottleHousekeeping } from './throttle/index.ts'
 
 export interface OperationsPorts {
+  readonly breachedPasswords: BreachedPasswords
   readonly passwords: AdminDeps['passwords']
   /** Errors that the reference lists. */
   readonly errors: readonly ReferencedError[]
+  /** Returns the routes of functions that are served. */
+  readonly routes: () => readonly DocumentedRoute[]
   /** Files of the dashboard. Without them, the built ones are used. */
   readonly dashboardFiles: DashboardFiles | undefined
   /** Returns the URL at which people reach the dashboard; undefined unless it is served. */
@@ -58,15 +67,33 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
   const database = platform.database.system
   const attempts = createThrottle(database)
   defineThrottleHousekeeping(database, queue)
+  const methods = signInMethodsOf(config.admin)
   const administrator: AdminDeps = {
     database,
+    methods,
     passwords: ports.passwords,
     throttle: attempts,
     forgetFirstSignIn: () => {
       if (!ports.isRehearsal) removeFirstSignIn(config.server.data_dir, (message) => log.warn(message))
     },
   }
-  const adminTokens = createAdminTokenVerifier(database)
+  const reads = new DashboardReads(database, config.logging.dashboard_reads, platform.notifications)
+  const adminTokens = createAdminTokenVerifier(database, {
+    requiresSecondFactor: config.admin.require_second_factor,
+    issuer: methods.provider?.issuer,
+  })
+  const administration: AdminContext = {
+    ...administrator,
+    breachedPasswords: ports.breachedPasswords,
+    tokens: adminTokens,
+    origins: platform.origins,
+    dashboardUrl: ports.dashboardUrl,
+    publicBaseUrl,
+    secrets: platform.secrets,
+    appName: config.email.app_name,
+    log,
+    queue,
+  }
   const hasPages = config.admin.enabled || config.graphql.enabled
   const dashboardFiles = hasPages ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
   const site = config.docs.site ? (ports.docsSite ?? openOwnSite(version)) : undefined
@@ -76,14 +103,9 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         ? []
         : [dashboard(config.admin.path, dashboardFiles)]),
       ...(dashboardFiles === undefined || !config.graphql.enabled ? [] : [graphiql(dashboardFiles)]),
+      dashboardReads(reads),
       health({ open: platform.database.aside.open, isStopping, machine }),
-      admin({
-        ...administrator,
-        tokens: adminTokens,
-        origins: platform.origins,
-        dashboardUrl: ports.dashboardUrl,
-        queue,
-      }),
+      admin(administration),
       overview({
         catalog,
         database,
@@ -101,6 +123,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
         errors: ports.errors,
         publicBaseUrl,
         describeConfiguration,
+        routes: ports.routes,
         graphqlPage: config.graphql.enabled ? graphiqlPath : undefined,
       }),
       ...(config.metrics.enabled
@@ -112,8 +135,19 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
     ],
     throttle: attempts,
     adminTokens,
+    administration,
     dashboard: dashboardFiles,
-    /** Creates the administrator's password at the first start, and returns the credentials to print. */
-    ensureAdministrator: () => ensurePassword(administrator, config.admin.password),
+    /** Returns true if reads by the dashboard are logged and counted. */
+    logsDashboardReads: () => reads.isLogged,
+    /**
+     * Creates the administrator's password at the first start, and returns the credentials to print.
+     *
+     * @throws OperatorError if no owner could sign in
+     */
+    async ensureAdministrator() {
+      // The database of a rehearsal has no owners.
+      if (!ports.isRehearsal) await requireWayIn(database, methods)
+      return await ensurePassword(administrator, config.admin.password)
+    },
   }
 }

@@ -31,7 +31,7 @@ const list = operation({
     api_key_id: uuidParameter('api_key_id'),
     app_id: uuidParameter('app_id'),
     operation: choiceParameter('operation filter', auditedOperations),
-    actor: text('One of admin, user, admin as user, open, sql or command line.'),
+    actor: text('One of admin, user, admin as user, function as admin, open, sql or command line.'),
     action: text('Action such as `webhooks.create` or `rows.update`.'),
     request_id: text('`X-Request-Id` of a response.'),
     from: instantParameter,

@@ -1,8 +1,16 @@
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { DashboardFiles } from './files.ts'
+import { type DashboardReads, dashboardReadOperations } from './reads.ts'
 import { dashboardRoutes, graphiqlRoutes } from './routes.ts'
 
 export { type DashboardFiles, openDashboardFiles } from './files.ts'
+export { DashboardReads } from './reads.ts'
+
+/** Makes the feature of the setting for reads by the dashboard. */
+export function dashboardReads(reads: DashboardReads): Feature {
+  return { name: 'dashboard_reads', routes: (app) => addOperations(app, { reads }, dashboardReadOperations) }
+}
 
 /** Makes the feature of the dashboard, a page that uses the public API: its files and its security policy. */
 export function dashboard(path: string, files: DashboardFiles): Feature {

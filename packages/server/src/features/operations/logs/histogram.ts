@@ -11,7 +11,8 @@ export const Histogram = component(
     from: timestamp,
     to: described('Exclusive end.', timestamp),
     isEstimated: Type.Boolean({
-      description: 'True if a filter without an index is applied to the newest 1,000 rows of each step.',
+      description:
+        'True if a filter without an index is applied to the newest 1,000 rows of each step. Also true if the range has more than 100,000 errors or selected entries: the others are not counted.',
     }),
     items: Type.Array(
       Type.Object({
@@ -63,14 +64,13 @@ export async function countByTime(
   const isInRange = sql`time >= ${from}::timestamptz and time < ${to}::timestamptz`
   const selected = (...conditions: Sql[]) => sql`
     select least(floor(extract(epoch from time - ${from}::timestamptz) / ${seconds}::float8), ${steps - 1}::int) as number,
-      count(*)::float8 as matches
-    from (select * ${found(isInRange, ...conditions)} limit ${mostSelected}::int) found
-    where ${filter ?? sql`true`}
+      count(*)::float8 as seen, count(*) filter (where ${filter ?? sql`true`})::float8 as matches
+    from (select * ${found(isInRange, ...conditions)} limit ${mostSelected + 1}::int) found
     group by 1`
   const counted = sql`select count(*)::float8 as counted from (select ${found(isInStep)} limit ${mostCounted}::int) counted`
-  const isEstimated = filter !== undefined && !isSelective
-  const items = await database.many<Histogram['items'][number]>(
-    isEstimated
+  const isSampled = filter !== undefined && !isSelective
+  const rowsOfSteps = await database.many<Histogram['items'][number] & { readonly isCut?: boolean }>(
+    isSampled
       ? sql`
         select step.at as timestamp, ${scaled(sql`matches`)} as count, ${scaled(sql`errors`)} as errors
         from ${stepsOf(from, length)}
@@ -83,15 +83,17 @@ export async function countByTime(
         order by step.at`
       : sql`
         with errors as materialized (${selected(isError)}),
-          matches as materialized (${isSelective ? selected() : sql`select 0 as number, 0 as matches where false`})
+          matches as materialized (${isSelective ? selected() : sql`select 0 as number, 0 as seen, 0 as matches where false`})
         select step.at as timestamp, ${isSelective ? sql`coalesce(matches.matches, 0)` : sql`(${counted})`} as count,
-          coalesce(errors.matches, 0) as errors
+          coalesce(errors.matches, 0) as errors,
+          ${mostSelected}::int < greatest((select sum(seen) from errors), (select sum(seen) from matches)) as "isCut"
         from ${stepsOf(from, length)}
         left join errors on errors.number = step.number
         left join matches on matches.number = step.number
         order by step.at`,
   )
-  return { from, to, isEstimated, items }
+  const isEstimated = isSampled || rowsOfSteps.some(({ isCut }) => isCut === true)
+  return { from, to, isEstimated, items: rowsOfSteps.map(({ isCut, ...item }) => item) }
 }
 
 const stepsOf = (from: Date, length: Sql) => sql`(

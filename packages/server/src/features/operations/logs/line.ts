@@ -1,3 +1,5 @@
+import { storable } from '../../../lib/storable-text.ts'
+
 /** Line of the log. */
 export interface LogLine {
   readonly time: Date
@@ -43,11 +45,6 @@ export function parseLine(line: string, time: Date): LogLine | undefined {
     attrs: json.length <= longestAttrs ? attrs : { truncated: storable(json.slice(0, longestAttrs)) },
     requestId: typeof requestId === 'string' ? storable(requestId) : undefined,
   }
-}
-
-/** Returns the text without NUL and halves of surrogate pairs, which PostgreSQL cannot store. */
-export function storable(text: string): string {
-  return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
 /** Returns JSON whose texts PostgreSQL can store. */

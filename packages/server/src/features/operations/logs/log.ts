@@ -34,11 +34,18 @@ export interface LogFilter extends Partial<TimeRange> {
   /** Text in the message or the attributes, in any case. Empty matches every entry. */
   readonly q?: string | undefined
   readonly requestId?: string | undefined
+  /** True for administrators who may not read contents. They get first lines of messages, without attributes. */
+  readonly isBrief?: boolean | undefined
 }
 
-const columns = sql`found.time,
+/** Returns the message of an entry. A mail that is logged in development, for example, follows the first line. */
+const messageOf = ({ isBrief }: LogFilter) =>
+  isBrief === true ? sql`split_part(found.message, E'\n', 1)` : sql`found.message`
+
+const columnsOf = (filter: LogFilter) => sql`found.time,
   (${levelNames}::text[])[greatest(1, least(${levelNames.length}::int, found.level / 10))] as level,
-  found.message, found.attrs, found.node, found.request_id as "requestId"`
+  ${messageOf(filter)} as message, ${filter.isBrief === true ? sql`'{}'::jsonb` : sql`found.attrs`} as attrs,
+  found.node, found.request_id as "requestId"`
 
 /** Maximum number of rows that a search without an index reads. */
 export const scanLimit = 20_000
@@ -70,19 +77,18 @@ function indexedConditions({ level, requestId, from, to }: LogFilter) {
   ]
 }
 
-function textCondition({ q }: LogFilter): Sql | undefined {
-  return when(
-    q === '' ? undefined : q,
-    (text) => sql`strpos(lower(message || ' ' || attrs::text), lower(${text})) > 0`,
-  )
+function textCondition(filter: LogFilter): Sql | undefined {
+  const { q, isBrief } = filter
+  const searched = isBrief === true ? messageOf(filter) : sql`found.message || ' ' || found.attrs::text`
+  return when(q === '' ? undefined : q, (text) => sql`strpos(lower(${searched}), lower(${text})) > 0`)
 }
 
 /** Returns the entries of a filter for a histogram. */
-export function logSource({ level, requestId, q }: LogFilter): HistogramSource {
+export function logSource({ level, requestId, q, isBrief }: LogFilter): HistogramSource {
   return {
     rows: entries,
     indexed: indexedConditions({ level, requestId }),
-    filter: textCondition({ q }),
+    filter: textCondition({ q, isBrief }),
     isError: sql`level >= ${levels.error}::int`,
     isSelective: level !== undefined && levels[level] >= levels.warn,
   }
@@ -125,7 +131,7 @@ export async function searchLogs(
     {
       read: sql`select * from (${source}) found where ${allOf([...indexedConditions(filter), isAfter])} ${order}`,
       filter: textCondition(filter),
-      columns: sql`found.id::text, ${columns}`,
+      columns: sql`found.id::text, ${columnsOf(filter)}`,
       order,
       bound: scanLimit,
     },
@@ -158,7 +164,7 @@ export async function* listLatestLogs(
       ({ id, exactTime }) => sql`(time, id) > (${exactTime}::timestamptz, ${id}::bigint)`,
     )
     const rows: (LogEntry & Position)[] = await database.many(sql`
-      select ${position}, ${columns}
+      select ${position}, ${columnsOf(filter)}
       from (${source}) found
       where ${allOf([...matches, isAfter])}
       order by time, found.id
@@ -188,7 +194,7 @@ export async function listLogsSince(
     select pg_current_snapshot()::text as snapshot, row_to_json(log) as row
     from (select) one
     left join lateral (
-      select ${columns}
+      select ${columnsOf(filter)}
       from (
         ${entries}
         where transaction_id >= pg_snapshot_xmin(${snapshot}::pg_snapshot)

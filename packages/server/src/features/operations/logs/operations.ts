@@ -1,4 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import type { AdminIdentity } from '../../../http/access/identity.ts'
+import { holds } from '../../../http/access/permissions.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
 import { ok, operation } from '../../../http/operation.ts'
@@ -53,6 +56,12 @@ export const logFilter = {
   ),
 }
 
+/** Restricts a filter of the log to the part of entries that the administrator may read. */
+export const readableBy = <Filter extends object>({ role }: Pick<AdminIdentity, 'role'>, filter: Filter) => ({
+  ...filter,
+  isBrief: !holds(role, 'bodies.read'),
+})
+
 const logLimit = limitParameter(100, 1000)
 
 const listLogs = operation({
@@ -61,7 +70,8 @@ const listLogs = operation({
   method: 'GET',
   path: '/api/admin/logs',
   summary: 'List the log of all nodes',
-  description: 'The newest entries come first.',
+  description:
+    'The newest entries come first. The role `viewer` gets first lines of messages, without attributes.',
   query: Type.Object({
     ...logFilter,
     since: instantParameter,
@@ -89,7 +99,8 @@ const listLogs = operation({
       ),
     }),
   ),
-  async handle({ database }: LogDeps, { query: { since, until, limit, cursor, ...filter } }) {
+  async handle({ database }: LogDeps, { query: { since, until, limit, cursor, ...others }, http }) {
+    const filter = readableBy(adminOf(http), others)
     const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
     const size = logLimit.read(limit)
     const [time, id = ''] = cursor?.split('_') ?? []
@@ -192,7 +203,8 @@ const countLogs = operation({
   description: histogramDescription,
   query: Type.Object({ ...logFilter, since: instantParameter, until: instantParameter }),
   success: ok(Histogram),
-  async handle({ database, clock }: LogDeps, { query: { since, until, ...filter } }) {
+  async handle({ database, clock }: LogDeps, { query: { since, until, ...others }, http }) {
+    const filter = readableBy(adminOf(http), others)
     const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
     return await countByTime(database, logSource(filter), readHistogramRange(range, clock.now(), 'since'))
   },

@@ -1,6 +1,6 @@
 import { BinaryRows } from '../../../database/connection/binary-rows.ts'
 import type { AnsweredRequest } from '../../../http/observation/request-observer.ts'
-import { storable } from './line.ts'
+import { storable } from '../../../lib/storable-text.ts'
 
 /** Maximum length of a stored path in characters. */
 const longestPath = 2048

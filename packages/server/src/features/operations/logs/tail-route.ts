@@ -1,9 +1,10 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { Type } from '../../../lib/type.ts'
 import { takeSnapshot } from './log.ts'
-import { logFilter } from './operations.ts'
+import { logFilter, readableBy } from './operations.ts'
 import type { LogTails } from './tail.ts'
 
 /** Adds the route that follows the log, a stream. */
@@ -33,7 +34,8 @@ export function tailRoute(app: HttpServer, database: SystemDatabase, tails: LogT
       const last = request.headers['last-event-id']
       const isSnapshot = typeof last === 'string' && /^\d{1,20}:\d{1,20}:(\d{1,20}(,\d{1,20})*)?$/.test(last)
       const position = isSnapshot ? last : await takeSnapshot(database)
-      tails.open(reply, request.query, position, request.isStillAdmitted ?? (async () => false))
+      const filter = readableBy(adminOf(request), request.query)
+      tails.open(reply, filter, position, request.isStillAdmitted ?? (async () => false))
       return reply
     },
   )

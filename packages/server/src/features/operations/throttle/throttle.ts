@@ -144,9 +144,11 @@ export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooMa
   })
 }
 
-/** Deletes ended windows, which have no effect. */
+/** Deletes ended windows, and leases of request limits from before the last minute. They have no effect. */
 export async function deleteEndedWindows(database: SystemDatabase): Promise<number> {
-  return await deleteInBatches(database, 'attempts', sql`window_ends_at < now()`)
+  const leases = sql`ends_at < now() - interval '1 min'`
+  const deleted = await deleteInBatches(database, 'caller_permit_leases', leases)
+  return deleted + (await deleteInBatches(database, 'attempts', sql`window_ends_at < now()`))
 }
 
 function fullKey({ name }: AttemptLimit, key: string): string {

@@ -183,16 +183,22 @@ const overflow = '(other)'
 
 /** Returns the queue, with every run of a job counted. */
 export function countJobRuns(queue: JobQueue, meter: Pick<Meter, 'addJobRun'>): JobQueue {
-  return {
-    define<Payload extends object>(type: JobType<Payload>) {
-      queue.define<Payload>({
-        ...type,
-        handle(payload, job) {
-          meter.addJobRun()
-          return type.handle(payload, job)
-        },
-      })
+  const count = <Payload extends object>(type: JobType<Payload>): JobType<Payload> => ({
+    ...type,
+    handle(payload, job) {
+      meter.addJobRun()
+      return type.handle(payload, job)
     },
+  })
+  return {
+    define: (type) => queue.define(count(type)),
+    replaceFunctionTypes: (types, lock, earlier = []) =>
+      queue.replaceFunctionTypes(
+        types.map((type) => count(type)),
+        lock,
+        earlier.map((type) => count(type)),
+      ),
+    isReserved: (name) => queue.isReserved(name),
     findType: (name) => queue.findType(name),
     listTypes: () => queue.listTypes(),
     enqueue: (...args) => queue.enqueue(...args),

@@ -60,6 +60,17 @@ describe('histograms of logs and requests', () => {
     expect(figures({ items })).toEqual({ counts: [60], errors: 36 })
   })
 
+  test('GET /admin/logs/histogram › marks counts as estimated if the range has more errors than it counts', async () => {
+    await app.sql(`insert into basalt.logs (logged_at, level, message, node)
+      select '2026-01-02T00:30:00Z', 50, 'many', 'one' from generate_series(1, 100100)`)
+    const readDay = async (day: string) =>
+      (await app.request('GET', `${ofLogs}?since=${day}T00:00:00Z&until=${day}T01:00:00Z`, { token })).json
+    expect((await readDay('2026-01-01')).isEstimated).toBe(false)
+    const { isEstimated, items } = await readDay('2026-01-02')
+    expect([isEstimated, Object.keys(items[0]).toSorted()]).toEqual([true, ['count', 'errors', 'timestamp']])
+    await app.sql("delete from basalt.logs where logged_at >= '2026-01-02'")
+  })
+
   test.each([
     ['method=post', { counts: [6], errors: 36 }, true],
     ['path=/api/1', { counts: [30], errors: 0 }, true],

@@ -10,6 +10,7 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
+import { openWebSocket } from '../../../../../test/websocket-client.ts'
 import type { AnsweredRequest } from '../../../../http/observation/request-observer.ts'
 import { systemClock } from '../../../../lib/clock.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
@@ -485,6 +486,8 @@ describe('usage › enforcement', () => {
     })
     const end = Date.UTC(2026, 3) - now.getTime()
     expect(refused.headers.get('retry-after')).toBe(String(Math.ceil(end / 1000)))
+    await using socket = await openWebSocket(app.url, { token })
+    expect(await socket.ended()).toEqual({ code: 4008, reason: 'usage limit exceeded: api_requests' })
     const admin = await app.adminToken()
     expect((await app.request('GET', '/api/collections/note', { token: admin })).status).toBe(200)
   })
