@@ -5,7 +5,7 @@ import type { Identity } from './access/identity.ts'
 import type { Permission } from './access/permissions.ts'
 import { originOf, type RequestOrigin } from './requests/request-origin.ts'
 import { isKnown, sendNotModified } from './responses/entity-tag.ts'
-import type { AdmitsAnonymous, Guard, ProgramAccess } from './route-config.ts'
+import type { AdmitsAnonymous, Guard, ProgramAccess, StepUp } from './route-config.ts'
 import {
   type Answered,
   bearerSecurity,
@@ -78,10 +78,19 @@ export interface OperationRequest<Params extends TSchema, Query extends TSchema,
 
 /** Callers that an operation admits. Administrative operations name the permission that they require. */
 type Admission<Deps> =
-  | { readonly guard: 'admin'; readonly permission: Permission }
+  | {
+      readonly guard: 'admin'
+      readonly permission: Permission
+      /** Requirement of a fresh second factor, for administrators with a factor. */
+      readonly stepUp?: StepUp
+      /** True if it admits administrators without a second factor while one is required of all. */
+      readonly admitsUnenrolled?: true
+    }
   | {
       readonly guard: Exclude<Guard, 'admin'>
-      readonly programs?: ProgramAccess
+      readonly stepUp?: never
+      readonly admitsUnenrolled?: never
+      readonly programs?: ProgramAccess | ((request: FastifyRequest, deps: Deps) => ProgramAccess | undefined)
       /** Permission of administrators, where it does not follow from `programs`. */
       readonly permission?: Permission
       /** Admits requests without a token; see {@link AdmitsAnonymous}. */
@@ -119,6 +128,8 @@ export type Operation<
   readonly bodyLimit?: number | ((deps: Deps) => number)
   /** True if it also accepts WebSocket handshakes, which the handler authenticates. */
   readonly upgrade?: true
+  /** True if the handler counts the operations of a request, as a batch does. */
+  readonly countsOperations?: true
   /** True if a response with an entity tag is a 304 for a client that has this representation (RFC 9110 §13.1.2). */
   readonly isConditional?: true
   readonly success: Success<Result>
@@ -187,8 +198,17 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
 }
 
 function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
-  const { guard, id: operation, upgrade } = description
-  if (guard === 'admin') return { guard, operation, permission: description.permission }
+  const { guard, id: operation, upgrade, countsOperations } = description
+  if (guard === 'admin') {
+    const { permission, stepUp, admitsUnenrolled } = description
+    return {
+      guard,
+      operation,
+      permission,
+      ...(stepUp === undefined ? {} : { stepUp }),
+      ...(admitsUnenrolled === undefined ? {} : { admitsUnenrolled }),
+    }
+  }
   const { programs, permission } = description
   const admitsAnonymous =
     description.admitsAnonymous &&
@@ -196,15 +216,22 @@ function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
   return {
     guard,
     operation,
-    ...(programs === undefined ? {} : { programs }),
+    ...(programs === undefined
+      ? {}
+      : {
+          programs:
+            typeof programs === 'function' ? (request: FastifyRequest) => programs(request, deps) : programs,
+        }),
     ...(permission === undefined ? {} : { permission }),
     ...(upgrade === undefined ? {} : { upgrade }),
+    ...(countsOperations === undefined ? {} : { countsOperations }),
     ...(admitsAnonymous === undefined ? {} : { admitsAnonymous }),
   }
 }
 
 function schemaOf<Deps>(operation: Operation<Deps>) {
-  const { guard, tag, summary, description, params, query, headers, body, documentedBody } = operation
+  const { guard, tag, summary, params, query, headers, body, documentedBody } = operation
+  const description = descriptionOf(operation)
   const { success, otherResponses } = operation
   return {
     tags: [tag],
@@ -219,6 +246,16 @@ function schemaOf<Deps>(operation: Operation<Deps>) {
     response: responses({ [success.status]: success.body, ...otherResponses }),
   }
 }
+
+/** Returns the description, with the requirement of a fresh second factor. */
+function descriptionOf<Deps>(operation: Operation<Deps>): string | undefined {
+  const { description } = operation
+  if (operation.guard !== 'admin' || operation.stepUp !== 'always') return description
+  return [description, stepUpNote].filter((part) => part !== undefined).join(' ')
+}
+
+const stepUpNote =
+  'Administrators with a second factor must have proved it within the last ten minutes: otherwise 403 `step_up_required`.'
 
 /** Request whose parts have passed their schemas. */
 class ValidatedRequest implements OperationRequest<TSchema, TSchema, TSchema> {

@@ -45,6 +45,8 @@ export interface Outbound {
    * connected to.
    */
   refuses(url: string): boolean
+  /** Returns the addresses of a host name or address that requests may be sent to. @throws OutboundRefused */
+  addressesOf(hostname: string): Promise<readonly ResolvedAddress[]>
   /** Sends a request, by default a POST. It does not follow redirects. */
   post(request: OutboundRequest): Promise<OutboundReply>
 }
@@ -53,6 +55,9 @@ export interface OutboundOptions {
   readonly allowsPrivate: () => boolean
   readonly resolve?: Resolve
 }
+
+/** Error of a host without an address that requests may be sent to. Its message discloses nothing about the network. */
+export class OutboundRefused extends Error {}
 
 const notAllowed = 'the address is not one that requests may be sent to'
 
@@ -65,19 +70,25 @@ export function createOutbound({ allowsPrivate, resolve = resolveBySystem }: Out
     return kind === 'public' || (kind === 'private' && allowsPrivate())
   }
 
+  const findAllowed = async (hostname: string) => {
+    const found = await resolve(hostname).catch((error) => {
+      throw Object.assign(new Error('not found'), { code: codeOf(error) ?? 'ENOTFOUND' })
+    })
+    const allowed = found.filter(({ address }) => isAllowed(address))
+    if (allowed.length === 0) throw Object.assign(new Error(notAllowed), { code: refusedCode })
+    return allowed
+  }
+
   // The socket connects to the address that was checked and to no other. A host name that changes in between
   // gains nothing.
   const lookup: LookupFunction = (hostname, options, callback) => {
-    resolve(hostname).then(
-      (found) => {
-        const allowed = found.filter(({ address }) => isAllowed(address))
+    findAllowed(hostname).then(
+      (allowed) => {
         const [first] = allowed
-        if (first === undefined) {
-          callback(Object.assign(new Error(notAllowed), { code: refusedCode }), '')
-        } else if (options.all === true) callback(null, [...allowed])
+        if (options.all === true || first === undefined) callback(null, [...allowed])
         else callback(null, first.address, first.family)
       },
-      (error) => callback(Object.assign(new Error('not found'), { code: codeOf(error) ?? 'ENOTFOUND' }), ''),
+      (error) => callback(error, ''),
     )
   }
 
@@ -88,6 +99,15 @@ export function createOutbound({ allowsPrivate, resolve = resolveBySystem }: Out
 
   return {
     refuses,
+    async addressesOf(hostname) {
+      const host = hostname.replace(/^\[|\]$/g, '')
+      const family = isIP(host)
+      if (family !== 0 && isAllowed(host)) return [{ address: host, family }]
+      if (family !== 0) throw new OutboundRefused(notAllowed)
+      return await findAllowed(host).catch((error) => {
+        throw new OutboundRefused(describeFailure(error))
+      })
+    },
     async post(outgoing) {
       if (refuses(outgoing.url)) return { headers: {}, text: '', error: notAllowed }
       return await exchange(outgoing, lookup)

@@ -36,11 +36,20 @@ export type Guard =
  */
 export type ProgramAccess = 'read' | 'write' | Action
 
+/** Decides the access of programs by the request, before the body is read. Undefined: only people are admitted. */
+export type ProgramAccessOf = (request: FastifyRequest) => ProgramAccess | undefined
+
 /**
  * Check whether a request without a token is admitted, because the operator has granted the anonymous role the
  * access that the route needs. It runs before the body is read.
  */
 export type AdmitsAnonymous = (request: FastifyRequest) => boolean | Promise<boolean>
+
+/**
+ * Check that an administrator with a second factor has proved it within the last ten minutes. The guard checks it, or
+ * the handler does by `requireStepUp`, depending on the body.
+ */
+export type StepUp = 'always' | 'byHandler'
 
 // Every route declares its guard and operation; `authentication.ts` rejects a route without them at startup.
 // The guard sets the identity before a handler runs.
@@ -49,13 +58,19 @@ declare module 'fastify' {
     guard?: Guard
     /** Stable name for logs, metrics and the API document: `collections.list`. */
     operation?: string
-    programs?: ProgramAccess
+    programs?: ProgramAccess | ProgramAccessOf
     /**
      * Permission that an administrator needs. Routes with the guard `admin` have one. Other routes require `rows.read`
      * for reads, and otherwise `rows.write`, unless they have one.
      */
     permission?: Permission
+    /** Requirement of a fresh second factor, for administrators with a factor. */
+    stepUp?: StepUp
+    /** True if administrators without a second factor are admitted while one is required of all. */
+    admitsUnenrolled?: boolean
     admitsAnonymous?: AdmitsAnonymous
+    /** True if the handler counts the operations of the request for the limits of its caller. */
+    countsOperations?: true
     /** True if the route responds with server-sent events. */
     eventStream?: boolean
     /** True if the route also accepts WebSocket handshakes, which its handler authenticates. */
@@ -65,6 +80,8 @@ declare module 'fastify' {
     identity: Identity | undefined
     /** Set on routes with the guard `mfa` or `bearerOrMfa`. */
     pending: PendingIdentity | undefined
+    /** Counts operations for the limits of the caller. @throws AppError too_many_requests. Undefined without limits */
+    countOperations: ((count: number) => Promise<void>) | undefined
     /** Token that the guard has checked. */
     token: string | undefined
     /**
@@ -72,5 +89,7 @@ declare module 'fastify' {
      * administrators.
      */
     isStillAdmitted: (() => Promise<boolean>) | undefined
+    /** Returns true if the guard would still admit the token of the user, for long responses. Set for users. */
+    isStillSignedIn: (() => Promise<boolean>) | undefined
   }
 }

@@ -52,6 +52,13 @@ export function refusedWith<Schema extends TSchema>(refusal: Refusal, schema: Sc
   return document(schema, { refusal })
 }
 
+/** Parameter or member with the reason of an administrator who views data as a user. */
+export const viewReason = Type.Optional(
+  Type.String({
+    description: 'Reason to view data as a user, which the audit log stores. The role `support` needs one.',
+  }),
+)
+
 /** Names the list of a named item; the list of any other item has no name. */
 function componentOf<Schema extends TSchema>(item: TSchema, suffix: string, list: Schema): Schema {
   const { documented } = item as { documented?: Documented }

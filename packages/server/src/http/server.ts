@@ -69,6 +69,8 @@ export interface HttpServerOptions {
   readonly publicBaseUrl: () => string
   /** True if errors of the operator's own definitions carry the text of PostgreSQL for every caller. */
   readonly isDevelopment?: boolean
+  /** Returns true if reads by the dashboard are logged and counted; without it, the configuration applies. */
+  readonly logsDashboardReads?: () => boolean
   /** Version in the API document. */
   readonly version: string
 }
@@ -142,6 +144,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   upgrades.route(app)
   addExpectation(app)
   if (server.compression === 'auto') addCompression(app)
+  const { logsDashboardReads = () => options.config.logging.dashboard_reads } = options
   const observers = [
     measureRequests(options.metrics),
     logRequests(options.requestLog ?? options.log, options.config.logging),
@@ -149,7 +152,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   ]
   addRequestObservers(app, observers, {
     clock: options.clock ?? systemClock,
-    isOmitted: options.config.logging.dashboard_reads ? () => false : isReadOfDashboard,
+    isOmitted: (request) => !logsDashboardReads() && isReadOfDashboard(request),
   })
   const failures = new FailureLog(options.log, options.clock)
   addErrorHandling(app, {

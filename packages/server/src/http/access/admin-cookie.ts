@@ -37,9 +37,18 @@ function readCookie(cookie: string, name: string): string | undefined {
     ?.slice(prefix.length)
 }
 
-/** Sets the cookie without `Max-Age`: it ends with the browser. The session on the server ends earlier. */
-export function setAdminCookie(request: FastifyRequest, reply: FastifyReply, token: string): void {
-  const [name, secure] = isSecure(request) ? [secureName, '; Secure'] : [plainName, '']
+/**
+ * Sets the cookie without `Max-Age`: it ends with the browser. The session on the server ends earlier.
+ *
+ * @param isHttps true if the address is known to use https, although no header shows it
+ */
+export function setAdminCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: string,
+  isHttps = false,
+): void {
+  const [name, secure] = isHttps || isSecure(request) ? [secureName, '; Secure'] : [plainName, '']
   void reply.header('set-cookie', `${name}=${token}; Path=/; HttpOnly; SameSite=Strict${secure}`)
 }
 

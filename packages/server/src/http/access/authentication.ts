@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createAllowlist } from '../../lib/addresses.ts'
 import { AppError } from '../../lib/errors.ts'
 import { httpErrors } from '../errors/errors.ts'
+import { addressKey } from '../requests/client-address.ts'
 import { upgradeOfferOf } from '../requests/upgrade.ts'
-import type { AdmitsAnonymous, Guard, ProgramAccess } from '../route-config.ts'
+import type { AdmitsAnonymous, Guard, ProgramAccess, ProgramAccessOf, StepUp } from '../route-config.ts'
 import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
-import { insufficientRole, insufficientScope, refuseAction, refuseWrite } from './grants.ts'
+import { type CallerLimiter, countOperations } from './caller-limiter.ts'
+import { insufficientRole, insufficientScope, lacksStepUp, refuseAction, refuseWrite } from './grants.ts'
 import {
   type AdminIdentity,
   anonymousIdentity,
@@ -25,6 +27,8 @@ export interface AuthenticationOptions {
   /** Verifiers in order of precedence; the first that recognizes a token decides. */
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
+  /** Limiter of users and addresses on the data API; undefined without limits. */
+  readonly callerLimiter?: CallerLimiter | undefined
   /** URL where programs learn how to get tokens (RFC 9728); undefined while they cannot get any. */
   readonly resourceMetadataUrl?: (() => string) | undefined
 }
@@ -53,10 +57,22 @@ export function addAuthentication(
 ): void {
   app.decorateRequest('identity', undefined)
   app.decorateRequest('pending', undefined)
+  app.decorateRequest('countOperations', undefined)
   app.decorateRequest('token', undefined)
   app.decorateRequest('isStillAdmitted', undefined)
+  app.decorateRequest('isStillSignedIn', undefined)
   app.addHook('onRoute', (route) => {
-    const { guard, operation, programs, permission, admitsAnonymous, upgrade } = route.config ?? {}
+    const {
+      guard,
+      operation,
+      programs,
+      permission,
+      stepUp,
+      admitsUnenrolled,
+      admitsAnonymous,
+      upgrade,
+      countsOperations,
+    } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
       throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
     }
@@ -65,7 +81,11 @@ export function addAuthentication(
     }
     if (guard === 'public') return
     const hooks = route.onRequest ?? []
-    const guardHook = createGuard({ guard, programs, permission, admitsAnonymous, upgrade }, options, origins)
+    const guardHook = createGuard(
+      { guard, programs, permission, stepUp, admitsUnenrolled, admitsAnonymous, upgrade, countsOperations },
+      options,
+      origins,
+    )
     route.onRequest = [guardHook, ...(Array.isArray(hooks) ? hooks : [hooks])]
   })
 }
@@ -111,32 +131,66 @@ type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: Done) => v
 
 interface Entrance {
   readonly guard: Exclude<Guard, 'public'>
-  readonly programs: ProgramAccess | undefined
+  readonly programs: ProgramAccess | ProgramAccessOf | undefined
   readonly permission: Permission | undefined
+  readonly stepUp?: StepUp | undefined
+  readonly admitsUnenrolled?: boolean | undefined
   readonly admitsAnonymous: AdmitsAnonymous | undefined
   readonly upgrade: boolean | undefined
+  readonly countsOperations: true | undefined
 }
 
 function createGuard(
-  { guard, programs, permission = permissionOf(programs), admitsAnonymous, upgrade }: Entrance,
-  { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
+  {
+    guard,
+    programs,
+    permission = permissionOf(programs),
+    stepUp,
+    admitsUnenrolled,
+    admitsAnonymous,
+    upgrade,
+    countsOperations,
+  }: Entrance,
+  {
+    isRequired,
+    verifiers,
+    limiter,
+    callerLimiter: limiterOfCallers,
+    resourceMetadataUrl,
+  }: AuthenticationOptions,
   origins: Origins,
 ): GuardHook {
   const metadataUrl = programs === undefined ? undefined : resourceMetadataUrl
   const challenge = createChallenge(metadataUrl)
+  const callerLimiter = limitedGuards.has(guard) ? limiterOfCallers : undefined
   // RFC 6750 §3.1: the response to a request without a token has no error code.
   const challengeToken = createChallenge(metadataUrl, 'invalid_token')
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
     // Browsers cannot set headers on a WebSocket, so its handler authenticates it. No cookie counts there.
     if (upgrade === true && upgradeOfferOf(request) !== undefined) {
-      done()
+      if (callerLimiter === undefined) done()
+      else countHandshake(request, callerLimiter, done)
       return
     }
-    const settle = (verdict: Verdict, isInCookie = false) => {
+    const count = () => {
+      if (callerLimiter === undefined) countRequest(request, limiter, done)
+      else countCaller(request, reply, callerLimiter, countsOperations, countApp)
+    }
+    const countApp = (refusal?: Error) => {
+      if (refusal === undefined) countRequest(request, limiter, done)
+      else done(refusal)
+    }
+    const settle = (verdict: Verdict, isInCookie = false, isCurrent = false) => {
+      // The session may have proved a factor on another node since the verdict was cached.
+      if (!isCurrent && 'identity' in verdict && mayImprove(verdict.identity, stepUp)) {
+        verifyAgain(verifiers, request.token ?? '').then((known) => settle(known, isInCookie, true), done)
+        return
+      }
+      const access = typeof programs === 'function' ? programs(request) : programs
       const refusal = isInCookie
         ? judgeCookieSession(guard, verdict, challenge)
-        : judge(guard, programs, verdict, challengeToken)
+        : judge(guard, access, verdict, challengeToken)
       if (refusal !== undefined) {
         done(refusal)
         return
@@ -144,19 +198,27 @@ function createGuard(
       if ('identity' in verdict) {
         const { identity } = verdict
         const refusal =
-          identity.kind === 'admin' ? refuseAdministrator(identity, permission, request.ip) : undefined
+          identity.kind === 'admin'
+            ? refuseAdministrator(identity, { permission, stepUp, admitsUnenrolled }, request.ip)
+            : undefined
         if (refusal !== undefined) {
           done(refusal)
           return
         }
         if (identity.kind === 'admin') {
           const token = request.token ?? ''
-          request.isStillAdmitted = () => isAdmitted(verifyToken(verifiers, token), permission)
+          request.isStillAdmitted = async () =>
+            isAdmitted(await verifyToken(verifiers, token), { permission, admitsUnenrolled }, request.ip)
+        }
+        if (identity.kind === 'user') {
+          const token = request.token ?? ''
+          request.isStillSignedIn = async () =>
+            judge(guard, access, await verifyToken(verifiers, token), challengeToken) === undefined
         }
         request.identity = identity
       }
       if ('pending' in verdict) request.pending = verdict.pending
-      countRequest(request, limiter, done)
+      count()
     }
     if (openGuards.has(guard) && !isRequired) {
       if (origins.mayCallWithoutToken(request)) settle({ identity: openIdentity })
@@ -181,12 +243,14 @@ function createGuard(
       return
     }
     if (needsNoToken(guard, request)) {
-      done()
+      count()
       return
     }
     const missingToken = () => challenge((missing[guard] ?? httpErrors.missingAuthorization)())
     if (admitsAnonymous !== undefined && isWithoutToken(guard, request)) {
-      enterAnonymously(request, admitsAnonymous(request), missingToken, done)
+      enterAnonymously(request, admitsAnonymous(request), missingToken, (refusal) =>
+        refusal === undefined ? count() : done(refusal),
+      )
       return
     }
     const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
@@ -199,32 +263,76 @@ function createGuard(
   }
 }
 
-/** Returns the error for an administrator who lacks the permission, or uses a token from another address. */
+/** Returns true if a verdict on an administrator may have been better on another node meanwhile. */
+function mayImprove(identity: Identity, stepUp: StepUp | undefined): boolean {
+  if (identity.kind !== 'admin') return false
+  const { secondFactor } = identity
+  return (
+    secondFactor.mustEnroll || (stepUp !== undefined && secondFactor.canProve && lacksStepUp(secondFactor))
+  )
+}
+
+/** Requirements of a route on an administrator. */
+export type AdminRequirements = Pick<Entrance, 'permission' | 'stepUp' | 'admitsUnenrolled'>
+
+/**
+ * Returns the error for an administrator who lacks the permission or a second factor, or uses a token from another
+ * address.
+ */
 export function refuseAdministrator(
-  { role, allowedAddresses }: AdminIdentity,
-  permission: Permission | undefined,
+  { role, allowedAddresses, secondFactor }: AdminIdentity,
+  { permission, stepUp, admitsUnenrolled }: AdminRequirements,
   address: string,
 ): AppError | undefined {
   if (allowedAddresses !== undefined && !createAllowlist(allowedAddresses)(address)) {
     return httpErrors.tokenAddressRefused()
   }
-  return permission === undefined || holds(role, permission) ? undefined : insufficientRole(permission)
+  if (secondFactor.mustEnroll && admitsUnenrolled !== true) return httpErrors.secondFactorRequired()
+  if (permission !== undefined && !holds(role, permission)) return insufficientRole(permission)
+  return stepUp === 'always' && lacksStepUp(secondFactor) ? httpErrors.stepUpRequired() : undefined
 }
 
-/** Returns true if the verdict is that of an administrator with the permission. */
-async function isAdmitted(
-  verdict: Verdict | Promise<Verdict>,
-  permission: Permission | undefined,
-): Promise<boolean> {
-  const known = await verdict
-  if (!('identity' in known) || known.identity.kind !== 'admin') return false
-  return permission === undefined || holds(known.identity.role, permission)
+/** Returns true if the verdict is that of an administrator whom the route admits. */
+function isAdmitted(verdict: Verdict, requirements: AdminRequirements, address: string): boolean {
+  if (!('identity' in verdict) || verdict.identity.kind !== 'admin') return false
+  return refuseAdministrator(verdict.identity, requirements, address) === undefined
 }
 
 /** Returns the permission that an administrator needs on a route for data; undefined for a route without data. */
-function permissionOf(programs: ProgramAccess | undefined): Permission | undefined {
+function permissionOf(programs: Entrance['programs']): Permission | undefined {
   if (programs === undefined) return undefined
   return programs === 'read' ? 'rows.read' : 'rows.write'
+}
+
+/** Guards of the data API, whose requests count for the limits per user and per address. */
+const limitedGuards: ReadonlySet<Guard> = new Set(['data', 'stream'])
+
+/** Counts a request for the limits of its caller. A handler that counts operations does so once it has read them. */
+function countCaller(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  limiter: CallerLimiter,
+  countsOperations: true | undefined,
+  done: Done,
+): void {
+  if (countsOperations === undefined) {
+    countOperations(limiter, request, reply).then(done, done)
+    return
+  }
+  let isCounted = false
+  request.countOperations = async (operations) => {
+    // A handler with an outdated catalog is repeated.
+    if (isCounted) return
+    isCounted = true
+    const refusal = await countOperations(limiter, request, reply, operations)
+    if (refusal !== undefined) throw refusal
+  }
+  done()
+}
+
+/** Counts the handshake of a WebSocket for its address. Its user is counted once the token is known. */
+function countHandshake(request: FastifyRequest, limiter: CallerLimiter, done: Done): void {
+  limiter.admit({ address: addressKey(request) }).then(({ refusal }) => done(refusal), done)
 }
 
 /** Counts a request of an app with a limit. */
@@ -257,6 +365,12 @@ function enterAnonymously(
 export function verifyToken(verifiers: readonly TokenVerifier[], token: string): Verdict | Promise<Verdict> {
   const verifier = verifiers.find((candidate) => candidate.recognizes(token))
   return verifier?.verify(token) ?? { refusal: 'invalid' }
+}
+
+/** Verifies a token without a cache, where its verifier has one. */
+async function verifyAgain(verifiers: readonly TokenVerifier[], token: string): Promise<Verdict> {
+  const verifier = verifiers.find((candidate) => candidate.recognizes(token))
+  return (await verifier?.verifyAgain?.(token)) ?? (await verifyToken(verifiers, token))
 }
 
 /** Guards that treat all callers alike while `auth.enabled` is false. */

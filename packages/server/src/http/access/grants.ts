@@ -1,5 +1,6 @@
 import type { CallerScope } from '../../database/caller/caller-scope.ts'
 import type { AppError } from '../../lib/errors.ts'
+import { isStorableText } from '../../lib/storable-text.ts'
 import { httpErrors } from '../errors/errors.ts'
 import type { Action } from './actions.ts'
 import type { AdminIdentity } from './identity.ts'
@@ -26,6 +27,43 @@ export function insufficientRole(permission: Permission): AppError {
 /** Rejects an administrator whose role lacks a permission. @throws AppError insufficient_role */
 export function requirePermission({ role }: Pick<AdminIdentity, 'role'>, permission: Permission): void {
   if (!holds(role, permission)) throw insufficientRole(permission)
+}
+
+/** Maximum length of a reason that the audit log stores. */
+const longestReason = 500
+
+/**
+ * Returns the reason of an administrator who views data as a user, without surrounding spaces.
+ *
+ * @throws AppError if the role `support` gives none, or if the audit log cannot store it
+ */
+export function readViewReason(
+  { role }: Pick<AdminIdentity, 'role'>,
+  reason: string | undefined,
+): string | undefined {
+  const text = reason?.trim() ?? ''
+  if (text.length > longestReason || !isStorableText(text)) {
+    throw httpErrors.invalidRequest(
+      `reason: expected at most ${longestReason} characters of Unicode text without NUL`,
+    )
+  }
+  if (text !== '') return text
+  if (role !== 'support') return undefined
+  throw httpErrors.invalidRequest('reason: required to view data as a user with the role support')
+}
+
+/** Rejects an administrator whose session lacks a fresh second factor. @throws AppError step_up_required */
+export function requireStepUp({ secondFactor }: Pick<AdminIdentity, 'secondFactor'>): void {
+  if (lacksStepUp(secondFactor)) throw httpErrors.stepUpRequired()
+}
+
+/** Returns true if the session must prove a second factor before a sensitive operation. */
+export function lacksStepUp({
+  isEnrolled,
+  hasIdentity,
+  isFresh,
+}: Pick<AdminIdentity['secondFactor'], 'isEnrolled' | 'hasIdentity' | 'isFresh'>): boolean {
+  return (isEnrolled || hasIdentity) && !isFresh
 }
 
 /** Rejects a program without access to the collection. @throws AppError insufficient_scope */

@@ -66,7 +66,22 @@ export interface AdminIdentity extends Attribution {
   readonly email: string | undefined
   /** Network addresses from which the token may be used; undefined for all. */
   readonly allowedAddresses: readonly string[] | undefined
+  readonly secondFactor: AdminSecondFactor
   readonly scope: CallerScope
+}
+
+/** Second factor of an administrator, as far as the session has proved it. */
+export interface AdminSecondFactor {
+  /** True if the administrator has a factor. A session of the command line has no administrator. */
+  readonly isEnrolled: boolean
+  /** True if the administrator can authenticate again at the provider of `admin.oidc`. */
+  readonly hasIdentity: boolean
+  /** True if the session proved a factor, or authenticated at the provider, within the last ten minutes, or is a token that needs no proof. */
+  readonly isFresh: boolean
+  /** True if the session can prove a factor. A token of a program cannot. */
+  readonly canProve: boolean
+  /** True if the administrator has no factor and `admin.require_second_factor` is set. */
+  readonly mustEnroll: boolean
 }
 
 /** Caller of every request while `auth.enabled` is false. */
@@ -94,6 +109,8 @@ export interface TokenVerifier {
   recognizes(token: string): boolean
   /** Verifies a token. It is on the path of every request, so it returns without a promise where it can. */
   verify(token: string): Verdict | Promise<Verdict>
+  /** Verifies a token without a cache, where the verdict may have changed in the caller's favor. */
+  verifyAgain?(token: string): Promise<Verdict>
 }
 
 export const anonymousIdentity: AnonymousIdentity = {

@@ -77,6 +77,16 @@ export const httpErrorTable = {
     message: 'the token may not be used from this address',
     help: 'The administrator has limited the token to some addresses. If you use a proxy, name it in `server.trusted_proxies`.',
   },
+  stepUpRequired: {
+    status: 403,
+    message: 'this operation requires a second factor of the last ten minutes',
+    help: 'Send a code or a passkey to `POST /api/admin/account/step-up`, or authenticate again at the provider by `POST /api/admin/account/step-up/oidc`. Then repeat the request. A token of a program cannot do so: create one with `"passesStepUp": true`.',
+  },
+  secondFactorRequired: {
+    status: 403,
+    message: 'enrol a second factor first',
+    help: '`admin.require_second_factor` is set. `POST /api/admin/account/factors/totp` or `POST /api/admin/account/passkeys` begins the enrolment.',
+  },
   insufficientRole: {
     status: 403,
     message: (roles: string) => `your role may not do this; it takes one of: ${roles}`,
@@ -156,6 +166,17 @@ export const httpErrorTable = {
     status: 429,
     message: 'too many requests',
     help: 'Wait for the number of seconds in the `Retry-After` header.',
+  },
+  breachedPassword: {
+    status: 400,
+    message: (field: string) => `${field} has appeared in a data breach: choose another one`,
+    help: 'Attackers try passwords of known breaches first. `auth.refuse_breached_passwords` turns the check on and off.',
+  },
+  batchAboveRateLimit: {
+    status: 400,
+    message: (count: number, limit: number) =>
+      `operations: expected at most ${limit}, the requests allowed per minute, not ${count}`,
+    help: 'A batch counts by its operations for `limits.requests_per_minute`, and this one has more than a whole minute allows. Send several batches.',
   },
   appRateLimitExceeded: {
     status: 429,

@@ -44,6 +44,20 @@ const sentElsewhere = new Set([
   'DELETE /api/admin/session',
   // It ends other sessions of the administrator: administrators.db.test.ts.
   'PUT /api/admin/account/password',
+  // They need a factor or change the session: second-factor.db.test.ts.
+  'POST /api/admin/account/factors/backup-codes',
+  'POST /api/admin/account/factors/totp',
+  'POST /api/admin/account/factors/totp/confirm',
+  'DELETE /api/admin/account/factors/totp',
+  'POST /api/admin/account/passkeys',
+  'POST /api/admin/account/passkeys/challenge',
+  'POST /api/admin/account/passkeys/confirm',
+  'DELETE /api/admin/account/passkeys/{id}',
+  'POST /api/admin/account/step-up',
+  'DELETE /api/admin/administrators/{id}/factors',
+  // They need a provider: company-sign-in.db.test.ts.
+  'POST /api/admin/account/step-up/oidc',
+  'DELETE /api/admin/administrators/{id}/identity',
   // They need pgvector: vector-indexes.db.test.ts.
   'POST /api/admin/vector/indexes',
   'DELETE /api/admin/vector/indexes/{name}',
@@ -51,6 +65,8 @@ const sentElsewhere = new Set([
   'POST /api/admin/sql/runs/{id}/cancel',
   // It needs an open stream: stream-life.db.test.ts.
   'POST /api/admin/realtime/connections/{id}/disconnect',
+  // It needs a function: invoke.db.test.ts.
+  'POST /api/admin/functions/invoke',
   // It sends a request to the provider and writes nothing: providers-admin.db.test.ts.
   'POST /api/admin/auth/providers/{provider}/test',
 ])

@@ -63,10 +63,15 @@ const publicRoutes = new Set([
   'GET /api/admin/status',
   'POST /api/admin/auth',
   'POST /api/admin/auth/forgot',
+  'GET /api/admin/auth/methods',
+  'POST /api/admin/auth/oidc',
+  'GET /api/admin/auth/oidc/callback',
+  'POST /api/admin/auth/passkey',
   'POST /api/admin/auth/password',
   'POST /api/admin/session',
   'GET /admin',
   'GET /admin/*',
+  'GET /api/auth/captcha',
   'GET /api/auth/oauth/:provider',
   'GET /api/auth/oauth/:provider/callback',
   'GET /auth/verify',
@@ -78,6 +83,7 @@ const publicRoutes = new Set([
   'POST /auth/magic-link',
   'POST /auth/reset-password',
   // Providers sign these requests.
+  'POST /api/functions/inbound/:name',
   'POST /api/webhooks/billing',
   'POST /api/webhooks/sms/status',
   'POST /api/webhooks/support/email',
@@ -198,13 +204,13 @@ describe('public route', () => {
           // is configured, and the authorization server is off. Sites have other hosts. No built file and no
           // page of the documentation has the name.
           const isOff =
-            route.url.includes('oauth') ||
+            /oauth|\/oidc\//.test(route.url) ||
             ['/_sites', '/api/docs/graphql/assets/:name', '/docs/*'].includes(route.url)
-          // The request lacks the host to check.
-          const isTlsCheck = route.url === '/api/sites/tls-check'
+          // The request lacks the host to check, or the route whose captcha is described.
+          const lacksQuery = ['/api/sites/tls-check', '/api/auth/captcha'].includes(route.url)
           expect([route.url, [302, 426].includes(status) ? 200 : status]).toEqual([
             route.url,
-            isOff ? 404 : isTlsCheck ? 400 : 200,
+            isOff ? 404 : lacksQuery ? 400 : 200,
           ])
           continue
         }
@@ -218,9 +224,11 @@ describe('public route', () => {
           ? [403, 404]
           : isForm
             ? [415]
-            : readsToken || route.url.endsWith('/auth/login')
-              ? [401]
-              : [400, 404]
+            : route.url === '/api/admin/auth/passkey'
+              ? [200]
+              : readsToken || route.url.endsWith('/auth/login')
+                ? [401]
+                : [400, 404]
         expect([route.url, answers.includes(status)]).toEqual([route.url, true])
         if (!readsToken) expect(text).not.toMatch(/authorization|token is invalid/)
       }
