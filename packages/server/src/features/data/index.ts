@@ -7,9 +7,12 @@ import {
   type Collections,
   collections,
   type ListPlan,
+  noHooks,
   openCollections,
+  openInTransaction,
   parseListQuery,
   planList,
+  type WriteHooks,
 } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders, limitQueries } from './embedding-provider/index.ts'
 import { type GraphqlStreams, graphql } from './graphql/index.ts'
@@ -34,17 +37,21 @@ type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 
 export interface DataPorts extends Pick<AdvisorContext, 'listCaptured'> {
   readonly changes: ChangeLog
+  /** Code of the operator that runs before writes. */
+  readonly hooks: WriteHooks
   readonly embedders: Embedders
   /** Streams of GraphQL subscriptions. */
   readonly graphqlStreams: GraphqlStreams
   /** Callers whose access is explained; undefined without auth. */
   readonly callers: Callers | undefined
+  /** Checks an expression of a developer. @throws AppError that names the member */
+  readonly requireSafe: (expression: string, member: string) => unknown
 }
 
 /** Creates the features that serve the operator's tables. */
 export function wireData(
   { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
-  { changes, embedders, listCaptured, callers, graphqlStreams }: DataPorts,
+  { changes, hooks, embedders, listCaptured, callers, graphqlStreams, requireSafe }: DataPorts,
 ) {
   const searches = new StoredDefinitions({
     database: database.system,
@@ -61,6 +68,7 @@ export function wireData(
     database: database.user,
     writesOnce,
     changes,
+    hooks,
     searches,
     isAudited: config.audit.tables.length > 0,
     isDevelopment,
@@ -103,35 +111,12 @@ export function wireData(
         system: database.system,
       }),
       changes: silentChangeLog,
+      hooks: noHooks,
     })
   const opened = openCollections(collectionDeps)
-  /** Opens the collections in a transaction, whose end announces its changes. */
-  const openData = (run: UserDatabase['run']) => {
-    let hasChanges = false
-    const inTransaction: Collections = {
-      ...opened,
-      database: { run, begin: () => Promise.reject(new Error('a transaction has no exports')) },
-      replicas: undefined,
-      writesOnce: createWritesOnce({
-        user: { run, reportPosition: async () => undefined },
-        system: database.system,
-      }),
-      changes: {
-        hasTriggers: changes.hasTriggers,
-        capture: (...write) => changes.capture(...write),
-        committed() {
-          hasChanges = true
-        },
-        doubt: (relation) => changes.doubt(relation),
-      },
-    }
-    return {
-      collections: inTransaction,
-      announce() {
-        if (hasChanges) changes.committed()
-      },
-    }
-  }
+  /** Opens the collections in a transaction of a function, whose end announces its changes. */
+  const openData = (run: UserDatabase['run'], hooksInside: WriteHooks) =>
+    openInTransaction(opened, run, hooksInside)
   /** Plans the list of an administrator. */
   const planRows = (snapshot: Catalog, relation: Relation, queryString: string): ListPlan => {
     const query = parseListQuery(queryString)
@@ -154,6 +139,7 @@ export function wireData(
           findCommitted: (query) => database.system.many(query),
           writesOnce,
           changes,
+          hooks,
           isDevelopment,
           background: importRuns,
           limits: {
@@ -196,7 +182,7 @@ export function wireData(
         ? []
         : [
             policies({
-              ...{ database, catalog, callers, planRows },
+              ...{ database, catalog, callers, planRows, requireSafe },
               openCollections: rehearse,
               project: config.project,
             }),

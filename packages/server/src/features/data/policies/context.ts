@@ -16,6 +16,8 @@ export interface AccessContext {
   readonly planRows: (catalog: Catalog, relation: Relation, queryString: string) => ListPlan
   /** Folders of the project, for files of cases. */
   readonly project: { readonly policies: string; readonly migrations: string }
+  /** Checks an expression of a developer. @throws AppError that names the member */
+  readonly requireSafe: (expression: string, member: string) => unknown
   /** Slots of explanations, each of which holds a connection. */
   readonly slots: Slots
 }

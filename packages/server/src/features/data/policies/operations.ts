@@ -1,8 +1,9 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { adminOf } from '../../../http/access/authentication.ts'
-import { requirePermission } from '../../../http/access/grants.ts'
+import { readViewReason, requirePermission } from '../../../http/access/grants.ts'
+import { holds } from '../../../http/access/permissions.ts'
 import { ok, operation } from '../../../http/operation.ts'
-import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import { untilDisconnected } from '../../../http/responses/disconnection.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { requireRelation, withCatalog } from '../collections/index.ts'
@@ -43,11 +44,11 @@ const explainAccess = operation({
     'Returns the gates before the policies, the verdict of each policy on each row, their combined verdict, and the response of the data API itself. Writes go through the data API and are undone. Sequence numbers that were used are not returned.',
   body: ExplainRequest,
   success: ok(Explanation),
-  async handle(context: AccessContext, { body, http, origin }, reply) {
+  async handle(context: AccessContext, { body, http }, reply) {
     // Triggers of the table run, although their changes are undone.
     if (body.action !== undefined && body.action !== 'select') requirePermission(adminOf(http), 'rows.write')
     const caller = await context.callers.find(body.as)
-    await record(context, 'explain', [body.as], body, origin)
+    await record(context, 'explain', [body.as], body, http)
     const unexposed = await explainUnexposed(context, caller, body)
     return (
       unexposed ??
@@ -65,10 +66,10 @@ const takeApart = operation({
     'For the first of the rows: the value of each part that AND, OR and NOT combine, and of both sides of comparisons.',
   body: PartsRequest,
   success: ok(ExpressionPart),
-  async handle(context: AccessContext, { body, origin }, reply) {
+  async handle(context: AccessContext, { body, http }, reply) {
     const { action = 'select' } = body
     const caller = await context.callers.find(body.as)
-    await record(context, 'take_apart', [body.as], body, origin)
+    await record(context, 'take_apart', [body.as], body, http)
     return await rehearseFor(context, caller, body.table, reply, async (examination) => {
       const { rehearsal, relation } = examination
       const stage = planStages(relation, caller.scope.kind, action)[body.stage]
@@ -92,13 +93,19 @@ const compareAccess = operation({
   path: `${path}/compare`,
   summary: 'Compare what callers may do before and after a change of a policy',
   description:
-    'The changed expressions are evaluated over rows. No definition is changed, and no table is locked.',
+    'The changed expressions are evaluated over rows. No definition is changed, and no table is locked. ' +
+    'Expressions of the role `developer` may call a list of functions.',
   body: CompareRequest,
   success: ok(Comparison),
-  async handle(context: AccessContext, { body, origin }, reply) {
+  async handle(context: AccessContext, { body, http }, reply) {
+    if (!holds(adminOf(http).role, 'owner')) {
+      const { using, check } = body.policy
+      if (using !== undefined) context.requireSafe(using, 'policy.using')
+      if (check !== undefined) context.requireSafe(check, 'policy.check')
+    }
     const references = body.as ?? (await context.callers.sample())
     const callers = await Promise.all(references.map((as) => context.callers.find(as)))
-    await record(context, 'compare', references, body, origin)
+    await record(context, 'compare', references, body, http)
     return await compare(body, callers, (caller, work) =>
       rehearseFor(context, caller, body.table, reply, work),
     )
@@ -113,9 +120,9 @@ const saveAccessCase = operation({
   summary: 'Create a case for `basalt policy test` from an explanation',
   body: SaveRequest,
   success: ok(SavedCase),
-  async handle(context: AccessContext, { body, origin }, reply) {
+  async handle(context: AccessContext, { body, http }, reply) {
     const caller = await context.callers.find(body.as)
-    await record(context, 'save_case', [body.as], body, origin)
+    await record(context, 'save_case', [body.as], body, http)
     return await rehearseFor(context, caller, body.table, reply, (examination) => saveCase(examination, body))
   },
 })
@@ -129,17 +136,26 @@ async function record(
   name: string,
   callers: readonly CallerReference[],
   request: ExplainRequest | CompareRequest,
-  origin: RequestOrigin,
+  http: FastifyRequest,
 ): Promise<void> {
   const { table, action = 'select' } = request
   const policy = 'policy' in request ? { policy: request.policy } : {}
-  const detail = { as: callers.map(describeReference), action, ...policy }
+  const isOfUser = callers.some(({ kind }) => kind !== 'anonymous')
+  const reason = isOfUser
+    ? readViewReason(adminOf(http), 'reason' in request ? request.reason : undefined)
+    : undefined
+  const detail = {
+    as: callers.map(describeReference),
+    action,
+    ...policy,
+    ...(reason === undefined ? {} : { reason }),
+  }
   await recordAudit(database.system, {
     actor: 'admin',
     action: `access.${name}`,
     target: table,
     detail,
-    origin,
+    origin: originOf(http),
   })
 }
 

@@ -1,4 +1,4 @@
-import { type Answered, checkedByHandler, component, exactlyOne } from '../../../http/schemas.ts'
+import { type Answered, checkedByHandler, component, exactlyOne, viewReason } from '../../../http/schemas.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
 const closed = { additionalProperties: false }
@@ -97,6 +97,7 @@ export const ExplainRequest = component(
           description: 'Plan of the statement to include; `analyze` runs it. Default: `none`.',
         }),
       ),
+      reason: viewReason,
     },
     closed,
   ),

@@ -43,6 +43,7 @@ export function relationOfResult(called: DatabaseFunction): Relation {
     rlsEnabled: false,
     hasDescendants: false,
     isOnWorkers: false,
+    isInShards: false,
     partitionOf: undefined,
     isOfExtension: false,
     rlsGap: undefined,

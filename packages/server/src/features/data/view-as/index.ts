@@ -1,6 +1,6 @@
 import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import { sql } from '../../../database/sql.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { Lru } from '../../../lib/lru.ts'
@@ -45,27 +45,7 @@ export function createViewAs(
 ): ViewAs {
   const known = new Lru<string, true>(mostKnown)
   return {
-    async findScope(userId) {
-      const user = await database.maybeOne<{
-        id: string
-        email: string
-        is_verified: boolean
-        is_anonymous: boolean
-      }>(sql`
-        select id, coalesce(email, '') as email, email_verified_at is not null as is_verified, is_anonymous
-        from basalt.users
-        where id = ${userId}::uuid`)
-      if (user === undefined) return undefined
-      return {
-        kind: 'caller',
-        userId: user.id,
-        email: user.email,
-        isEmailVerified: user.is_verified,
-        aal: 'aal1',
-        isAnonymous: user.is_anonymous,
-        sessionId: '',
-      }
-    },
+    findScope: (userId) => findUserScope(database, userId),
 
     async record({ userId, tables, reason, viewer: { sessionId, origin } }) {
       const key = JSON.stringify([sessionId, userId, ...tables])
@@ -88,5 +68,28 @@ export function createViewAs(
       })
       known.set(key, true)
     },
+  }
+}
+
+/** Returns the scope of a user who has signed in with one factor, as policies see it; undefined for an unknown id. */
+export async function findUserScope(database: Queryable, userId: string): Promise<UserScope | undefined> {
+  const user = await database.maybeOne<{
+    id: string
+    email: string
+    is_verified: boolean
+    is_anonymous: boolean
+  }>(sql`
+    select id, coalesce(email, '') as email, email_verified_at is not null as is_verified, is_anonymous
+    from basalt.users
+    where id = ${userId}::uuid`)
+  if (user === undefined) return undefined
+  return {
+    kind: 'caller',
+    userId: user.id,
+    email: user.email,
+    isEmailVerified: user.is_verified,
+    aal: 'aal1',
+    isAnonymous: user.is_anonymous,
+    sessionId: '',
   }
 }

@@ -85,6 +85,7 @@ describe('POST /admin/access/explain', () => {
         'basalt.aal': 'aal1',
         'basalt.is_anonymous': 'false',
         'basalt.session_id': '',
+        'basalt.custom_claims': '',
       },
       grant: null,
     })

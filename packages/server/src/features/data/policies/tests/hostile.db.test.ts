@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inviteAdministrator } from '../../../../../test/administrators.ts'
 import { makeScratchDirectory } from '../../../../../test/scratch-directory.ts'
 import { basaltHere } from '../../../../../test/terminal.ts'
 import { envelope, type TestApp } from '../../../../../test/test-app.ts'
@@ -334,6 +335,20 @@ describe('POST /admin/access/compare', () => {
         (one, other) => labels(answer.json).indexOf(one.label) - labels(answer.json).indexOf(other.label),
       ),
     })
+  })
+
+  test('checks the expressions of developers', async () => {
+    const token = await inviteAdministrator(app, 'developer')
+    const send = (policy: object) =>
+      app.request('POST', '/api/admin/access/compare', { token, body: { table: 'project', policy } })
+    for (const member of ['using', 'check']) {
+      const refused = await send({ name: 'members read', [member]: 'pg_sleep(0) is null' })
+      expect([refused.status, refused.json.message]).toEqual([
+        400,
+        expect.stringMatching(`^policy\\.${member}: .*not allowed for your role`),
+      ])
+    }
+    expect((await send({ name: 'members read', using: 'team_id = 2' })).status).toBe(200)
   })
 
   function labels(json: { callers: { label: string }[] }) {
