@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config'
+import { citusUrl } from './packages/server/test/citus-database.ts'
 import { FailedFiles } from './packages/server/test/failed-files.ts'
 import { LongestFirst } from './packages/server/test/longest-first.ts'
+import { filesOnCitus } from './packages/server/test/on-citus.ts'
 import { filesOnReplica } from './packages/server/test/on-replica.ts'
 import { filesOnWorkers } from './packages/server/test/on-workers.ts'
 import { RepeatedTests } from './packages/server/test/repeated-tests.ts'
@@ -31,6 +33,20 @@ const underLoad = `${server}/test/faults/{network,nodes,overload,postgres}.proce
  * names it.
  */
 const limits = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
+
+/** Tests on distributed tables, in the run where a server with Citus is named. */
+const onCitus = {
+  test: {
+    name: 'citus',
+    include: filesOnCitus.map((file) => `${server}/src/${file}.db.test.ts`),
+    setupFiles: [`${server}/test/on-citus.setup.ts`],
+    env: { BASALT_TEST_CITUS: 'true' },
+    ...limits,
+    ...database,
+    ...sideBySide,
+    ...sharedModules,
+  },
+}
 
 /**
  * Projects by the kind of test: pure (`.test.ts`), with a database (`.db.test.ts`), whole processes and faults
@@ -115,10 +131,14 @@ export default defineConfig({
           globalSetup: [...database.globalSetup, `${server}/test/on-replica.global-setup.ts`],
         },
       },
+      ...(citusUrl === undefined ? [] : [onCitus]),
       {
         test: {
           name: 'process',
-          include: [`${server}/{src,test}/**/*.process.test.ts`, `${client}/src/**/*.process.test.ts`],
+          include: [
+            `${server}/{src,test}/**/*.process.test.ts`,
+            `packages/{client,functions,react}/src/**/*.process.test.ts`,
+          ],
           exclude: [underLoad],
           // Packages are packed without the documentation site, so that its generator is not needed.
           env: { BASALT_TEST_WITHOUT_DOCS: 'true' },

@@ -365,21 +365,23 @@ describe('startup with a key that does not open the stored secrets', () => {
     const lost = await runCommand(['start'], options)
     expect(lost).toEqual(
       refusedStart(
-        `${secrets}/encryption_key is missing, and 1 stored secrets (TOTP 1, webhooks 0, sign-in providers 0, push providers 0, secrets of functions 0) were sealed with it: ` +
+        `${secrets}/encryption_key is missing, and 1 stored secrets (TOTP 1, webhooks 0, sign-in providers 0, push providers 0, second factors of administrators 0, secrets of functions 0) were sealed with it: ` +
           'put it back from a backup (docs/guides/backup.md)',
       ),
     )
-    expect(existsSync(secrets)).toBe(false)
+    // The start has needed the database, whose password can be generated again.
+    expect(readdirSync(secrets)).toEqual(['postgres_password'])
 
     const other = { 'auth.encryption_key': 'ab'.repeat(32) }
     const replaced = await runCommand(['start'], optionsOf(directory.path, undefined, other))
     expect(replaced).toEqual(
       refusedStart(
-        'no configured key opens 1 stored secrets (TOTP 1, webhooks 0, sign-in providers 0, push providers 0, secrets of functions 0): set auth.encryption_key to the key that ' +
+        'no configured key opens 1 stored secrets (TOTP 1, webhooks 0, sign-in providers 0, push providers 0, second factors of administrators 0, secrets of functions 0): set auth.encryption_key to the key that ' +
           'sealed them, or add it to auth.previous_encryption_keys (docs/guides/backup.md)',
       ),
     )
 
+    rmSync(secrets, { recursive: true })
     spawnSync('mv', [`${secrets}.away`, secrets])
     await using again = await startServer({
       config: { ...options.config, 'server.port': String(await findFreePort()) },

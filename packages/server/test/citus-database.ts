@@ -35,7 +35,7 @@ export async function createCitusDatabase({ isAlone = false } = {}): Promise<Cit
   for (const { host, port } of nodes) {
     await run(
       at(given, host, port),
-      `set citus.enable_create_database_propagation = off; create database ${name}`,
+      `set citus.enable_create_database_propagation = off; create database ${name} template template0 locale_provider icu icu_locale 'und' locale 'C'`,
     )
     await run(at(name, host, port), 'create extension citus')
   }

@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
+/** Executable of the checkout, which runs the sources. */
+export const sourceCommand = fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
+
 /** Executable of the package that the run has installed, by default that of the checkout. */
-export const command =
-  process.env.BASALT_TEST_EXECUTABLE ?? fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
+export const command = process.env.BASALT_TEST_EXECUTABLE ?? sourceCommand
 
 export interface CommandOptions {
   readonly directory?: string

@@ -1,5 +1,5 @@
 import { render, type Sql } from '../src/database/sql.ts'
-import type { Queryable, SystemDatabase } from '../src/database/system-database.ts'
+import type { Queryable, SystemDatabase, SystemTransaction } from '../src/database/system-database.ts'
 
 /** Sum of the reads of several statements. */
 export interface Reads {
@@ -28,7 +28,7 @@ type Executor = Queryable & Pick<SystemDatabase, 'transaction'>
 /** Runs EXPLAIN ANALYZE of every statement before the statement itself, undoes it, and sums up its reads. */
 export function explaining(database: SystemDatabase): { readonly database: Executor; readonly reads: Reads } {
   const reads: Reads = { rows: 0, pages: 0, wholeTables: [] }
-  const inside = (transaction: Queryable): Queryable => {
+  const inside = (transaction: SystemTransaction): SystemTransaction => {
     const explained = async <Result>(statement: Sql, run: () => Promise<Result>): Promise<Result> => {
       await transaction.execute({ text: 'savepoint explained', values: [] })
       const { text, values } = render(statement)
@@ -47,11 +47,13 @@ export function explaining(database: SystemDatabase): { readonly database: Execu
       one: (statement) => explained(statement, () => transaction.one(statement)),
       maybeOne: (statement) => explained(statement, () => transaction.maybeOne(statement)),
       many: (statement) => explained(statement, () => transaction.many(statement)),
+      send: (calls) => transaction.send(calls),
+      onCommit: (listener) => transaction.onCommit(listener),
       count: (statement) => explained(statement, () => transaction.count(statement)),
       execute: (statement) => transaction.execute(statement),
     }
   }
-  const alone = <Result>(work: (transaction: Queryable) => Promise<Result>) =>
+  const alone = <Result>(work: (transaction: SystemTransaction) => Promise<Result>) =>
     database.transaction((transaction) => work(inside(transaction)))
   return {
     reads,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { command, inheritedEnvironment } from './command.ts'
+import { command, inheritedEnvironment, sourceCommand } from './command.ts'
 import { createDirectory, isRoot, unprivileged } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -33,7 +33,8 @@ export interface Shell extends AsyncDisposable {
 const repositoryFolder = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url))
 const blockTimeoutMs = 180_000
 
-export async function openShell(): Promise<Shell> {
+/** @param loadsPackages true to run the command from the sources, which load packages of the repository without a build */
+export async function openShell({ loadsPackages = false } = {}): Promise<Shell> {
   // For root, PostgreSQL would keep its files outside of the directory.
   const account = isRoot ? unprivileged : undefined
   const own = createDirectory(account, '.basalt')
@@ -43,7 +44,7 @@ export async function openShell(): Promise<Shell> {
   const inDirectory = (name: string) => join(directory, name)
   // A reader installs packages that a page names; here they are those of the repository.
   for (const name of ['examples', 'node_modules']) symlinkSync(repositoryFolder(name), inDirectory(name))
-  installCommands(inDirectory('.bin'))
+  installCommands(inDirectory('.bin'), loadsPackages ? sourceCommand : command)
   const inherited = inheritedEnvironment()
   const bash = spawn('bash', ['--noprofile', '--norc', '-s'], {
     cwd: directory,
@@ -121,12 +122,13 @@ export async function openShell(): Promise<Shell> {
 }
 
 /** Installs `npm` and `npx` of a reader's folder, without downloading anything. */
-function installCommands(folder: string): void {
+function installCommands(folder: string, executable: string): void {
   mkdirSync(folder)
-  const basalt = `exec '${process.execPath}' '${command}'`
+  const basalt = `exec '${process.execPath}' '${executable}'`
   const install = (name: string, lines: readonly string[]) =>
     writeFileSync(join(folder, name), ['#!/bin/bash', ...lines, ''].join('\n'), { mode: 0o755 })
   install('npm', ['[ "$*" = start ] || exit 2', `${basalt} start`])
+  install('node', [`exec '${process.execPath}' --conditions=@basaltdb/source "$@"`])
   install('npx', [
     'program=$1; shift',
     `[ "$program" = basalt ] && ${basalt} "$@"`,

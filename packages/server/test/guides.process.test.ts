@@ -36,6 +36,9 @@ const series = [
 const pages = ['README.md', ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`)]
 const alone = pages.filter((page) => page.endsWith('.md') && !series.flat().includes(page))
 
+/** Pages whose server loads packages of the repository. */
+const loadingPackages: readonly string[] = ['docs/guides/shop.md']
+
 /** Time limit of a series of some fifty commands, each a process that opens the database. */
 const seriesTimeoutMs = 400_000
 
@@ -106,7 +109,9 @@ describe('guides', () => {
   test.concurrent.each([...series, ...alone.map((page) => [page])])(
     '%s and the pages after it › every block runs and prints its output',
     async (...group) => {
-      await using shell = await openShell()
+      await using shell = await openShell({
+        loadsPackages: group.some((page) => loadingPackages.includes(page)),
+      })
       for (const page of group) await readAlong(shell, page)
       if (shell.isServing()) expect(await adviceOn(shell)).toEqual(intended[group[0] ?? ''] ?? [])
     },

@@ -1,5 +1,23 @@
 /** Statements that restore the schema as it was with one administrator, before migration 35. */
 export const oneAdministrator = `
+  alter table if exists basalt.function_deploys drop column installs;
+  drop index basalt.requests_functions;
+  alter table basalt.sql_job_types drop column deploy;
+  alter table basalt.jobs drop column deploy;
+  drop function basalt.app_metadata(), basalt.set_app_metadata(uuid, jsonb);
+  alter table basalt.users drop column app_metadata;
+  alter table basalt.webhooks drop column function_name;
+  drop function basalt.accept_inbound_sealed(text, text);
+  drop table basalt.inbound_messages;
+  alter table basalt.schedules drop column is_of_function;
+  drop function basalt.enqueue_sealed(text, text), basalt.broadcast_sealed(text, text);
+  drop table basalt.job_seal;
+  alter table basalt.jobs drop column queued_by;
+  drop table basalt.administrator_provider_sign_ins, basalt.administrator_identities, basalt.administrator_challenges,
+    basalt.administrator_pending_sign_ins, basalt.administrator_backup_codes, basalt.administrator_passkeys,
+    basalt.administrator_totp;
+  drop trigger administrators_password_changed on basalt.administrators;
+  drop function basalt.has_second_factor(uuid), basalt.end_pending_sign_ins_of_administrator();
   drop view basalt.admin;
   create table basalt.admin (
     is_only bool primary key default true check (is_only),
@@ -11,7 +29,8 @@ export const oneAdministrator = `
     for each row when (old.password_hash is distinct from new.password_hash)
     execute function basalt.end_derived_of_administrators();
   alter table basalt.admin_sessions drop column administrator_id, drop column role, drop column name,
-    drop column allowed_addresses, drop column last_used_at, drop column address, drop column user_agent;
+    drop column allowed_addresses, drop column last_used_at, drop column address, drop column user_agent,
+    drop column second_factor_at, drop column passes_step_up, drop column is_multi_factor;
   alter table basalt.admin_sign_in_codes drop column administrator_id, drop column purpose;
   alter table basalt.saved_queries drop column administrator_id;
   drop table basalt.administrators;

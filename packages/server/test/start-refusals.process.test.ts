@@ -180,7 +180,7 @@ describe('basalt start › refuses in one line and without a password', () => {
     const cluster = join(directory.path, 'postgres')
     chmodSync(cluster, 0o755)
     expect(await refusal({ config: { 'server.data_dir': directory.path } })).toBe(
-      `the embedded PostgreSQL did not start (its log is ${directory.path}/postgres.log): FATAL:  data directory ` +
+      'cannot set the password of the embedded PostgreSQL: FATAL:  data directory ' +
         `"${cluster}" has invalid permissions: Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).`,
     )
   })

@@ -59,6 +59,7 @@ async function connectToSocket(dataDirectory: string): Promise<pg.Client> {
     host: join(dataDirectory, 'run'),
     port: 5432,
     user: embeddedUser,
+    password: readFileSync(join(dataDirectory, 'secrets', 'postgres_password'), 'utf8'),
     database: embeddedDatabase,
   })
   client.on('error', () => undefined)

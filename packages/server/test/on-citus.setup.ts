@@ -1,0 +1,4 @@
+import { beforeEach } from 'vitest'
+import { beginOnCitus } from './on-citus.ts'
+
+beforeEach(({ skip }) => beginOnCitus(skip))
