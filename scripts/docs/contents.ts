@@ -8,7 +8,7 @@ export interface Group {
 export const groups: readonly Group[] = [
   {
     label: 'Start',
-    guides: ['tutorial', 'project', 'bring-your-database', 'dashboard', 'tables', 'glossary'],
+    guides: ['tutorial', 'shop', 'project', 'bring-your-database', 'dashboard', 'tables', 'glossary'],
   },
   {
     label: 'Data',
@@ -31,7 +31,10 @@ export const groups: readonly Group[] = [
     ],
   },
   { label: 'Clients', guides: ['client', 'generated-clients', 'realtime'] },
-  { label: 'People', guides: ['accounts', 'sign-in-with', 'mfa', 'passkeys', 'keys', 'oauth-server'] },
+  {
+    label: 'People',
+    guides: ['accounts', 'sign-in-with', 'mfa', 'passkeys', 'keys', 'oauth-server', 'guarding-the-doors'],
+  },
   {
     label: 'Files, events, messages',
     guides: ['files', 'sites', 'webhooks', 'callbacks', 'jobs', 'mail', 'push'],

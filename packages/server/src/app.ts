@@ -16,33 +16,36 @@ import { type Database, openDatabase } from './database/open.ts'
 import { ping } from './database/ping.ts'
 import type { Rehearsal } from './database/user-database.ts'
 import { listErrors } from './error-catalog.ts'
+import { noHooks, type WriteHooks } from './features/data/collections/index.ts'
 import { createEmbedders } from './features/data/embedding-provider/index.ts'
 import { wireData } from './features/data/index.ts'
 import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { measureFiles, type ResolveTxt, wireFiles } from './features/files/index.ts'
-import { openSecrets, wireFunctions } from './features/functions/index.ts'
+import { type FunctionPorts, openSecrets, wireFunctions } from './features/functions/index.ts'
 import type { FunctionHost } from './features/functions/runtime/index.ts'
-import { countSecretsByKey } from './features/functions/secrets/index.ts'
-import { lockSelf } from './features/identity/accounts/index.ts'
+import { countSecretsByKey, type SecretStore } from './features/functions/secrets/index.ts'
+import { type AccountFunctions, lockSelf, noAccountFunctions } from './features/identity/accounts/index.ts'
 import { openAuthSettings, wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
 import { countClientSecretsByKey } from './features/identity/social-login/index.ts'
 import { wireMessaging } from './features/messaging/index.ts'
+import { noMailFunction } from './features/messaging/mail/index.ts'
 import { countPushCredentialsByKey } from './features/messaging/push/index.ts'
-import type { FirstSignIn } from './features/operations/admin/index.ts'
+import { countFactorSecretsByKey, type FirstSignIn } from './features/operations/admin/index.ts'
 import type { DashboardFiles } from './features/operations/dashboard/index.ts'
 import type { SiteFiles } from './features/operations/documentation/index.ts'
 import { wireOperations } from './features/operations/index.ts'
 import { openObservation } from './features/operations/observation.ts'
 import { createOrigins } from './http/access/origins.ts'
 import { confineAdministration } from './http/administration.ts'
+import { createBreachedPasswords, noBreachedPasswords } from './http/breached-passwords.ts'
 import { listen, PublicUrl } from './http/listen.ts'
 import { Metrics } from './http/observation/metrics.ts'
 import { watchReplicas } from './http/observation/replica-metrics.ts'
-import type { Resolve } from './http/outbound.ts'
+import { createOutbound, type Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, drainConnections, handOverConnections, trackConnections } from './http/shutdown.ts'
 import { untilAborted } from './lib/abort.ts'
@@ -53,8 +56,9 @@ import type { Machine } from './machine.ts'
 import { readVersion } from './package.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
+import { requireSafe } from './project/structure/changes/safe-expression.ts'
 import { structure } from './project/structure/index.ts'
-import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
+import { requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -86,6 +90,8 @@ export interface AppOptions {
   readonly command?: 'basalt start' | 'basalt dev'
   /** Rehearsal of a second server that changes no data; for tests of policies. */
   readonly rehearsal?: Rehearsal
+  /** Options of a second server that tests the functions of the project. */
+  readonly functionTest?: Pick<FunctionPorts, 'stubOf'>
   /** Dialect of the callers' context, other than the one that the probe chooses; for tests. */
   readonly contextDialect?: ContextDialect
   /** Machine on which this server is one of several workers. The parent owns the embedded database. */
@@ -107,7 +113,9 @@ export interface App {
   /** Sign-in to show once, when this start has generated the administrator's password. */
   readonly firstSignIn: FirstSignIn | undefined
   /** Functions of the project. */
-  readonly functions: Pick<FunctionHost, 'loadFolder' | 'unload'>
+  readonly functions: FunctionHost
+  /** Secrets of the functions. */
+  readonly secrets: Pick<SecretStore, 'set'>
   /** Returns the URL at which clients reach the server; final once it listens. */
   publicBaseUrl(): string
   /** Files of the dashboard and of GraphiQL, for building them; undefined if neither is served. */
@@ -138,12 +146,12 @@ export async function createApp(options: AppOptions): Promise<App> {
   const database = await openDatabase(config, {
     purpose: options.command ?? 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
-    asServer: options.rehearsal === undefined && isFirst(options.machine),
+    asServer:
+      options.rehearsal === undefined && options.functionTest === undefined && isFirst(options.machine),
     joinsEmbedded: options.machine !== undefined,
     rehearsal: options.rehearsal,
     contextDialect: options.contextDialect,
     processes: options.machine?.total,
-    embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })
@@ -205,6 +213,17 @@ function requireLoopback({ server }: Config, standIn: string | undefined): strin
   return standIn
 }
 
+/** Returns the functions of accounts, which are wired after them. */
+function accountFunctionsOf(functions: () => AccountFunctions): AccountFunctions {
+  return {
+    has: (kind) => functions().has(kind),
+    transaction: (database, work) => functions().transaction(database, work),
+    signUp: (...terms) => functions().signUp(...terms),
+    claims: (...terms) => functions().claims(...terms),
+    fault: (kind, problem) => functions().fault(kind, problem),
+  }
+}
+
 async function wire(
   {
     config,
@@ -218,6 +237,7 @@ async function wire(
     dashboardFiles,
     docsSite,
     rehearsal,
+    functionTest,
     machine,
   }: AppOptions,
   clock: Clock,
@@ -293,12 +313,22 @@ async function wire(
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
     { kind: 'sign-in providers', countByKey: await countClientSecretsByKey(system) },
     { kind: 'push providers', countByKey: await countPushCredentialsByKey(system) },
+    { kind: 'second factors of administrators', countByKey: await countFactorSecretsByKey(system) },
     { kind: 'secrets of functions', countByKey: await countSecretsByKey(system) },
   ])
 
+  const breachedPasswords = config.auth.refuse_breached_passwords
+    ? createBreachedPasswords({
+        url: config.auth.breached_passwords_url,
+        outbound: createOutbound({ allowsPrivate: () => true }),
+        log,
+      })
+    : noBreachedPasswords
   const operations = wireOperations(platform, {
     passwords,
+    breachedPasswords,
     errors: listErrors(),
+    routes: () => functions.host.publishedRoutes,
     dashboardFiles,
     dashboardUrl: () => dashboardUrl(),
     docsSite,
@@ -310,12 +340,19 @@ async function wire(
     isSmsEnabled: () => settings?.current.sms_enabled ?? false,
     lockCaller: lockSelf,
     dashboardUrl: () => dashboardUrl(),
+    mailFunction:
+      rehearsal === undefined
+        ? { exists: () => functions.single.has('sendMail'), send: (mail) => functions.single.sendMail(mail) }
+        : noMailFunction,
   })
   const identity = wireIdentity(platform, {
     passwords,
+    breachedPasswords,
     throttle: operations.throttle,
+    administration: operations.administration,
     mail: messaging.mail,
     sms: messaging.sms,
+    functions: rehearsal === undefined ? accountFunctionsOf(() => functions.single) : noAccountFunctions,
     settings,
     jwtSecret: () => resolveJwtSecret(config),
     reachProvider,
@@ -330,18 +367,32 @@ async function wire(
     embedders,
     operatorSecrets,
     limiter: observation.enforcePlans(identity.limiter),
+    callerLimiter: identity.callerLimiter,
     resolve,
     openPopup: identity.openPopup,
+    changeHandlers: () => functions.after,
   })
+  // Functions use the data API, and its writes pass the hooks of functions. A rehearsal undoes everything, and runs no hooks.
+  const hooks: WriteHooks =
+    rehearsal === undefined ? { current: () => functions.host.currentHooks() } : noHooks
   const data = wireData(platform, {
+    hooks,
     changes: changes ?? events.changes,
     embedders,
     listCaptured: events.listCaptured,
     graphqlStreams: events.graphqlStreams,
     callers: identity.callers,
+    requireSafe,
   })
   const files = wireFiles(platform, { resolve, resolveTxt })
-  const functions = wireFunctions(platform, { openData: data.openData, secrets: operatorSecrets })
+  const functions = wireFunctions(platform, {
+    replaceReceivers: events.replaceReceivers,
+    openData: data.openData,
+    secrets: operatorSecrets,
+    messages: { ...messaging.ofFunctions, broadcasts: events.broadcasts },
+    resolve,
+    stubOf: functionTest?.stubOf,
+  })
   const features = [
     ...observation.features(platform.queue, notifications),
     ...[operations, data, events, messaging, identity, files, functions].flatMap((area) => area.features),
@@ -362,6 +413,7 @@ async function wire(
       isRequired: config.auth.enabled,
       verifiers,
       limiter: identity.limiter,
+      callerLimiter: identity.callerLimiter,
       resourceMetadataUrl: identity.resourceMetadataUrl,
     },
     origins: platform.origins,
@@ -369,6 +421,7 @@ async function wire(
     log,
     requestLog: output,
     observers: observation.observers,
+    logsDashboardReads: operations.logsDashboardReads,
     rewriteUrl: files.rewriteUrl,
     clock,
     publicBaseUrl,
@@ -400,6 +453,7 @@ async function wire(
     database,
     catalog,
     functions: functions.host,
+    secrets: operatorSecrets,
     firstSignIn,
     publicBaseUrl,
     dashboard: operations.dashboard,

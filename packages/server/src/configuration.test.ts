@@ -84,6 +84,18 @@ describe('configuration without any source', () => {
         refresh_token_duration: 604_800,
         min_password_length: 8,
         refuse_common_passwords: true,
+        refuse_breached_passwords: false,
+        breached_passwords_url: 'https://api.pwnedpasswords.com/range',
+        captcha: {
+          provider: 'off',
+          routes: ['register', 'sms', 'magic_link', 'password_reset', 'anonymous'],
+          difficulty: 50_000,
+          site_key: '',
+          secret: '',
+          hostnames: [],
+          on_failure: 'refuse',
+          verify_url: '',
+        },
         require_verified_email: false,
         site_url: '',
         magic_link_enabled: false,
@@ -301,9 +313,31 @@ describe('configuration without any source', () => {
         timeout: 10,
         memory_mb: 256,
         connections: 'auto',
+        stream_idle_timeout: 60,
       },
-      admin: { enabled: true, path: '/admin', listen: '', allowed_ips: [], build: true, password: '' },
+      admin: {
+        enabled: true,
+        path: '/admin',
+        listen: '',
+        allowed_ips: [],
+        build: true,
+        password: '',
+        password_sign_in: true,
+        oidc: {
+          issuer: '',
+          client_id: '',
+          client_secret: '',
+          name: '',
+          scopes: ['openid', 'profile', 'email'],
+          groups_claim: 'groups',
+          roles: {},
+          default_role: '',
+          trusted_factors: [],
+        },
+        require_second_factor: false,
+      },
       docs: { site: true },
+      limits: { requests_per_minute: { per_user: 0, per_address: 0 } },
       logging: {
         level: 'info',
         format: 'auto',
@@ -660,6 +694,25 @@ describe('rules over several keys', () => {
       expect(fault(acme(issuer))).toContain('auth.oidc')
     }
     expect(fault(acme('https://login.example.com', 'google'))).toContain('"google" is a built-in provider')
+  })
+
+  test('require a complete provider of administrators, and one way to sign in', () => {
+    const issuer = 'https://login.example.com/realms/a'
+    const flags = { 'admin.oidc.issuer': issuer, 'admin.oidc.client_id': 'basalt' }
+    const roles = '{"platform team": "developer", "Chiefs": "owner"}'
+    const loaded = load({ flags: { ...flags, 'admin.oidc.roles': roles, 'admin.password_sign_in': 'false' } })
+    expect(loaded.config.admin.oidc.roles).toEqual({ 'platform team': 'developer', Chiefs: 'owner' })
+    for (const [more, problem] of [
+      [{ 'admin.oidc.issuer': '', 'admin.password_sign_in': 'false' }, 'false requires admin.oidc.issuer'],
+      [{ 'admin.oidc.issuer': 'http://login.example.com' }, 'an https URL, or http on the same machine'],
+      [{ 'admin.oidc.client_id': '' }, 'admin.oidc.client_id (flag --admin-oidc-client-id): required'],
+      [{ 'admin.oidc.scopes': 'email' }, 'expected the scope openid among them'],
+      [{ 'admin.oidc.roles': '{"x": "root"}' }, 'admin.oidc.roles'],
+      [{ 'admin.oidc.default_role': 'root' }, 'admin.oidc.default_role'],
+      [{ 'admin.enabled': 'false' }, 'requires admin.enabled = true'],
+    ] as const) {
+      expect(fault({ flags: { ...flags, ...more } })).toContain(problem)
+    }
   })
 
   test('require a URL as the return address', () => {

@@ -20,6 +20,8 @@ import { sitesConfig } from './features/files/sites/config.ts'
 import { storageKeys, storageRules } from './features/files/storage/config.ts'
 import { functionsConfig } from './features/functions/runtime/config.ts'
 import { accountKeys, accountRules } from './features/identity/accounts/config.ts'
+import { limitsConfig } from './features/identity/apps/config.ts'
+import { captchaKeys, captchaRules } from './features/identity/captcha/config.ts'
 import { mfaKeys } from './features/identity/mfa/config.ts'
 import { oauthServerKeys } from './features/identity/oauth-server/config.ts'
 import { passkeyKeys } from './features/identity/passkeys/config.ts'
@@ -49,12 +51,14 @@ const configSchema = Type.Object({
   database: databaseConfig,
   auth: Type.Object({
     ...accountKeys,
+    ...captchaKeys,
     ...mfaKeys,
     ...passkeyKeys,
     ...oauthServerKeys,
     ...smsKeys,
     ...socialLoginKeys,
   }),
+  limits: limitsConfig,
   api: apiConfig,
   graphql: graphqlConfig,
   email: emailConfig,
@@ -95,6 +99,7 @@ const rules: readonly ConfigRule<Config>[] = [
   ...serverRules,
   ...adminRules,
   ...accountRules,
+  ...captchaRules,
   ...databaseRules,
   ...smsRules,
   ...emailRules,

@@ -20,12 +20,15 @@ import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
 import { storageErrorTable } from './features/files/storage/index.ts'
 import { deployErrorTable } from './features/functions/deploys/index.ts'
+import { inspectionErrorTable } from './features/functions/inspection/index.ts'
 import { runtimeErrorTable } from './features/functions/runtime/index.ts'
 import { secretErrorTable } from './features/functions/secrets/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
 import { authSettingsErrorTable } from './features/identity/auth-settings/index.ts'
+import { captchaErrorTable } from './features/identity/captcha/index.ts'
+import { companySignInErrorTable } from './features/identity/company-sign-in/index.ts'
 import { mfaErrorTable } from './features/identity/mfa/index.ts'
 import { oauthServerErrorTable } from './features/identity/oauth-server/index.ts'
 import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
@@ -57,6 +60,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Structure: structureErrorTable,
   SQL: sqlRunnerErrorTable,
   Administration: adminErrorTable,
+  'Sign-in of administrators': companySignInErrorTable,
   Usage: usageErrorTable,
   Billing: billingErrorTable,
   Log: logErrorTable,
@@ -67,6 +71,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Passwords: passwordErrorTable,
   'Sign-in providers': socialLoginErrorTable,
   'Auth settings': authSettingsErrorTable,
+  Captchas: captchaErrorTable,
   Apps: appErrorTable,
   'API keys': apiKeyErrorTable,
   'OAuth server': oauthServerErrorTable,
@@ -88,6 +93,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Deploys of functions': deployErrorTable,
   'Secrets of functions': secretErrorTable,
   Functions: runtimeErrorTable,
+  'Inspection of functions': inspectionErrorTable,
   Storage: storageErrorTable,
 }
 

@@ -46,6 +46,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
 /** Commands that other commands run, and that neither the help nor suggestions name. */
 const internalCommands: typeof commands = {
   worker: async () => (await import('./cli/worker.ts')).workerCommand,
+  'function-tests': async () => (await import('./cli/functions/test-server.ts')).functionTestsCommand,
 }
 
 /**

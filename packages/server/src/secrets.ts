@@ -1,8 +1,9 @@
-import { hkdfSync, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { hkdfSync } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from './configuration.ts'
-import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
+import { OperatorError } from './lib/errors.ts'
+import { keepSecret } from './lib/kept-secret.ts'
 import { keyId } from './lib/secret-box.ts'
 
 /**
@@ -10,7 +11,7 @@ import { keyId } from './lib/secret-box.ts'
  * is generated once and stored in the data directory for the owner alone.
  */
 export function resolveJwtSecret(config: Config): string {
-  return config.auth.jwt_secret || keepSecret(config, 'jwt_secret', 'signs everybody out')
+  return config.auth.jwt_secret || keepSecret(pathOf(config, 'jwt_secret'), 'signs everybody out')
 }
 
 /**
@@ -28,17 +29,8 @@ export function resolveEncryptionKeys(config: Config): [Buffer, ...Buffer[]] {
     return [decodeKey(encryption_key), ...previous, ...derived]
   }
   if (config.database.url !== '') return [deriveKey(resolveJwtSecret(config)), ...previous]
-  const kept = keepSecret(config, 'encryption_key', 'makes enrolled authenticator apps useless')
+  const kept = keepSecret(pathOf(config, 'encryption_key'), 'makes enrolled authenticator apps useless')
   return [deriveKey(kept), ...previous]
-}
-
-/** Returns the TCP password of the embedded database's superuser; the socket requires none. */
-export function embeddedPassword(config: Config): { readonly file: string; read(): string } {
-  const name = 'postgres_password'
-  return {
-    file: pathOf(config, name),
-    read: () => keepSecret(config, name, 'the next start sets it'),
-  }
 }
 
 function deriveKey(secret: string): Buffer {
@@ -96,26 +88,4 @@ function decodeKey(text: string): Buffer {
 
 function pathOf(config: Config, name: string): string {
   return join(config.server.data_dir, 'secrets', name)
-}
-
-/** Reads a secret that is generated once and stored in the data directory for the owner alone. */
-function keepSecret(config: Config, name: string, loss: string): string {
-  const path = pathOf(config, name)
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    try {
-      // If two first starts run at once, one of them creates the file, and both read it.
-      writeFileSync(path, randomBytes(48).toString('base64url'), { flag: 'wx', mode: 0o600, flush: true })
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
-    }
-    const secret = readFileSync(path, 'utf8').trim()
-    if (secret.length < 32) {
-      throw new OperatorError(`${path} is damaged: remove it to make a new one (${loss})`)
-    }
-    return secret
-  } catch (error) {
-    if (error instanceof OperatorError) throw error
-    throw new OperatorError(`cannot keep a secret in ${path}: ${messageOf(error)}`)
-  }
 }

@@ -28,8 +28,7 @@ export function announce(announcement: Announcement): void {
     if (firstSignIn !== undefined) {
       terminal.stdout.write(`
   Administrator, shown only this once:
-    password   ${firstSignIn.password}
-${facts.dashboard === undefined ? '' : `    or open    ${signInLink(facts.dashboard, firstSignIn.code)}\n`}
+${firstSignIn.password === undefined ? '' : `    password   ${firstSignIn.password}\n`}${facts.dashboard === undefined ? '' : `    ${firstSignIn.password === undefined ? '   open' : 'or open'}    ${signInLink(facts.dashboard, firstSignIn.code)}\n`}
 `)
     }
     return

@@ -38,7 +38,7 @@ export function backupCommand(terminal: Terminal): Command {
       purpose: 'basalt backup',
       asServer: false,
       log: () => undefined,
-      tcp: { port: config.database.embedded_port },
+      tcpPort: config.database.embedded_port,
       signal: interruption.signal,
     })
     try {

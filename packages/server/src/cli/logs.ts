@@ -83,11 +83,14 @@ async function follow(
   }
 }
 
+/** Entry of the database, or of a response. */
+type Printed = Omit<LogEntry, 'time' | 'level'> & { readonly time: Date | string; readonly level: string }
+
 /**
  * Formats an entry: `2026-01-02T03:04:05.678Z WARN  web-1/17 failed to look for jobs {"reason":"…"} (request
  * 1f0c…)`
  */
-function formatEntry(entry: LogEntry, isJson: boolean): string {
+export function formatEntry(entry: Printed, isJson: boolean): string {
   if (isJson) return `${JSON.stringify(entry)}\n`
   const { time, level, message, attrs, node, requestId } = entry
   const parts = [

@@ -83,7 +83,10 @@ export function keysCommands(terminal: Terminal): Command {
     .requiredOption('--user <id>', 'user that it acts as')
     .option('--scope <scope>', '*, readonly or readwrite', '*')
     .option('--tables <names>', 'collections that it may access, separated by commas; all by default')
-    .option('--actions <names>', 'email:send, sms:send, push:send, separated by commas; none by default')
+    .option(
+      '--actions <names>',
+      'email:send, sms:send, push:send, function:<name>, separated by commas; none by default',
+    )
     .option('--app <id>', 'app that it belongs to')
     .option('--expires-at <timestamp>', 'expiry, as in RFC 3339; never by default')
   const rotate = createSubcommand(terminal, 'rotate')

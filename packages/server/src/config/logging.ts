@@ -17,7 +17,7 @@ export const loggingConfig = Type.Object({
   ),
   dashboard_reads: flag(
     false,
-    'Logs and counts reads by the dashboard, too. Its writes, its sign-ins and faults of the server (5xx) are always included.',
+    'Logs and counts reads by the dashboard, too, unless an owner has set it in the dashboard. Its writes, its sign-ins and faults of the server (5xx) are always included.',
   ),
   retention_days: integer(7, 'Days after which the stored log and requests are deleted.', 1, 3650),
   drains: table(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { pageStyle } from './page-style.ts'
 
-/** Page of the server itself. It sends no request elsewhere and runs only its own script. */
+/** Page of the server itself. It sends no request elsewhere and runs only its own script, except for a {@link PageParts.widget}. */
 export interface Page {
   readonly html: string
   /**
@@ -23,11 +23,28 @@ export interface PageParts {
   readonly application?: string
   /** Origins to which forms of the page may lead, beside its own. Browsers check redirects of a form, too. */
   readonly formTargets?: readonly string[]
+  /** Widget of a third party, which the policy of this page alone admits. */
+  readonly widget?:
+    | {
+        readonly script: string
+        /** Hash of the script; absent if its provider changes it. */
+        readonly integrity?: string
+        readonly origins: readonly string[]
+      }
+    | undefined
   /** Files of this server that the page loads before its own script runs. */
   readonly assets?: { readonly styles: readonly string[]; readonly scripts: readonly string[] }
 }
 
-export function createPage({ title, body, script, application, formTargets = [], assets }: PageParts): Page {
+export function createPage({
+  title,
+  body,
+  script,
+  application,
+  formTargets = [],
+  assets,
+  widget,
+}: PageParts): Page {
   const styles = assets?.styles.map((path) => `<link rel="stylesheet" href="${path}">\n`).join('') ?? ''
   const scripts = assets?.scripts.map((path) => `<script src="${path}"></script>\n`).join('') ?? ''
   const scriptTag = script === undefined ? '' : `<script>${script}</script>`
@@ -46,22 +63,29 @@ ${application === undefined ? serverHeader : `<header><span class="brand">${esca
 <main>
 ${body}
 </main>
-${scripts}${scriptTag}
+${scripts}${widget === undefined ? '' : `<script src="${widget.script}"${integrityOf(widget)} async defer></script>\n`}${scriptTag}
 </body>
 </html>
 `
+  const thirdParty = widget?.origins ?? []
   const self = assets === undefined ? [] : ["'self'"]
   const policy = [
     "default-src 'none'",
-    `style-src ${[...self, `'${hashSource(pageStyle)}'`].join(' ')}`,
-    `script-src ${[...self, ...(script === undefined ? [] : [`'${hashSource(script)}'`])].join(' ') || "'none'"}`,
+    `style-src ${[...self, ...thirdParty, `'${hashSource(pageStyle)}'`].join(' ')}`,
+    `script-src ${[...self, ...(widget === undefined ? [] : [widget.script]), ...thirdParty, ...(script === undefined ? [] : [`'${hashSource(script)}'`])].join(' ') || "'none'"}`,
     `img-src 'self'${assets === undefined ? '' : ' data:'}`,
-    "connect-src 'self'",
+    ["connect-src 'self'", ...thirdParty].join(' '),
+    ...(thirdParty.length === 0 ? [] : [['frame-src', ...thirdParty].join(' ')]),
     ["form-action 'self'", ...formTargets].join(' '),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ]
   return { html, contentSecurityPolicy: policy.join('; ') }
+}
+
+/** Returns the attributes that fix the content of a script (W3C, Subresource Integrity). */
+function integrityOf({ integrity }: NonNullable<PageParts['widget']>): string {
+  return integrity === undefined ? '' : ` integrity="${integrity}" crossorigin="anonymous"`
 }
 
 export function escapeHtml(text: string): string {

@@ -8,7 +8,6 @@ import { divertLog, tapLog } from '../lib/log-tap.ts'
 import { resolveLogging } from '../log.ts'
 import type { WorkerCount } from '../machine.ts'
 import { readVersion } from '../package.ts'
-import { embeddedPassword } from '../secrets.ts'
 import type { StartReport } from '../start-report.ts'
 import { ConnectionLedger } from './connections.ts'
 import { requireReloadable } from './fixed-keys.ts'
@@ -71,7 +70,6 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
           {
             purpose: 'basalt start',
             log: (message, detail = {}) => parent.log.warn(detail, message),
-            embeddedPassword: embeddedPassword(config),
             signal,
           },
           true,

@@ -1,7 +1,7 @@
 import { anonymousRole, callerRole } from '../../../database/caller/caller-scope.ts'
 import { findGrantsToBasalt } from '../../../database/caller/missing-grants.ts'
 import { findExcess } from '../../../database/logins/ensure-logins.ts'
-import { administratorRole, gatewayRole, readerRole } from '../../../database/logins/roles.ts'
+import { administratorRole, developerRole, gatewayRole, readerRole } from '../../../database/logins/roles.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { type Check, type CheckContext, type Finding, failure, ok, warning } from '../check.ts'
@@ -41,7 +41,7 @@ interface Roles {
 }
 
 async function readRoles(transaction: Queryable): Promise<Roles> {
-  const names = [callerRole, anonymousRole, gatewayRole, administratorRole, readerRole]
+  const names = [callerRole, anonymousRole, gatewayRole, administratorRole, readerRole, developerRole]
   const { login } = await transaction.one<{ login: string }>(sql`select session_user::text as login`)
   const rows = await transaction.many<Role & Record<string, unknown>>(sql`
     select rolname as name, rolsuper as "isSuperuser", rolbypassrls as "bypassesPolicies", rolcanlogin as "mayLogIn",
@@ -138,7 +138,7 @@ async function describeBypassing(transaction: Queryable, { login, byName }: Role
       ),
     )
   } else {
-    const excess = await findExcess(transaction, administratorRole, [])
+    const excess = await findExcess(transaction, administratorRole, [callerRole, anonymousRole])
     findings.push(
       excess !== undefined
         ? failure('roles.administrator', `${administratorRole} may do more than requests need`, excess)
@@ -158,6 +158,14 @@ async function describeBypassing(transaction: Queryable, { login, byName }: Role
       excess === undefined
         ? ok('roles.reader', `${readerRole} may read, and nothing more`)
         : failure('roles.reader', `${readerRole} may do more than read-only SQL needs`, excess),
+    )
+  }
+  if (byName.has(developerRole)) {
+    const excess = await findExcess(transaction, developerRole, [])
+    findings.push(
+      excess === undefined
+        ? ok('roles.developer', `${developerRole} may write rows, and nothing more`)
+        : failure('roles.developer', `${developerRole} may do more than SQL of developers needs`, excess),
     )
   }
   return findings
