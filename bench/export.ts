@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import pg from 'pg'
 import { ownerId } from './cases.ts'
-import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
+import { basalt, createDirectory, runScript, type Server, startServer, superuserOf } from './server.ts'
 
 /**
  * Measures megabytes a second of an export under row-level security, against the same COPY sent directly to the same
@@ -83,36 +84,23 @@ async function exportOverHttp({ url }: Server, token: string, format: string): P
 }
 
 /** Runs the COPY directly. Earlier statements set the caller's role and claims; their responses have a few bytes. */
-async function copyBare({ socketDirectory }: Server, command: string): Promise<Transfer> {
-  const socket = connect(join(socketDirectory, '.s.PGSQL.5432'))
-  const parameters = Buffer.from('user\0postgres\0database\0basalt\0\0')
-  const startup = Buffer.alloc(8)
-  startup.writeInt32BE(8 + parameters.length, 0)
-  startup.writeInt32BE(196_608, 4)
+async function copyBare(server: Server, command: string): Promise<Transfer> {
+  const client = new pg.Client(superuserOf(server))
+  await client.connect()
+  // Nothing parses the bytes from here on. The types of the driver do not list the member.
+  const { stream: socket } = (client as unknown as { connection: { stream: Socket } }).connection
+  socket.removeAllListeners('data')
   const claims = `set role basalt_authenticated; set basalt.user_id = '${ownerId}'; set timezone = 'UTC'; `
   const text = Buffer.from(`${claims}${command}\0`)
   const query = Buffer.alloc(5)
   query.write('Q')
   query.writeInt32BE(4 + text.length, 1)
-  await untilReady(socket, Buffer.concat([startup, parameters]))
   return await count(socket, Buffer.concat([query, text]), isReady)
 }
 
 /** Returns true for ReadyForQuery, the last message of a response (PostgreSQL, Message Formats). */
 function isReady(tail: Buffer): boolean {
   return tail.subarray(-6, -1).equals(Buffer.from('Z\0\0\0\x05'))
-}
-
-async function untilReady(socket: Socket, request: Buffer): Promise<void> {
-  socket.write(request)
-  await new Promise<void>((resolve) => {
-    const receive = (chunk: Buffer) => {
-      if (!isReady(chunk)) return
-      socket.off('data', receive)
-      resolve()
-    }
-    socket.on('data', receive)
-  })
 }
 
 async function count(socket: Socket, request: Buffer, isEnd: (tail: Buffer) => boolean): Promise<Transfer> {

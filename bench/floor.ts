@@ -9,15 +9,11 @@ export interface Floor {
   readonly messages: readonly (readonly Call[])[]
 }
 
-/** @param at directory of the socket, or a `postgresql://` URL */
-export async function openFloor(at: string, name: string, connections: number): Promise<Floor> {
+export async function openFloor(url: string, name: string, connections: number): Promise<Floor> {
   const benchCase = cases.find((candidate) => candidate.name === name)
   if (benchCase === undefined) throw new Error(`no case ${name}`)
-  const where = at.startsWith('postgresql:')
-    ? { url: at }
-    : { socket: { directory: at, port: 5432, user: 'postgres', database: 'basalt' } }
   const target = {
-    ...where,
+    url,
     applicationName: 'bench',
     settings: {},
     prepare: true,

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import pg from 'pg'
-import { basalt, createDirectory, runScript, startServer } from './server.ts'
+import { basalt, createDirectory, runScript, startServer, superuserOf } from './server.ts'
 
 /**
  * Measures the import of a large CSV by the API under row-level security, against a bare COPY of the same rows into the
@@ -45,7 +45,7 @@ async function importRows(token: string): Promise<number> {
 }
 
 async function copyRows(): Promise<number> {
-  const client = new pg.Client({ host: server.socketDirectory, user: 'postgres', database: 'basalt' })
+  const client = new pg.Client(superuserOf(server))
   await client.connect()
   const startedAt = performance.now()
   await client.query(

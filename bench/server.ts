@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,7 +16,9 @@ export interface Server {
   readonly location: string
   /** Directory of the socket of Postgres. */
   readonly socketDirectory: string
-  /** Address of Postgres for the server: the directory of the socket, or a URL. */
+  /** Password of Postgres' superuser. */
+  readonly password: string
+  /** URL of Postgres for the server. */
   readonly database: string
 }
 
@@ -40,15 +42,23 @@ export function startServer(directory: string, env: Readonly<Record<string, stri
       const { msg, url, location } = JSON.parse(line) as { msg: string; url: string; location: string }
       if (msg !== 'listening') return
       const socketDirectory = join(location, '..', 'run')
-      resolve({ process: child, url, location, socketDirectory, database: socketDirectory })
+      const file = join(directory, '.basalt', 'secrets', 'postgres_password')
+      const password = existsSync(file) ? readFileSync(file, 'utf8') : ''
+      const database = `postgresql://postgres:${password}@/basalt?host=${encodeURIComponent(socketDirectory)}`
+      resolve({ process: child, url, location, socketDirectory, password, database })
     })
   })
+}
+
+/** Returns the connection of Postgres' superuser, for node-postgres. */
+export function superuserOf({ socketDirectory, password }: Server) {
+  return { host: socketDirectory, user: 'postgres', password, database: 'basalt' }
 }
 
 /** Starts a second server on the database of the first, through a proxy that adds delay. */
 export async function startFarServer(
   directory: string,
-  { socketDirectory }: Server,
+  { socketDirectory, password }: Server,
   delayMs: number,
   env: Readonly<Record<string, string>>,
 ): Promise<Server & { close(): void }> {
@@ -59,7 +69,7 @@ export async function startFarServer(
   const port = await new Promise<string>((resolve) =>
     proxy.stdout.once('data', (data) => resolve(String(data))),
   )
-  const url = `postgresql://postgres@127.0.0.1:${port.trim()}/basalt`
+  const url = `postgresql://postgres:${password}@127.0.0.1:${port.trim()}/basalt`
   const far = await startServer(directory, {
     ...env,
     BASALT_DATABASE_URL: url,
@@ -69,6 +79,7 @@ export async function startFarServer(
   return {
     ...far,
     socketDirectory,
+    password,
     database: url,
     close() {
       far.process.kill('SIGTERM')

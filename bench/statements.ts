@@ -12,6 +12,7 @@ import type { Pool, Work } from '../packages/server/src/database/pool/pool.ts'
 import { SessionGuard } from '../packages/server/src/database/session/guard.ts'
 import { inTransaction, SystemDatabase } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
+import { noHooks } from '../packages/server/src/features/data/collections/hooks/write-hooks.ts'
 import {
   createRecord,
   getRecord,
@@ -68,12 +69,18 @@ export async function createPlanner(
   )
   const context = { dialect: 'parameters', transactionSettings: {}, workerSettings: {} } as const
   const way = { pool, sessions, ...context, prepares: true, isOwner: true }
-  const database = new UserDatabase({ callers: way, administrators: way, repairGrants: async () => false })
+  const database = new UserDatabase({
+    callers: way,
+    administrators: way,
+    repairGrants: async () => false,
+    grantCallerRoles: async () => false,
+  })
   const collections = openCollections({
     catalog: { current: catalog } as unknown as LiveCatalog,
     database,
     writesOnce: createWritesOnce({ user: database, system: new SystemDatabase(pool) }),
     changes: silentChangeLog,
+    hooks: noHooks,
     searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,
     isDevelopment: false,
@@ -84,6 +91,7 @@ export async function createPlanner(
       open: () => Promise.reject(new Recorded()),
       openFor: () => Promise.reject(new Recorded()),
       openReader: () => Promise.reject(new Recorded()),
+      openDeveloper: () => Promise.reject(new Recorded()),
       transaction: () => Promise.reject(new Recorded()),
       cancel: () => Promise.resolve(),
     },

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import pg from 'pg'
-import { basalt, createDirectory, runScript, startServer } from '../server.ts'
+import { basalt, createDirectory, runScript, startServer, superuserOf } from '../server.ts'
 import type { GrowthOptions } from './section.ts'
 import { bigUser, fillSystemTables, record, smallUser, webhook } from './system-rows.ts'
 
@@ -76,7 +76,7 @@ async function measureSize(rows: number, rounds: number): Promise<Map<string, nu
   const directory = createDirectory()
   const server = await startServer(directory, { BASALT_SUPPORT_ENABLED: 'true', BASALT_PUSH_ENABLED: 'true' })
   try {
-    const client = new pg.Client({ host: server.socketDirectory, user: 'postgres', database: 'basalt' })
+    const client = new pg.Client(superuserOf(server))
     await client.connect()
     for (const statement of fillSystemTables(rows)) await client.query(statement)
     await client.end()
