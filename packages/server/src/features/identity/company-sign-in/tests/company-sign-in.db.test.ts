@@ -35,8 +35,7 @@ beforeEach(async () => {
     update basalt.administrators set role = 'owner', disabled_at = null, email = 'first@example.com';
     delete from basalt.administrator_identities; delete from basalt.jobs;
     delete from basalt.attempts`)
-  const body = { password: testAdminPassword }
-  owner = (await app.request('POST', '/api/admin/auth', { body })).json.token
+  owner = await signInOwner()
   await app.sql('delete from basalt.audit')
 })
 afterAll(async () => {
@@ -44,6 +43,12 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]()
   await peer[Symbol.asyncDispose]()
 })
+
+/** Signs in the first administrator. @returns a token */
+async function signInOwner(): Promise<string> {
+  const body = { password: testAdminPassword }
+  return (await app.request('POST', '/api/admin/auth', { body })).json.token
+}
 
 const now = () => Math.floor(Date.now() / 1000)
 
@@ -272,6 +277,31 @@ describe('GET /api/admin/auth/oidc/callback', () => {
     arrive('first', { groups: ['makers'] })
     await signIn(browser)
     expect(await session(browser)).toEqual([200, 'first@example.com', 'developer'])
+  })
+
+  test('keeps one owner of two, of whom a node demotes one while the groups demote the other', async () => {
+    for (let round = 0; round < 5; round++) {
+      await app.sql("update basalt.administrators set role = 'owner' where is_first")
+      owner = await signInOwner()
+      arrive('mary', { groups: ['chiefs'] })
+      const browser = new Browser()
+      await signIn(browser)
+      const { id } = await find('first')
+      const callback = await browser.consent(await start(browser))
+      // The provider returns the groups of the time of the callback.
+      arrive('mary', { groups: ['makers'] })
+      const [patched, arrived] = await Promise.all([
+        second.request('PATCH', `/api/admin/administrators/${id}`, {
+          token: owner,
+          body: { role: 'viewer' },
+        }),
+        arriveAt(browser, callback),
+      ])
+      expect(arrived.status).toBe(303)
+      const roles = await app.sql('select role from basalt.administrators order by is_first')
+      expect(roles.filter(({ role }) => role === 'owner')).toHaveLength(1)
+      expect([200, 409]).toContain(patched.status)
+    }
   })
 
   test.each([

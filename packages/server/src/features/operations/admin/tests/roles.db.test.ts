@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inviteAdministrator } from '../../../../../test/administrators.ts'
 import { alice, notes } from '../../../../../test/fixtures.ts'
@@ -497,6 +498,23 @@ describe('handlers', () => {
     }
     expect([await payloadFor('support'), await payloadFor('viewer')]).toEqual([payload, {}])
     expect((await call('owner', 'DELETE', path)).status).toBe(204)
+  })
+
+  test('leave jobs with the rights of the operator to owners, also retries', async () => {
+    const id = randomUUID()
+    const state = async () => (await app.sql('select state from basalt.jobs where id = $1', [id]))[0]?.state
+    await app.sql(
+      `insert into basalt.jobs (id, type, max_attempts, state) values ($1, 'http_request', 1, 'failed')`,
+      [id],
+    )
+    const path = `/api/admin/jobs/${id}/retry`
+    expect((await call('developer', 'POST', path)).json).toMatchObject({
+      error: 'insufficient_role',
+      data: { roles: ['owner'] },
+    })
+    expect(await state()).toBe('failed')
+    expect((await call('owner', 'POST', path)).status).toBe(200)
+    await app.sql('delete from basalt.jobs where id = $1', [id])
   })
 
   test('export at most 1,000 rows to support', async () => {

@@ -114,11 +114,28 @@ describe('viewers', () => {
        select id, gen_random_uuid(), $1, 'create', 't', $2, 1, false, 1, $2, $2 from basalt.webhooks`,
       [event?.id, secret],
     )
+    await app.sql(
+      `insert into basalt.realtime_sent (node, events, entries, streams, dropped)
+       values (gen_random_uuid(), int8range($1, $1, '[]'), jsonb_build_object($1::text, '[1, 0, [0]]'::jsonb),
+         jsonb_build_array(jsonb_build_array($2::text, 'sse', 'user', null)), 0)`,
+      [event?.id, secret],
+    )
+    await app.sql(
+      `insert into basalt.jobs (id, type, max_attempts, state, last_error, created_at, transaction_id)
+       select gen_random_uuid(), 'mail', 3, 'failed', $2, happened_at, transaction_id from basalt.outbox where id = $1`,
+      [event?.id, secret],
+    )
     for (const path of ['', `/${event?.id}`]) {
       const seen = await call('viewer', `/admin/events${path}`)
       expect([path, seen.status, seen.text.includes(secret)]).toEqual([path, 200, false])
       expect((await call('support', `/admin/events${path}`)).text).toContain(secret)
     }
+    const { streams, jobs } = (await call('viewer', `/admin/events/${event?.id}`)).json
+    expect(streams.sent).toMatchObject([{ sent: 1, receivers: [] }])
+    expect(jobs).toMatchObject([{ type: 'mail', lastError: null }])
+    const whole = (await call('support', `/admin/events/${event?.id}`)).json
+    expect(whole.streams.sent).toMatchObject([{ receivers: [{ connection: secret }] }])
+    expect(whole.jobs).toMatchObject([{ lastError: secret }])
     expect((await call('viewer', `/admin/events?record=${secret}`)).json.error).toBe('insufficient_role')
     expect((await call('viewer', '/admin/events?table=t')).json.items).toMatchObject([{ record: null }])
   })
