@@ -113,17 +113,6 @@ export function usePages<T>(
 
 export type Pages<T> = ReturnType<typeof usePages<T>>
 
-/** Returns the `DataTable` properties that load further pages. */
-export const moreOf = ({
-  hasMore,
-  isLoadingMore,
-  loadMore,
-}: Pick<Pages<unknown>, 'hasMore' | 'isLoadingMore' | 'loadMore'>) => ({
-  hasMore,
-  isLoadingMore,
-  onLoadMore: loadMore,
-})
-
 export interface ActionOptions<Input, Result> {
   /** Keys of the queries to refetch after the action. */
   readonly invalidates?: readonly QueryKey[]

@@ -32,9 +32,8 @@ export interface DataTableProps<Row> extends Lesson {
   readonly empty?: ReactNode
   /** True if a filter may be the reason why the table is empty. */
   readonly isFiltered?: boolean
+  /** True if further pages may have rows. */
   readonly hasMore?: boolean
-  readonly isLoadingMore?: boolean
-  readonly onLoadMore?: () => void
 }
 
 /** Shows a list of up to some hundred rows. The `grid` shows rows of the database. */
@@ -50,11 +49,10 @@ export function DataTable<Row>({
   example,
   isFiltered = false,
   hasMore = false,
-  isLoadingMore = false,
-  onLoadMore,
 }: DataTableProps<Row>) {
   const [, navigate] = useLocation()
   const [isCutOff, observe] = useIsCutOff()
+  if (rows.length === 0 && hasMore) return <Empty>No entries match so far.</Empty>
   if (rows.length === 0 && isFiltered) return <Empty>No entries match.</Empty>
   if (rows.length === 0 && typeof empty === 'string') {
     return <EmptyState {...{ first, example }}>{empty}</EmptyState>
@@ -106,13 +104,6 @@ export function DataTable<Row>({
           })}
         </tbody>
       </table>
-      {hasMore && (
-        <div className={styles.more}>
-          <Button onClick={onLoadMore} isPending={isLoadingMore}>
-            Load more
-          </Button>
-        </div>
-      )}
     </div>
   )
 }

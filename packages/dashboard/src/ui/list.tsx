@@ -1,15 +1,12 @@
 import type { ReactNode } from 'react'
-import { moreOf, type Pages } from '../api/queries.ts'
 import { DataTable, type DataTableProps } from './data-table.tsx'
-import { SearchedTo } from './searched-to.tsx'
+import { More, type MorePages } from './more.tsx'
 import { LoadedRows } from './states.tsx'
-
-type More = Pick<Pages<unknown>, 'hasMore' | 'searchedTo' | 'isLoadingMore' | 'loadMore'>
 
 /** Rows of a list that is read page by page, or at once. */
 type Rows<Row> = { readonly rows: readonly Row[] | undefined; readonly error: Error | null } & {
   readonly refetch: () => void
-} & Partial<More>
+} & Partial<MorePages>
 
 /** Response of a query: the rows, or an object with the rows as `items`. */
 interface Response<Row> {
@@ -18,8 +15,7 @@ interface Response<Row> {
   readonly refetch: () => unknown
 }
 
-interface ListProps<Row>
-  extends Omit<DataTableProps<Row>, 'rows' | 'hasMore' | 'isLoadingMore' | 'onLoadMore'> {
+interface ListProps<Row> extends Omit<DataTableProps<Row>, 'rows' | 'hasMore'> {
   /** Result of `usePages` or `useApi`; `rowsOf` selects rows of another response. */
   readonly of: Rows<Row> | Response<Row>
   /** Content below the table. */
@@ -30,13 +26,12 @@ interface ListProps<Row>
 export function List<Row>({ of, children, ...table }: ListProps<Row>) {
   const list = 'rows' in of ? of : rowsOf(of, (data) => ('items' in data ? data.items : data))
   const { hasMore = false, searchedTo, isLoadingMore = false, loadMore = () => {} } = list
-  const more = { hasMore, searchedTo, isLoadingMore, loadMore }
   return (
     <LoadedRows list={list}>
       {(rows) => (
         <>
-          <DataTable {...table} rows={rows} {...moreOf(more)} />
-          <SearchedTo list={more} />
+          <DataTable {...table} rows={rows} hasMore={hasMore} />
+          <More list={{ hasMore, searchedTo, isLoadingMore, loadMore }} />
           {children}
         </>
       )}

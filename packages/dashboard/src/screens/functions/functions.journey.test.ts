@@ -112,6 +112,14 @@ journeys('dashboard › functions', () => {
     await page.getByLabel('Level').selectOption('error')
     await page.getByText('request failed: only 3 in stock').waitFor()
     await page.getByText('order placed').first().waitFor({ state: 'detached' })
+
+    // Other entries that name the function fill the first page.
+    await app.sql(`insert into basalt.logs (logged_at, level, message, attrs, node)
+      select now(), 30, 'other', '{"function": "checkout"}', 'one/1' from generate_series(1, 110)`)
+    await dashboard.open('/functions/log?function=checkout&live=0')
+    await page.getByText('No entries match so far.').waitFor()
+    await page.getByRole('button', { name: 'Load more' }).click()
+    await page.getByText('order placed').first().waitFor()
   })
 
   test('shows code that cannot be loaded, with its line', async () => {

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { usePages } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Badge, Notice, Toolbar } from '../../ui/layout.tsx'
+import { More } from '../../ui/more.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toInstant } from '../../ui/time-range.tsx'
@@ -66,11 +66,7 @@ export function PastPreview() {
                     </li>
                   ))}
                 </ol>
-                {list.hasMore && (
-                  <Button onClick={list.loadMore} isPending={list.isLoadingMore}>
-                    Load more
-                  </Button>
-                )}
+                <More list={list} />
               </>
             )
           }}

@@ -5,6 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { ConfirmAction } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { FilterField, Form, Notice, Section, Toolbar } from '../../ui/layout.tsx'
+import { More } from '../../ui/more.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Empty, EmptyState, LoadedRows } from '../../ui/states.tsx'
 import {
@@ -113,11 +114,7 @@ export function SavedQueries({ text, opened, onOpen, onForget, onClose }: SavedQ
             />
           )}
         </LoadedRows>
-        {saved.hasMore && (
-          <Button size="small" onClick={saved.loadMore} isPending={saved.isLoadingMore}>
-            Load more
-          </Button>
-        )}
+        <More list={saved} />
       </Section>
       {forgotten !== undefined && (
         <ConfirmAction
