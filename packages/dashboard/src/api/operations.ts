@@ -1544,6 +1544,8 @@ export type FunctionDeploy = {
   /** Files in the folder of the functions. */
   readonly functionFiles: ReadonlyArray<string>
   readonly isLive: boolean
+  /** True for the deploy that a rollback makes live. */
+  readonly isPrevious: boolean
   /** True if each node installs the packages. */
   readonly installs: boolean
   readonly createdAt: string

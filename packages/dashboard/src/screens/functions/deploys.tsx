@@ -13,7 +13,7 @@ export function FunctionDeploysScreen() {
   const deploys = useApi(['functions', 'deploys'], listDeploys, { refetchIntervalMs: 5000 })
   const [promoting, setPromoting] = useState<Deploy>()
   const [isRollingBack, setRollingBack] = useState(false)
-  const live = deploys.data?.items.find(({ isLive }) => isLive)
+  const previous = deploys.data?.items.find(({ isPrevious }) => isPrevious)
   const again = { invalidates: [['functions']] }
   return (
     <>
@@ -24,7 +24,7 @@ export function FunctionDeploysScreen() {
           command: 'basalt functions deploy',
         }}
         actions={
-          live !== undefined && (
+          previous !== undefined && (
             <Button needs="change" onClick={() => setRollingBack(true)}>
               Roll back
             </Button>
@@ -82,7 +82,7 @@ export function FunctionDeploysScreen() {
           the code in which they began.
         </ConfirmAction>
       )}
-      {isRollingBack && (
+      {isRollingBack && previous !== undefined && (
         <ConfirmAction
           title="Roll back"
           action="Roll back"
@@ -91,8 +91,8 @@ export function FunctionDeploysScreen() {
           done={({ hash }) => `${hash.slice(0, 12)} is live.`}
           onClose={() => setRollingBack(false)}
         >
-          Makes the deploy live again that was live before <code>{live?.hash.slice(0, 12)}</code>. The
-          replaced one can be made live again for a day. Changes of the database are not undone.
+          Makes <code>{previous.hash.slice(0, 12)}</code> live again. The replaced deploy can be made live
+          again for a day. Changes of the database are not undone.
         </ConfirmAction>
       )}
     </>

@@ -13,6 +13,7 @@ export const FunctionDeploy = component(
     totalBytes: Type.Integer(),
     functionFiles: Type.Array(Type.String(), { description: 'Files in the folder of the functions.' }),
     isLive: Type.Boolean(),
+    isPrevious: Type.Boolean({ description: 'True for the deploy that a rollback makes live.' }),
     installs: Type.Boolean({ description: 'True if each node installs the packages.' }),
     createdAt: timestamp,
     promotedAt: nullable(timestamp, {
@@ -31,6 +32,11 @@ const auditLimit = 1000
 const columns = sql`
   d.hash, d.installs, d.file_count as "fileCount", d.total_bytes::float8 as "totalBytes", d.created_at as "createdAt",
   exists (select from basalt.function_live l where l.hash = d.hash) as "isLive",
+  coalesce(d.promotion = (
+    select max(e.promotion) from basalt.function_live l
+    join basalt.function_deploys live on live.hash = l.hash
+    join basalt.function_deploys e on e.promotion < live.promotion
+  ), false) as "isPrevious",
   array(
     select substr(f.path, 11) from basalt.function_files f
     where f.hash = d.hash and f.path ~ '^functions/[^/]+[.][cm]?[jt]s$' order by f.path limit 100

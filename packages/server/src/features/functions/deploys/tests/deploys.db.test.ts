@@ -117,6 +117,7 @@ describe('deploys of functions', () => {
       hash,
       fileCount: 3,
       totalBytes: 32,
+      isPrevious: false,
       installs: false,
       createdAt: timestamp,
       functionFiles: ['a.ts'],
@@ -282,7 +283,12 @@ describe('deploys of functions', () => {
       await deploy({ 'functions/a.ts': '2' }),
       await deploy({ 'functions/a.ts': '3' }),
     ]
+    const previous = async () =>
+      (await request('GET', '/deploys')).json.items
+        .filter(({ isPrevious }: { isPrevious: boolean }) => isPrevious)
+        .map(({ hash }: { hash: string }) => hash)
     for (const expected of [two, one]) {
+      expect(await previous()).toEqual([expected])
       const { status, json } = await request('POST', '/deploys/rollback')
       expect([status, json.hash, json.isLive]).toEqual([200, expected, true])
     }
@@ -291,8 +297,11 @@ describe('deploys of functions', () => {
       error: 'no_earlier_function_deploy',
       message: 'there is no earlier deploy',
     })
+    expect(await previous()).toEqual([])
     expect((await request('POST', `/deploys/${three}/promote`)).json.isLive).toBe(true)
     expect((await request('POST', `/deploys/${three}/promote`)).json.isLive).toBe(true)
+    // The second one was live before the third, and has left the history with its rollback.
+    expect(await previous()).toEqual([one])
     expect((await request('POST', '/deploys/rollback')).json.hash).toBe(one)
   })
 
