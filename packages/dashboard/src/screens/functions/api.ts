@@ -14,8 +14,8 @@ export const listFunctions = (signal: AbortSignal) => get<'functions.list'>('adm
 export const readActivity = (signal: AbortSignal) =>
   get<'functions.activity'>('admin/functions/activity', {}, { signal })
 
-export const listErrors = (filter: { readonly function: string | undefined }, signal: AbortSignal) =>
-  get<'functions.listErrors'>('admin/functions/errors', { ...filter, limit: 50 }, { signal })
+export const listErrors = (name: string | undefined, limit: number, signal: AbortSignal) =>
+  get<'functions.listErrors'>('admin/functions/errors', { function: name, limit }, { signal })
 
 export const readSource = ({ file, line, deploy }: Frame, signal: AbortSignal) =>
   get<'functions.source'>('admin/functions/source', { file, line, deploy: deploy ?? undefined }, { signal })

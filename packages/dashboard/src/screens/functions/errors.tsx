@@ -20,8 +20,8 @@ export function FunctionErrorsScreen() {
   const [shown, setShown] = useState<FunctionError>()
   const mayRead = usePermissions()('bodies.read')
   const names = useFunctionNames()
-  const errors = useApi(['functions', 'errors', name], (signal) => listErrors({ function: name }, signal), {
-    refetchIntervalMs: 5000,
+  const errors = useApi(['functions', 'errors', name], (signal) => listErrors(name, 50, signal), {
+    refetchIntervalMs: 10_000,
   })
   return (
     <>

@@ -78,7 +78,7 @@ function Records({ of: { name, kind, path = '', method, inbound, job } }: { read
 }
 
 function LatestErrors({ name }: { readonly name: string }) {
-  const errors = useApi(['functions', 'errors', name], (signal) => listErrors({ function: name }, signal), {
+  const errors = useApi(['functions', 'errors', name, 'latest'], (signal) => listErrors(name, 5, signal), {
     refetchIntervalMs: 10_000,
   })
   return (
@@ -88,9 +88,7 @@ function LatestErrors({ name }: { readonly name: string }) {
           items.length === 0 ? (
             <p>None in the last seven days.</p>
           ) : (
-            items
-              .slice(0, 5)
-              .map((error) => <ErrorItem key={`${error.time} ${error.requestId}`} error={error} />)
+            items.map((error) => <ErrorItem key={`${error.time} ${error.requestId}`} error={error} />)
           )
         }
       </Loaded>

@@ -4,7 +4,6 @@ import { useApi } from '../../api/queries.ts'
 import { formatNumber } from '../../ui/format.ts'
 import { Badge, Notice, PageHeader } from '../../ui/layout.tsx'
 import { List } from '../../ui/list.tsx'
-import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Activity, type LoadedFunctions, listFunctions, readActivity } from './api.ts'
 import { accessOf, triggerOf } from './describe.ts'
@@ -20,7 +19,7 @@ export function FunctionsScreen() {
   const [, params] = useRoute('/functions/of/:name')
   const [, navigate] = useLocation()
   const functions = useApi(['functions', 'list'], listFunctions, { refetchIntervalMs: 3000 })
-  const activity = useApi(['functions', 'activity'], readActivity, { refetchIntervalMs: 10_000 })
+  const activity = useApi(['functions', 'activity'], readActivity, { refetchIntervalMs: 30_000 })
   const counts = new Map(activity.data?.items.map((each) => [each.name, each]))
   const shown = functions.data?.items.find(({ name }) => name === params?.name)
   return (
@@ -34,7 +33,7 @@ export function FunctionsScreen() {
       >
         Your own code on the server. {functions.data !== undefined && <Source functions={functions.data} />}
       </PageHeader>
-      <Loaded query={functions}>{(loaded) => <State functions={loaded} />}</Loaded>
+      {functions.data !== undefined && <State functions={functions.data} />}
       <List
         caption="Functions"
         of={functions}
