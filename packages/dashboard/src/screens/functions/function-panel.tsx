@@ -45,7 +45,7 @@ export function FunctionPanel({ of: each, activity, onClose }: FunctionPanelProp
       />
       {kind === 'route' && may('owner') && (
         <Section title="Run">
-          <RunForm of={each} />
+          <RunForm key={triggerOf(each)} of={each} />
         </Section>
       )}
       <LatestErrors name={name} />
