@@ -1,3 +1,4 @@
+import { isJson } from '../ui/json.ts'
 import { quoteName, quoteText } from '../ui/sql.ts'
 
 /** Functions that convert cells to text for other programs, and back. All are pure. */
@@ -75,15 +76,6 @@ export function formatInsert(table: string, columns: readonly CopiedColumn[], ce
 
 export const isNumeric = (type: string) =>
   /^(smallint|integer|bigint|oid|real|double precision|numeric|money)/.test(type) && !type.endsWith('[]')
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Parses the text that {@link formatTabs} writes, or plain text. */
 export function parseTabs(text: string): string[][] {

@@ -1,7 +1,7 @@
 import { type ComponentProps, Fragment, type ReactNode, useId } from 'react'
 import { Checkbox, type Choice, Select, TextArea, TextField } from './field.tsx'
 import styles from './fields.module.css'
-import { parseObject } from './parse-object.ts'
+import { parseObject } from './json.ts'
 
 export interface Field<T> {
   /** Renders the input of one value. @param error error of the server in the value */
@@ -81,9 +81,11 @@ export const checklist =
   )
 
 /** Returns the input of a value that is itself a draft. */
-export const group =
-  <D extends object>(fields: Fields<D>): Field<D> =>
-  (value, onChange) => <DraftFields {...{ fields, value, onChange }} />
+export const group = <D extends object>(fields: Fields<D>): Field<D> =>
+  Object.assign(
+    (value: D, onChange: (value: D) => void) => <DraftFields {...{ fields, value, onChange }} />,
+    { isReady: (value: D) => isComplete(fields, value) },
+  )
 
 /** Returns checkboxes side by side. */
 export const checkboxes =

@@ -1,3 +1,5 @@
+import { isObject } from '../../ui/json.ts'
+
 /** Maximum depth of nested schemas, which may refer to themselves. */
 const deepest = 5
 
@@ -30,8 +32,4 @@ export function exampleOf(schema: unknown, depth = 0): unknown {
     default:
       return null
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import { jsonObject, suggested, text } from '../../ui/fields.tsx'
 import { ActionForm } from '../../ui/form-dialog.tsx'
-import { parseObject } from '../../ui/parse-object.ts'
+import { parseObject } from '../../ui/json.ts'
 import { toInstant } from '../../ui/time-range.tsx'
 import { enqueueJob } from './api.ts'
 

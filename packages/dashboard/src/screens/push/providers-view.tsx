@@ -3,9 +3,9 @@ import { useAction, useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { jsonObject } from '../../ui/fields.tsx'
 import { ActionForm } from '../../ui/form-dialog.tsx'
+import { parseObject } from '../../ui/json.ts'
 import { Badge } from '../../ui/layout.tsx'
 import { List } from '../../ui/list.tsx'
-import { parseObject } from '../../ui/parse-object.ts'
 import { listProviders, type Provider, resetCredentials, setCredentials } from './api.ts'
 
 const titles: Readonly<Record<string, string>> = {

@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { formatNumber } from '../../ui/format.ts'
+import { indentJson } from '../../ui/json.ts'
 import type { ResultColumn, StatementResult } from './api.ts'
 import { isNumeric } from './export.ts'
 import styles from './sql.module.css'
@@ -100,13 +101,5 @@ function gridColumn(column: ResultColumn, index: number, rows: StatementResult['
 }
 
 /** Formats JSON with one member per line. */
-function readable(value = '', column: ResultColumn | undefined): string {
-  if (column?.type !== 'json' && column?.type !== 'jsonb') return value
-  try {
-    // Parsing would round some numbers, so only lossless results are used.
-    const parsed: unknown = JSON.parse(value)
-    return /\d{15}|\.\d*0\b|[eE]/.test(value) ? value : JSON.stringify(parsed, undefined, 2)
-  } catch {
-    return value
-  }
-}
+const readable = (value = '', column: ResultColumn | undefined) =>
+  column?.type === 'json' || column?.type === 'jsonb' ? indentJson(value) : value

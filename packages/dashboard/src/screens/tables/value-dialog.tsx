@@ -3,6 +3,7 @@ import { inSession } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeEditor } from '../../ui/code-editor.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { indentJson } from '../../ui/json.ts'
 import { Failure, Spinner } from '../../ui/states.tsx'
 import { useDiscardConfirmation } from '../../ui/use-discard-confirmation.tsx'
 import { type ColumnInfo, readCell } from './api.ts'
@@ -62,7 +63,7 @@ function OpenValue({
   onClose,
 }: ValueDialogProps & { readonly whole: string | null }) {
   const { editor: kind } = kindOf(column)
-  const [text, setText] = useState(kind === 'document' ? indented(whole ?? '') : (whole ?? ''))
+  const [text, setText] = useState(kind === 'document' ? indentJson(whole ?? '') : (whole ?? ''))
   const isText = kind === 'line' || kind === 'text' || kind === 'markdown'
   const Editor = kind === 'line' ? LongEditor : ValueEditor
   // The length of the text as it was read decides. Another editor would lose the cursor position.
@@ -107,14 +108,4 @@ function OpenValue({
       {confirmation}
     </Dialog>
   )
-}
-
-/** Indents JSON, unless that would lose digits of a number. */
-function indented(text: string): string {
-  if (text.length > 1_000_000 || /\d{16}/.test(text) || /\.\d*0\b/.test(text)) return text
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }
