@@ -34,7 +34,7 @@ export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }
         actions: noActions,
       }}
       fields={() => ({
-        name: text('Name', { hint: 'Purpose of the key', maxLength: 200 }),
+        name: text('Name', { required: true, hint: 'Purpose of the key', maxLength: 200 }),
         userId: givenUser === undefined && userOf('Acts as', 'Policies see this user'),
         scope: choice('Scope', scopes),
         tables: code('Tables', {
@@ -43,7 +43,6 @@ export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }
         actions: actionsField,
         lifetime: choice('Expires after', lifetimes),
       })}
-      isReady={({ name, userId }) => name.trim() !== '' && userId !== ''}
       send={({ tables, lifetime, ...key }) =>
         createKey({
           ...key,

@@ -21,7 +21,7 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
         rateLimitWindowSeconds: String(app?.rateLimitWindowSeconds ?? 60),
       }}
       fields={() => ({
-        name: text('Name', { maxLength: 200 }),
+        name: text('Name', { required: true, maxLength: 200 }),
         description: textArea('Description', { maxLength: 10_000 }),
         ownerUserId: app === undefined && userOf('Owner', 'A user'),
         rateLimitRps: text('Requests per window', { hint: '0 for no limit', type: 'number', min: 0 }),
@@ -31,7 +31,6 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
           ...{ min: 1, max: 86_400 },
         }),
       })}
-      isReady={({ name, ownerUserId }) => name.trim() !== '' && (app !== undefined || ownerUserId !== '')}
       send={({ ownerUserId, rateLimitRps, rateLimitWindowSeconds, ...rest }) => {
         const settings = {
           ...rest,

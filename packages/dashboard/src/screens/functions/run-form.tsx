@@ -1,5 +1,6 @@
 import { checkbox, choice, code, type Field, type Fields, group, textArea } from '../../ui/fields.tsx'
 import { InlineForm } from '../../ui/form-dialog.tsx'
+import { isJson } from '../../ui/json.ts'
 import { userOf } from '../users/user-picker.tsx'
 import { invokeFunction, type LoadedFunction } from './api.ts'
 import { parametersOf } from './describe.ts'
@@ -17,11 +18,11 @@ interface Draft {
   readonly user: string
   readonly params: Readonly<Record<string, string>>
   readonly input: string
-  readonly isKept: boolean
+  readonly isCommitted: boolean
   readonly reason: string
 }
 
-/** Calls a route as a chosen caller. Its writes are undone, unless the administrator keeps them with a reason. */
+/** Calls a route as a chosen caller. Its writes are rolled back, unless the administrator commits them with a reason. */
 export function RunForm({ of: each }: { readonly of: LoadedFunction }) {
   const { name, access, method, input } = each
   const parameters = parametersOf(each)
@@ -30,7 +31,7 @@ export function RunForm({ of: each }: { readonly of: LoadedFunction }) {
     user: '',
     params: Object.fromEntries(parameters.map((parameter) => [parameter, ''])),
     input: input === undefined ? '' : JSON.stringify(exampleOf(input), undefined, 2),
-    isKept: false,
+    isCommitted: false,
     reason: '',
   }
   // Others would be refused before the function runs.
@@ -38,20 +39,24 @@ export function RunForm({ of: each }: { readonly of: LoadedFunction }) {
     ({ value }) => value === 'admin' || access === 'anonymous' || (access === 'user' && value === 'user'),
   )
   const isQuery = method === 'GET' || method === 'DELETE'
-  const fields: Fields<Draft> = ({ caller, isKept }) => ({
+  const fields: Fields<Draft> = ({ caller, isCommitted }) => ({
     caller: choice('Run as', admitted),
     user: caller === 'user' && userOf('User', 'Address, phone or id'),
     params:
       parameters.length > 0 &&
-      group(() => Object.fromEntries(parameters.map((parameter) => [parameter, code(`:${parameter}`)]))),
+      group(() =>
+        Object.fromEntries(
+          parameters.map((parameter) => [parameter, code(`:${parameter}`, { required: true })]),
+        ),
+      ),
     input: json('Input', {
       hint: isQuery ? 'JSON object with the query parameters.' : 'JSON. Leave empty for none.',
     }),
-    isKept: checkbox('Keep what the function writes', {
-      hint: 'Otherwise the transaction is rolled back. Requests to other services are not undone.',
+    isCommitted: checkbox('Commit what the function writes', {
+      hint: 'Otherwise the transaction is rolled back. Requests to other services are not.',
     }),
     reason:
-      isKept &&
+      isCommitted &&
       textArea('Reason', { required: true, rows: 2, maxLength: 500, hint: 'Stored in the audit log.' }),
   })
   return (
@@ -60,16 +65,13 @@ export function RunForm({ of: each }: { readonly of: LoadedFunction }) {
       needs="owner"
       start={start}
       fields={fields}
-      isReady={({ caller, user, params }) =>
-        (caller !== 'user' || user !== '') && Object.values(params).every((value) => value !== '')
-      }
       send={async (draft) => {
         const invocation = await invokeFunction({
           name,
           params: draft.params,
           ...(draft.input.trim() !== '' && { input: JSON.parse(draft.input) as unknown }),
           ...(draft.caller !== 'admin' && { as: draft.caller === 'user' ? draft.user : draft.caller }),
-          ...(draft.isKept && { commit: true, reason: draft.reason }),
+          ...(draft.isCommitted && { commit: true, reason: draft.reason }),
         })
         return { invocation, endedAt: new Date().toISOString() }
       }}
@@ -93,13 +95,4 @@ function json(label: string, props: { readonly hint: string }): Field<string> {
     )
   const isReady = (value: string) => value.trim() === '' || isJson(value)
   return Object.assign(input, { isReady })
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -13,10 +13,12 @@ interface UserPickerProps {
   readonly onChange: (id: string) => void
 }
 
-/** Returns the input of a form for a user. */
-export const userOf =
-  (label: string, hint: string): Field<string> =>
-  (value, onChange) => <UserPicker {...{ label, hint, value, onChange }} />
+/** Returns the input of a form for a user, who is required. */
+export const userOf = (label: string, hint: string): Field<string> =>
+  Object.assign(
+    (value: string, onChange: (id: string) => void) => <UserPicker {...{ label, hint, value, onChange }} />,
+    { isReady: (value: string) => value !== '' },
+  )
 
 /** Renders a field that selects a user by email, phone or id, with suggestions. */
 export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {
