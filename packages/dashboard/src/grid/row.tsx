@@ -58,7 +58,6 @@ function drawRow(props: GridRowProps) {
       aria-selected={isTicked || undefined}
       className={styles.row}
       data-state={state}
-      data-odd={index % 2 === 1 || undefined}
       style={{ width, top: headerHeight + index * rowHeight }}
     >
       <div
