@@ -8,7 +8,7 @@ import { toneOfLevel } from '../activity/level.ts'
 import { RequestLink } from '../activity/links.tsx'
 import { useFilters } from '../activity/use-filters.ts'
 import { type LogEntry, listLogs, logLevels } from '../logs/api.ts'
-import { merge, withKeys } from '../logs/entries.ts'
+import { merge, summarize, withKeys } from '../logs/entries.ts'
 import { useTail } from '../logs/use-tail.ts'
 import { useFunctionNames } from './use-function-names.ts'
 
@@ -67,7 +67,7 @@ export function FunctionLogScreen() {
           ['Level', ({ entry }) => <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>],
           ['Function', ({ entry }) => functionOf(entry) ?? '–', 'minor'],
           ['Message', ({ entry }) => messageOf(entry), 'cut'],
-          ['Fields', ({ entry }) => <code>{fieldsOf(entry)}</code>, 'cut', 'minor'],
+          ['Fields', ({ entry }) => <code>{summarize(entry.attrs, shown)}</code>, 'cut', 'minor'],
           ['Request', ({ entry }) => <RequestLink id={entry.requestId} />, 'minor'],
         ]}
       />
@@ -102,10 +102,3 @@ function messageOf({ message, attrs }: LogEntry): string {
 
 /** Members that other columns show. */
 const shown = ['source', 'function', 'failure', 'err', 'operation', 'kind']
-
-function fieldsOf({ attrs }: LogEntry): string {
-  return Object.entries(attrs)
-    .filter(([name]) => !shown.includes(name))
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' ')
-}

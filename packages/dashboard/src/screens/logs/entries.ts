@@ -10,6 +10,17 @@ function identify({ time, node, message, requestId }: LogEntry): string {
   return [time, node, requestId, message].join(' ')
 }
 
+const summaryLength = 120
+
+/** Formats the attributes of an entry in one line. @param hidden names of those to omit */
+export function summarize(attrs: LogEntry['attrs'], hidden: readonly string[] = []): string {
+  const text = Object.entries(attrs)
+    .filter(([name]) => !hidden.includes(name))
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ')
+  return text.length > summaryLength ? `${text.slice(0, summaryLength)}…` : text
+}
+
 /** Adds keys to the entries. Entries have no id, so equal ones get a number. */
 export function withKeys(entries: readonly LogEntry[]) {
   const counts = new Map<string, number>()

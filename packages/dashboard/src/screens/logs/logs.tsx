@@ -16,7 +16,7 @@ import { RequestLink } from '../activity/links.tsx'
 import { queryPath } from '../activity/query-path.ts'
 import { useFilters } from '../activity/use-filters.ts'
 import { countLogs, type LogEntry, listLogs, logLevels } from './api.ts'
-import { merge, withKeys } from './entries.ts'
+import { merge, summarize, withKeys } from './entries.ts'
 import { useTail } from './use-tail.ts'
 
 const names = ['level', 'q', 'requestId', 'since', 'until', 'live'] as const
@@ -113,13 +113,4 @@ function EntryPanel({ entry, onClose }: { readonly entry: LogEntry; readonly onC
       <Code label="attributes">{JSON.stringify(entry.attrs, null, 2)}</Code>
     </SidePanel>
   )
-}
-
-const summaryLength = 120
-
-function summarize(attrs: LogEntry['attrs']): string {
-  const text = Object.entries(attrs)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' ')
-  return text.length > summaryLength ? `${text.slice(0, summaryLength)}…` : text
 }
