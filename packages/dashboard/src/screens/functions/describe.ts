@@ -18,7 +18,7 @@ export function triggerOf(each: LoadedFunction): string {
 }
 
 const words: Readonly<Record<string, string>> = {
-  anonymous: 'everybody',
+  anonymous: 'no token required',
   user: 'users',
   admin: 'administrators',
 }

@@ -1,3 +1,4 @@
+import { Fragment } from 'react'
 import { Link } from 'wouter'
 import { usePermissions } from '../../api/administrator.ts'
 import { useApi } from '../../api/queries.ts'
@@ -28,7 +29,7 @@ export function FunctionPanel({ of: each, activity, onClose }: FunctionPanelProp
         items={{
           Kind: <Badge>{kind}</Badge>,
           'Runs on': <code>{triggerOf(each)}</code>,
-          ...(access && { 'Open to': <Badge tone={access[1]}>{access[0]}</Badge> }),
+          ...(access && { Access: <Badge tone={access[1]}>{access[0]}</Badge> }),
           ...(each.admin === true && {
             Rights: <Badge tone="warning">may act as the administrator</Badge>,
           }),
@@ -57,24 +58,22 @@ export function FunctionPanel({ of: each, activity, onClose }: FunctionPanelProp
 function Records({ of: { name, kind, path = '', method, inbound, job } }: { readonly of: LoadedFunction }) {
   const may = usePermissions()
   const address = kind === 'inbound' ? `/inbound/${inbound}` : path.replace(/:[^/]+/g, '*')
-  return (
-    <>
-      {(kind === 'route' || kind === 'inbound') && (
-        <Link href={requestsLink({ path: `/api/functions${address}`, method: method ?? 'POST' })}>
-          Requests
-        </Link>
-      )}
-      {kind === 'job' && <Link href={jobsLink(job === undefined ? {} : { type: job })}>Jobs</Link>}
-      {kind === 'schedule' && <Link href={jobsLink({ type: `function:${name}` })}>Jobs</Link>}
-      {kind === 'after' && may('owner') && <Link href="/webhooks">Deliveries</Link>}
-      {may('bodies.read') && (
-        <>
-          {kind !== 'before' && (kind !== 'after' || may('owner')) && ' · '}
-          <Link href={queryPath('/functions/log', { function: name })}>Log</Link>
-        </>
-      )}
-    </>
-  )
+  const links = [
+    (kind === 'route' || kind === 'inbound') &&
+      (['Requests', requestsLink({ path: `/api/functions${address}`, method: method ?? 'POST' })] as const),
+    kind === 'job' && (['Jobs', jobsLink(job === undefined ? {} : { type: job })] as const),
+    kind === 'schedule' && (['Jobs', jobsLink({ type: `function:${name}` })] as const),
+    kind === 'after' && may('owner') && (['Deliveries', '/webhooks'] as const),
+    may('bodies.read') && (['Log', queryPath('/functions/log', { function: name })] as const),
+  ]
+  return links
+    .filter((link) => link !== false)
+    .map(([label, href], index) => (
+      <Fragment key={label}>
+        {index > 0 && ' · '}
+        <Link href={href}>{label}</Link>
+      </Fragment>
+    ))
 }
 
 function LatestErrors({ name }: { readonly name: string }) {

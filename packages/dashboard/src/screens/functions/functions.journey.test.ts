@@ -51,7 +51,7 @@ journeys('dashboard › functions', () => {
   })
   afterEach(() => dashboard.expectNoProblems())
 
-  test('lists functions, and runs one as a user: undone, and kept with a reason', async () => {
+  test('lists functions, and runs one as a user: rolled back, and committed with a reason', async () => {
     const { page } = dashboard
     await dashboard.open('/functions')
     await page.getByText('POST /api/functions/orders/:shop').waitFor()
@@ -71,7 +71,7 @@ journeys('dashboard › functions', () => {
     await page.getByLabel('User', { exact: true }).fill('alice@example.com')
     await run.click()
     const result = page.getByRole('region', { name: 'Result of the run' })
-    await result.getByText('undone').waitFor()
+    await result.getByText('rolled back').waitFor()
     await result.getByText('"user": "alice@example.com"').waitFor()
     await result.getByText('POST /api/collections/note').waitFor()
     await result.getByText('order placed {"shop":"north","quantity":2}').waitFor()
@@ -79,11 +79,11 @@ journeys('dashboard › functions', () => {
     await dashboard.expectAccessible()
     expect(await app.sql('select body from note')).toEqual([])
 
-    await page.getByLabel('Keep what the function writes').check()
+    await page.getByLabel('Commit what the function writes').check()
     expect(await run.isDisabled()).toBe(true)
     await page.getByLabel('Reason').fill('ticket 17')
     await run.click()
-    await result.getByText('kept').waitFor()
+    await result.getByText('committed').waitFor()
     expect(await app.sql('select body, owner_id from note')).toEqual([{ body: 'tea', owner_id: alice }])
     expect(
       await app.sql("select detail ->> 'reason' as reason from basalt.audit where detail ? 'reason'"),

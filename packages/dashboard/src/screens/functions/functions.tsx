@@ -48,7 +48,7 @@ export function FunctionsScreen() {
           ['Kind', ({ kind }) => <Badge>{kind}</Badge>],
           ['Runs on', (each) => <code>{triggerOf(each)}</code>, 'cut', 'minor'],
           [
-            'Open to',
+            'Access',
             (each) => {
               const access = accessOf(each)
               return access === undefined ? '–' : <Badge tone={access[1]}>{access[0]}</Badge>

@@ -2,7 +2,7 @@ import { Code } from '../../ui/code.tsx'
 import { formatDuration } from '../../ui/format.ts'
 import { Badge } from '../../ui/layout.tsx'
 import { Revealed } from '../../ui/states.tsx'
-import { toneOfLevel, toneOfStatus } from '../activity/level.ts'
+import { toneOfStatus } from '../activity/level.ts'
 import { RequestLink } from '../activity/links.tsx'
 import type { Invocation } from './api.ts'
 import { Frames } from './frames.tsx'
@@ -21,7 +21,9 @@ export function RunResult({ invocation, endedAt }: RunResultProps) {
       <section className={styles.run} aria-label="Result of the run">
         <p role="status">
           <Badge tone={toneOfStatus(status)}>{status}</Badge>{' '}
-          <Badge tone={isCommitted ? 'warning' : 'neutral'}>{isCommitted ? 'kept' : 'undone'}</Badge>{' '}
+          <Badge tone={isCommitted ? 'warning' : 'neutral'}>
+            {isCommitted ? 'committed' : 'rolled back'}
+          </Badge>{' '}
           {formatDuration(durationMs)} · <RequestLink id={requestId} />
         </p>
         {error !== null && (
@@ -33,36 +35,8 @@ export function RunResult({ invocation, endedAt }: RunResultProps) {
           </>
         )}
         {result !== undefined && <Code label="result">{JSON.stringify(result, undefined, 2)}</Code>}
-        {statements.length > 0 && (
-          <>
-            <h3>Statements</h3>
-            <ol className={styles.statements}>
-              {statements.map(({ text, durationMs: ms, error: problem }, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the list does not change
-                <li key={index}>
-                  <code>{text.trim()}</code> <span className={styles.note}>{formatDuration(ms)}</span>
-                  {problem !== undefined && <p className={styles.problem}>{problem}</p>}
-                </li>
-              ))}
-            </ol>
-          </>
-        )}
-        {log.length > 0 && (
-          <>
-            <h3>Log</h3>
-            <ul className={styles.statements}>
-              {log.map((line, index) => {
-                const [, level = '', text = line] = /^(debug|info|warn|error): (.*)$/s.exec(line) ?? []
-                return (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: the list does not change
-                  <li key={index}>
-                    <Badge tone={toneOfLevel(level)}>{level}</Badge> <code>{text}</code>
-                  </li>
-                )
-              })}
-            </ul>
-          </>
-        )}
+        {statements.length > 0 && <Code label="statements">{statements.map(lineOf).join('\n')}</Code>}
+        {log.length > 0 && <Code label="log">{log.join('\n')}</Code>}
       </section>
     </Revealed>
   )
@@ -73,3 +47,7 @@ function messageOf({ message, stack }: NonNullable<Invocation['error']>): string
   const [first = ''] = stack?.split('\n') ?? []
   return first === '' ? message : first
 }
+
+/** Returns a statement with its duration and its error as a comment. */
+const lineOf = ({ text, durationMs, error }: Invocation['statements'][number]) =>
+  `${text.trim()} -- ${formatDuration(durationMs)}${error === undefined ? '' : `: ${error}`}`
