@@ -65,12 +65,13 @@ export interface FunctionOptions extends RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-type Call<DB extends AnyDatabase, A extends FunctionAddress<DB>> = FunctionOptions &
+/** Parameters, input and options of a call. */
+export type FunctionCall<DB extends AnyDatabase, A extends FunctionAddress<DB>> = FunctionOptions &
   ParamsMember<A> &
   InputMember<A, FunctionInput<DB, A>>
 
 type CallArguments<DB extends AnyDatabase, A extends FunctionAddress<DB>> =
-  Empty extends Call<DB, A> ? [call?: Call<DB, A>] : [call: Call<DB, A>]
+  Empty extends FunctionCall<DB, A> ? [call?: FunctionCall<DB, A>] : [call: FunctionCall<DB, A>]
 
 /** Functions of the project. */
 export interface Functions<DB extends AnyDatabase> {

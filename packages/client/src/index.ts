@@ -53,6 +53,7 @@ export {
 } from './filter.ts'
 export type {
   FunctionAddress,
+  FunctionCall,
   FunctionInput,
   FunctionOptions,
   FunctionOutput,

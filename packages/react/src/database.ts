@@ -2,6 +2,9 @@ import type {
   AnyDatabase,
   ArgumentsOf,
   ColumnOf,
+  FunctionAddress,
+  FunctionCall,
+  FunctionOutput,
   ProcedureName,
   ReturnsOf,
   TableName,
@@ -21,3 +24,11 @@ export type Columns<T extends Table> = readonly ColumnOf<RegisteredDatabase, T>[
 export type Procedure = ProcedureName<RegisteredDatabase>
 export type Arguments<P extends Procedure> = ArgumentsOf<RegisteredDatabase, P>
 export type Returns<P extends Procedure> = ReturnsOf<RegisteredDatabase, P>
+
+/** Method and path of a function of the project. */
+export type Address = FunctionAddress<RegisteredDatabase>
+/** Address of a function that reads. */
+export type ReadAddress = Extract<Address, `GET ${string}`>
+/** Parameters, input and options of a call of a function. */
+export type CallOf<A extends Address> = FunctionCall<RegisteredDatabase, A>
+export type OutputOf<A extends Address> = FunctionOutput<RegisteredDatabase, A>

@@ -6,13 +6,21 @@
 export interface Register {}
 
 export type { RegisteredDatabase } from './database.ts'
-export { aggregateOptions, listOptions, liveOptions, recordOptions, rpcOptions } from './options.ts'
+export {
+  aggregateOptions,
+  functionOptions,
+  listOptions,
+  liveOptions,
+  recordOptions,
+  rpcOptions,
+} from './options.ts'
 export { BasaltProvider, type BasaltProviderProps } from './provider.ts'
 export { affectedBy } from './query-keys.ts'
 export { useAggregate, useSuspenseAggregate } from './use-aggregate.ts'
 export { useAuth } from './use-auth.ts'
 export type { StreamStatus } from './use-changes.ts'
 export { useClient } from './use-client.ts'
+export { useFunction, useFunctionMutation, useSuspenseFunction } from './use-function.ts'
 export { useList, useSuspenseList } from './use-list.ts'
 export { type LiveView, useLive, useSuspenseLive } from './use-live.ts'
 export { useMutation, type Writes } from './use-mutation.ts'

@@ -23,8 +23,18 @@ import {
   type Shape,
 } from '@basaltdb/client'
 import { queryOptions } from '@tanstack/react-query'
-import type { Arguments, Columns, Procedure, RegisteredDatabase, Returns, Table } from './database.ts'
-import { aggregateKey, listKey, recordKey, rpcKey } from './query-keys.ts'
+import type {
+  Arguments,
+  CallOf,
+  Columns,
+  OutputOf,
+  Procedure,
+  ReadAddress,
+  RegisteredDatabase,
+  Returns,
+  Table,
+} from './database.ts'
+import { aggregateKey, functionKey, listKey, recordKey, rpcKey } from './query-keys.ts'
 
 /** Related tables of a query. */
 export interface RelatedTables {
@@ -151,6 +161,32 @@ export function rpcOptions<P extends Procedure>(
   return queryOptions({
     queryKey: rpcKey(also, procedure, args),
     queryFn: ({ signal }): Promise<Returns<P>> => client.rpc(procedure, args, { signal, readOnly: true }),
+    retry,
+  })
+}
+
+/** Parameters and input of a call of a function that reads. */
+export type FunctionQuery<A extends ReadAddress> = Pick<CallOf<A>, 'params' | 'input'>
+
+/** Result of a function that reads, with null in place of none. */
+export type FunctionResult<A extends ReadAddress> =
+  undefined extends OutputOf<A> ? Exclude<OutputOf<A>, undefined> | null : OutputOf<A>
+
+/** Returns the query options of a call of a function of the project that reads. */
+export function functionOptions<A extends ReadAddress>(
+  client: Client<RegisteredDatabase>,
+  address: A,
+  query: FunctionQuery<A>,
+  { also = [] }: RelatedTables = {},
+) {
+  return queryOptions({
+    queryKey: functionKey(also, address, query),
+    queryFn: async ({ signal }): Promise<FunctionResult<A>> => {
+      // The type of the arguments follows from the address, which the compiler does not know here.
+      const call = client.functions.call as (address: A, call: object) => Promise<FunctionResult<A>>
+      // TanStack Query accepts no undefined result.
+      return (await call(address, { ...query, signal })) ?? (null as FunctionResult<A>)
+    },
     retry,
   })
 }

@@ -34,6 +34,11 @@ export function rpcKey(tables: readonly Table[], procedure: string, args: object
   return ['basalt', tables, 'rpc', procedure, stringifyExact(args)]
 }
 
+/** Returns the query key of a call of a function of the project. @param tables tables that the function reads */
+export function functionKey(tables: readonly Table[], address: string, sent: object): QueryKey {
+  return ['basalt', tables, 'function', address, stringifyExact(sent)]
+}
+
 /**
  * Returns a filter for `invalidateQueries` that matches the results affected by a write to one of these tables. Without
  * tables it matches all results.

@@ -8,17 +8,19 @@ import { dehydrate, HydrationBoundary, QueryClient, useQueryClient } from '@tans
 import { createElement as h, type ReactNode, StrictMode, Suspense, useState } from 'react'
 import { renderToString } from 'react-dom/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Database, Row } from '../../../client/src/tests/database.ts'
+import type { Row, Database as Tables } from '../../../client/src/tests/database.ts'
 import { createNetwork, readFixture } from '../../../client/src/tests/harness.ts'
 import { typed } from '../../../client/src/tests/typed.ts'
 import { faultsOf } from '../../../server/test/faults.ts'
 import { alice, bob } from '../../../server/test/fixtures.ts'
+import { type FunctionsFolder, makeFunctionsFolder } from '../../../server/test/functions-folder.ts'
 import { createTestApp, type TestApp, userToken } from '../../../server/test/test-app.ts'
 import { waitFor } from '../../../server/test/wait-for.ts'
 import {
   affectedBy,
   aggregateOptions,
   BasaltProvider,
+  functionOptions,
   listOptions,
   liveOptions,
   recordOptions,
@@ -26,12 +28,15 @@ import {
   useAggregate,
   useAuth,
   useClient,
+  useFunction,
+  useFunctionMutation,
   useList,
   useLive,
   useMutation,
   useRecord,
   useRpc,
   useSuspenseAggregate,
+  useSuspenseFunction,
   useSuspenseList,
   useSuspenseLive,
   useSuspenseRecord,
@@ -40,6 +45,31 @@ import {
   useUser,
 } from '../index.ts'
 import { openPage, type Page } from './page.ts'
+
+const functions = `import { route } from '@basaltdb/functions'
+const members = (properties) => ({ type: 'object', properties })
+const Search = members({ from: { type: 'string' } })
+export const titles = route('GET /albums/:album/titles', { access: 'user', input: Search }, async (ctx, { from = '' }) => {
+  const rows = await ctx.db.sql\`
+    select title from task where album_id = \${Number(ctx.params.album)}::int and title >= \${from} order by title\`
+  return rows.map(({ title }) => title)
+})
+export const nothing = route('GET /nothing', { access: 'user' }, () => {})
+const Task = members({ title: { type: 'string' } })
+export const plan = route('POST /albums/:album/tasks', { access: 'user', input: Task }, async (ctx, { title }) => {
+  const { id } = await ctx.db.task.create({ title, album_id: Number(ctx.params.album) })
+  return { id }
+})
+`
+
+/** Types of the tables, with those of the functions above. */
+interface Database extends Tables {
+  functions: {
+    'GET /albums/:album/titles': { Input: { from?: string }; Output: string[] }
+    'GET /nothing': { Input: undefined; Output: undefined }
+    'POST /albums/:album/tasks': { Input: { title: string }; Output: { id: number } }
+  }
+}
 
 declare module '../index.ts' {
   interface Register {
@@ -50,10 +80,16 @@ declare module '../index.ts' {
 let app: TestApp
 let page: Page
 let directory: string
+let folder: FunctionsFolder
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'basalt-hooks-'))
-  const config = { 'storage.enabled': 'true', 'storage.local_path': directory }
+  folder = makeFunctionsFolder({ 'albums.ts': functions })
+  const config = {
+    'storage.enabled': 'true',
+    'storage.local_path': directory,
+    'functions.folder': folder.path,
+  }
   app = await createTestApp({ setup: await readFixture(), config })
   page = await openPage()
 })
@@ -68,6 +104,7 @@ afterAll(async () => {
   await page[Symbol.asyncDispose]()
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
   await rm(directory, { recursive: true })
 })
 
@@ -381,6 +418,95 @@ describe('useRpc', () => {
     )
     await shown.shows('2 6')
     expect(network.requests).toEqual(['POST /api/rpc/add', 'POST /api/rpc/add'])
+    shown.unmount()
+  })
+})
+
+describe('functions of the project', () => {
+  function Titles({ from }: { readonly from?: string }) {
+    const { data, streamError } = useFunction(
+      'GET /albums/:album/titles',
+      { params: { album: 1 }, input: from === undefined ? {} : { from } },
+      { also: ['task'] },
+    )
+    typed<string[] | undefined>()(data)
+    return streamError === undefined ? (data?.join() ?? '…') : String(streamError)
+  }
+
+  test('useFunction › calls a function again after a change by any user', async () => {
+    const { provide } = openBrowser()
+    const shown = await page.mount(provide(h(Titles), ' ', h(Titles, { from: 'x' })))
+    await shown.shows('write ')
+    await app.sql(`insert into task (title, album_id, owner) values ('xylophone', 1, '${alice}')`)
+    await shown.shows('write,xylophone xylophone')
+    shown.unmount()
+  })
+
+  test('useFunction › returns null for a function without a result, and the error of the server', async () => {
+    const { provide } = openBrowser()
+    function Nothing() {
+      const { data, status } = useFunction('GET /nothing', {})
+      typed<null | undefined>()(data)
+      return `${status} ${data}`
+    }
+    function Broken() {
+      // @ts-expect-error there is no such function
+      const { error } = useFunction('GET /missing', {})
+      return isBasaltError(error) ? error.error : '…'
+    }
+    const shown = await page.mount(provide(h(Nothing), ' ', h(Broken)))
+    await shown.shows('success null no_such_function')
+    shown.unmount()
+  })
+
+  test('useFunctionMutation › refetches the results that the function may have changed', async () => {
+    const { network, client, queryClient, provide } = openBrowser()
+    let plan: ReturnType<typeof useFunctionMutation<'POST /albums/:album/tasks'>>['mutateAsync'] | undefined
+    function Plan({ also }: { readonly also?: readonly 'artist'[] }) {
+      plan = useFunctionMutation('POST /albums/:album/tasks', { also }).mutateAsync
+      const { data } = useFunction(
+        'GET /albums/:album/titles',
+        { params: { album: 1 } },
+        { staleTime: 60_000 },
+      )
+      return data?.join() ?? '…'
+    }
+    const shown = await page.mount(provide(h(Plan, {})))
+    await shown.shows('write')
+    const planned = await plan?.({ params: { album: 1 }, input: { title: 'sing' } })
+    typed<{ id: number } | undefined>()(planned)
+    expect(planned).toEqual({ id: 4 })
+    const { queryKey } = functionOptions(client, 'GET /albums/:album/titles', { params: { album: 1 } })
+    expect(queryClient.getQueryData(queryKey)).toEqual(['sing', 'write'])
+    // @ts-expect-error the title is a text
+    await expect(plan?.({ params: { album: 1 }, input: { title: [] } })).rejects.toMatchObject({
+      status: 400,
+    })
+    // @ts-expect-error the parameter is missing
+    await expect(plan?.({ input: { title: 'rest' } })).rejects.toBeInstanceOf(TypeError)
+    shown.unmount()
+    const other = await page.mount(provide(h(Plan, { also: ['artist'] })))
+    await other.shows('sing,write')
+    network.requests.length = 0
+    await plan?.({ params: { album: 1 }, input: { title: 'swim' } })
+    expect(network.requests).toEqual(['POST /api/functions/albums/1/tasks'])
+    other.unmount()
+  })
+
+  test('useSuspenseFunction › suspends until there is a result, also a prefetched one', async () => {
+    const { network, client, queryClient, provide } = openBrowser()
+    const call = (album: number) => ({ params: { album } })
+    const Suspended = ({ album }: { readonly album: number }) =>
+      `[${useSuspenseFunction('GET /albums/:album/titles', call(album)).data}]`
+    await queryClient.prefetchQuery(functionOptions(client, 'GET /albums/:album/titles', call(1)))
+    const shown = await page.mount(
+      provide(h(Suspense, { fallback: 'loading' }, h(Suspended, { album: 1 }), h(Suspended, { album: 2 }))),
+    )
+    await shown.shows('[write][]')
+    expect(network.requests).toEqual([
+      'GET /api/functions/albums/1/titles',
+      'GET /api/functions/albums/2/titles',
+    ])
     shown.unmount()
   })
 })
