@@ -20,7 +20,10 @@ export const allTables = ['tables', 'list', '']
 
 export function TableList({ current }: { readonly current: string | undefined }) {
   const [search, setSearch] = useState('')
-  const tables = useApi(['tables', 'list', search], (signal) => listTables(search, listed, signal))
+  // The statistics of the database, from which the numbers of rows are, follow a write some seconds later.
+  const tables = useApi(['tables', 'list', search], (signal) => listTables(search, listed, signal), {
+    refetchIntervalMs: 10_000,
+  })
   const list = { rows: tables.data?.items, error: tables.error, refetch: () => void tables.refetch() }
   return (
     <nav className={styles.list} aria-label="Tables">

@@ -688,6 +688,9 @@ journeys('dashboard › tables', () => {
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download' }).click()
     expect((await download).suggestedFilename()).toBe('author.csv')
+    // The list follows the import without a reload.
+    const [{ n } = { n: 0 }] = await app.sql<{ n: number }>('select count(*)::int as n from author')
+    await page.getByRole('link', { name: `author ≈ ${n}` }).waitFor()
   })
 
   test('shows an import that was canceled elsewhere', async () => {
