@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { inviteAdministrator } from '../../../../../test/administrators.ts'
 import { alice, bob, notes } from '../../../../../test/fixtures.ts'
 import { type FunctionsFolder, makeFunctionsFolder } from '../../../../../test/functions-folder.ts'
 import { makeScratchDirectory } from '../../../../../test/scratch-directory.ts'
@@ -37,6 +38,10 @@ const files = {
       for (let line = 0; line < 300; line += 1) ctx.log.warn('using', { key: ctx.secrets.SHOP_KEY })
       return caught
     })
+    export const slow = route('POST /slow', { access: 'admin' }, async (ctx) => {
+      await ctx.db.note.create({ body: 'slow', owner_id: '${bob}' })
+      await new Promise((resolve) => setTimeout(resolve, 20_000))
+    })
   `,
 }
 const setup = `${notes}
@@ -52,7 +57,10 @@ let token: string
 
 beforeAll(async () => {
   folder = makeFunctionsFolder(files)
-  app = await createTestApp({ setup, config: { 'functions.folder': folder.path, 'logging.level': 'info' } })
+  app = await createTestApp({
+    setup,
+    config: { 'functions.folder': folder.path, 'functions.timeout': '25', 'logging.level': 'info' },
+  })
   token = await app.adminToken()
   await app.request('PUT', '/api/admin/secrets/SHOP_KEY', { token, body: { value: key } })
   await app.sql(`insert into basalt.users (id, email) values ('${alice}', 'alice@example.com')`)
@@ -66,7 +74,8 @@ beforeEach(async () => {
   await app.sql(`insert into note (owner_id, body) values ('${alice}', 'of alice'), ('${bob}', 'of bob')`)
 })
 
-const invoke = (body: object) => app.request('POST', '/api/admin/functions/invoke', { token, body })
+const invoke = (body: object, by = token) =>
+  app.request('POST', '/api/admin/functions/invoke', { token: by, body })
 const bodies = async () => (await app.sql('select body from note order by id')).map(({ body }) => body)
 const unchanged = ['of alice', 'of bob']
 const add = { name: 'add', params: { shop: 'a/b' }, input: { body: 'new' } }
@@ -200,6 +209,20 @@ describe('invoking a function by its name', () => {
   ])('refuses %j', async (body, code, error, message) => {
     expect(envelope(await invoke(body))).toMatchObject({ code, error, message })
     expect(await app.sql('select from basalt.audit')).toEqual([])
+  })
+
+  test('ends with the session of its administrator, and is rolled back', async () => {
+    const leaving = await inviteAdministrator(app, 'owner')
+    const administrators = (await app.request('GET', '/api/admin/administrators', { token })).json.items
+    const { id } = administrators.find(({ email }: { email: string }) => email === 'owner@example.com')
+    const call = invoke({ name: 'slow', commit: true, reason }, leaving)
+    const locks = () =>
+      app.sql("select from pg_locks where relation = 'note'::regclass and mode = 'RowExclusiveLock'")
+    await waitFor('the transaction', async () => (await locks()).length > 0)
+    expect((await app.request('DELETE', `/api/admin/administrators/${id}`, { token })).status).toBe(204)
+    expect((await call).json).toMatchObject({ isCommitted: false })
+    await waitFor('the rollback', async () => (await locks()).length === 0)
+    expect(await app.sql("select from note where body = 'slow'")).toEqual([])
   })
 
   test('is no operation of users', async () => {
