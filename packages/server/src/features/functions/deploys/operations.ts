@@ -191,10 +191,8 @@ async function changeLive(
   const deploy = await database.transaction(async (transaction) => {
     const previous = await deploys.lockLive(transaction)
     const hash = await work(transaction, previous)
-    if (hash !== previous) {
-      await deploys.setLive(transaction, hash)
-      await recordAdminAction(transaction, action, hash, origin, { previous })
-    }
+    if (hash !== previous) await deploys.setLive(transaction, hash)
+    await recordAdminAction(transaction, action, hash, origin, { previous })
     return await getDeploy(transaction, hash)
   })
   await live.refresh()
