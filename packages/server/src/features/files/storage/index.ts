@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Database } from '../../../database/open.ts'
+import { sql } from '../../../database/sql.ts'
 import type { Feature } from '../../../feature.ts'
 import { addOperations } from '../../../http/operation.ts'
 import { acceptStreams } from '../../../http/requests/body.ts'
@@ -20,6 +21,7 @@ import { createTransformer } from './images/transformer.ts'
 import { objectPath } from './object.ts'
 import { createCopier } from './objects/copy.ts'
 import { list } from './objects/list.ts'
+import { lookUpObject } from './objects/object-queries.ts'
 import { createObjectService } from './objects/objects.ts'
 import { addActions, remove } from './objects/operations.ts'
 import { createUploader } from './objects/upload.ts'
@@ -76,7 +78,8 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
   const writesOnce = createWritesOnce(database)
   const objects = createObjectService({
     database: database.user,
-    system,
+    find: async (bucket, name) =>
+      (await system.maybeOne<{ found: string }>(sql.prepared(lookUpObject(bucket, name))))?.found,
     writesOnce,
     urlOf,
     defaultQuotaMb: default_quota_mb,

@@ -82,7 +82,7 @@ export async function withBody<Result>(
 }
 
 /** Returns strong tags without their quotes (RFC 9110 §13.1.1); undefined for any. */
-function readTags(header: string | undefined): readonly string[] | undefined {
+export function readTags(header: string | undefined): readonly string[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
   return header.split(',').flatMap((each) => /^"([^"]*)"$/.exec(each.trim())?.[1] ?? [])
 }

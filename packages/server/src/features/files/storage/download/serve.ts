@@ -60,7 +60,7 @@ export async function serveObject(
   }
 
   const { start, end } = part ?? { start: 0, end: object.size - 1 }
-  describe(reply, object, download)
+  reply.headers(headersOf(object, download))
   reply.header('content-length', end - start + 1)
   if (request.method === 'HEAD') {
     void reply.send()
@@ -77,17 +77,16 @@ export async function serveObject(
   return true
 }
 
-/** Sets the headers for the type, the name and the permitted use in a browser. */
-function describe(
-  reply: FastifyReply,
-  { contentType, name }: StoredObject,
-  download: string | undefined,
-): void {
+/** Returns the headers for the type, the name and the permitted use in a browser. */
+export function headersOf(
+  { contentType, name }: Pick<StoredObject, 'contentType' | 'name'>,
+  download?: string,
+): Readonly<Record<string, string>> {
   const kind = download === undefined && isSafeInline(contentType) ? 'inline' : 'attachment'
   const fileName = download || (name.split('/').at(-1) ?? name)
-  reply.headers({
+  return {
     'content-type': contentType,
     'content-disposition': contentDisposition(kind, fileName),
     'content-security-policy': sandbox,
-  })
+  }
 }

@@ -14,7 +14,7 @@ import * as queries from './object-queries.ts'
 import type { ObjectReader } from './read-objects.ts'
 
 export interface CommitterDeps {
-  readonly database: UserDatabase
+  readonly database: Pick<UserDatabase, 'run'>
   readonly reader: Pick<ObjectReader, 'show'>
   readonly defaultQuotaMb: number
   readonly plans: StoragePlans

@@ -3,7 +3,7 @@ import { ok, operation } from '../../../../http/operation.ts'
 import { readChoice } from '../../../../http/requests/filters.ts'
 import { checkedByHandler, component } from '../../../../http/schemas.ts'
 import { type Static, Type } from '../../../../lib/type.ts'
-import { actorOf, requireBucket } from '../actor.ts'
+import { type Actor, actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
 import { bucketParams, readPrefix } from '../names.ts'
 import { type ObjectRow, StorageObject } from '../object.ts'
@@ -20,7 +20,8 @@ import { asCaller, firstValue, readObject } from './object-queries.ts'
 import type { ObjectService } from './objects.ts'
 
 const withoutNul = { pattern: '^[^\\u0000]*$' }
-const query = Type.Object({
+/** Query of a list. */
+export const listQuery = Type.Object({
   prefix: Type.Optional(
     checkedByHandler(withoutNul, Type.String({ description: 'Beginning of the names.' })),
   ),
@@ -62,6 +63,8 @@ const query = Type.Object({
   ),
 })
 
+export type ListQuery = Static<typeof listQuery>
+
 export const list = operation({
   guard: 'optional',
   programs: 'read',
@@ -71,7 +74,7 @@ export const list = operation({
   path: '/api/storage/:bucket',
   summary: 'List the objects of a bucket that policies show to the caller',
   params: bucketParams,
-  query,
+  query: listQuery,
   success: ok(
     component(
       'StorageObjectList',
@@ -90,29 +93,39 @@ export const list = operation({
   async handle({ objects }: { readonly objects: ObjectService }, { params: { bucket }, query, identity }) {
     const actor = actorOf(identity)
     requireBucket(actor, bucket)
-    const window = readWindow(bucket, query)
-    const { isPublic } = await objects.lookUp(bucket, '')
-    try {
-      const answer = await objects.read(actor, asCaller(listObjects(window)))
-      const page = JSON.parse(firstValue(answer) ?? '{}') as ListAnswer<ObjectRow>
-      const nextCursor = dropSurplus(page, window.limit)
-      const countLimit = countLimitOf(window)
-      return {
-        items: page.items.map((row) => objects.show(readObject(row), isPublic)),
-        prefixes: window.delimiter === '' ? undefined : page.prefixes,
-        totalItems: Math.min(page.total ?? -1, countLimit),
-        isTotalBounded: (page.total ?? 0) > countLimit || undefined,
-        nextCursor,
-      }
-    } catch (error) {
-      if (isDenied(error) && actor.scope.kind === 'anonymous') throw storageErrors.missingAuthToken()
-      throw translateFailure(error)
-    }
+    return await listPage(objects, actor, bucket, query)
   },
 })
 
+/** Returns a page of a list. @throws AppError invalid_list_parameter, invalid_object_name, bucket_not_found, missing_auth_token */
+export async function listPage(
+  objects: Pick<ObjectService, 'lookUp' | 'read' | 'show'>,
+  actor: Actor,
+  bucket: string,
+  sent: ListQuery,
+) {
+  const window = readWindow(bucket, sent)
+  const { isPublic } = await objects.lookUp(bucket, '')
+  try {
+    const answer = await objects.read(actor, asCaller(listObjects(window)))
+    const page = JSON.parse(firstValue(answer) ?? '{}') as ListAnswer<ObjectRow>
+    const nextCursor = dropSurplus(page, window.limit)
+    const countLimit = countLimitOf(window)
+    return {
+      items: page.items.map((row) => objects.show(readObject(row), isPublic)),
+      prefixes: window.delimiter === '' ? undefined : page.prefixes,
+      totalItems: Math.min(page.total ?? -1, countLimit),
+      isTotalBounded: (page.total ?? 0) > countLimit || undefined,
+      nextCursor,
+    }
+  } catch (error) {
+    if (isDenied(error) && actor.scope.kind === 'anonymous') throw storageErrors.missingAuthToken()
+    throw translateFailure(error)
+  }
+}
+
 /** @throws AppError invalid_list_parameter, invalid_object_name */
-function readWindow(bucket: string, sent: Static<typeof query>): ListWindow {
+function readWindow(bucket: string, sent: ListQuery): ListWindow {
   const { limit = 100, offset = 0, prefix = '', delimiter = '', cursor, skipTotal = 'false' } = sent
   const skipsTotal = readChoice('skipTotal', skipTotal, ['true', 'false']) === 'true'
   if (cursor !== undefined && offset > 0) {

@@ -1,7 +1,5 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Answer } from '../../../../database/connection/message.ts'
-import { sql } from '../../../../database/sql.ts'
-import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
@@ -11,15 +9,16 @@ import type { StoredObject } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 
 export interface ObjectReaderDeps {
-  readonly database: UserDatabase
-  readonly system: SystemDatabase
+  readonly database: Pick<UserDatabase, 'run'>
+  /** Returns the text of `lookUpObject` as the server itself reads it; undefined without the bucket. */
+  readonly find: (bucket: string, name: string) => Promise<string | undefined>
   readonly urlOf: UrlOf
 }
 
 export type ObjectReader = ReturnType<typeof createObjectReader>
 
 /** Creates the reader of objects, as callers see them. */
-export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps) {
+export function createObjectReader({ database, find, urlOf }: ObjectReaderDeps) {
   async function read({ scope }: Pick<Actor, 'scope'>, step: Step): Promise<Answer | undefined> {
     const [answer] = await database.run(scope, [step], { isRead: true })
     return answer
@@ -27,9 +26,9 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
 
   /** Finds an object as the server itself, without policies. The next step decides how much of it the caller may see. */
   async function lookUp(bucket: string, name: string) {
-    const found = await system.maybeOne<{ found: string }>(sql.prepared(queries.lookUpObject(bucket, name)))
+    const found = await find(bucket, name)
     if (found === undefined) throw storageErrors.bucketNotFound()
-    const { isPublic, object } = JSON.parse(found.found) as {
+    const { isPublic, object } = JSON.parse(found) as {
       isPublic: boolean
       object: StoredObject | null
     }

@@ -29,7 +29,7 @@ export async function withStagedBytes<Result>(
 ): Promise<Result> {
   const key = newKey()
   // If the response to a commit was lost, the row shows whether it happened: only bytes that are still staged are doomed.
-  const discardThis = () => discard(database, store, key).catch(() => undefined)
+  const discardThis = () => discardStaged(database, store, key)
   await database.count(sql`
     insert into basalt.stored_bytes (key, expires_at)
     values (${key}, now() + make_interval(secs => ${seconds + marginSeconds}))`)
@@ -41,13 +41,18 @@ export async function withStagedBytes<Result>(
   }
 }
 
-async function discard(database: SystemDatabase, store: ByteStore, key: string): Promise<void> {
-  const doomed = await database.count(
-    sql`update basalt.stored_bytes set state = 'doomed' where key = ${key} and state = 'staged'`,
-  )
-  if (doomed === 0) return
-  await store.remove(key)
-  await database.count(sql`delete from basalt.stored_bytes where key = ${key} and state = 'doomed'`)
+/** Removes bytes that nothing uses. It never rejects: the reaper removes them if this fails. */
+export async function discardStaged(database: SystemDatabase, store: ByteStore, key: string): Promise<void> {
+  try {
+    const doomed = await database.count(
+      sql`update basalt.stored_bytes set state = 'doomed' where key = ${key} and state = 'staged'`,
+    )
+    if (doomed === 0) return
+    await store.remove(key)
+    await database.count(sql`delete from basalt.stored_bytes where key = ${key} and state = 'doomed'`)
+  } catch {
+    // The row remains.
+  }
 }
 
 /** Translates a failure of the byte store into an API error. */

@@ -91,11 +91,17 @@ export async function findUpload(
       and s.expires_at = to_timestamp(${expiresAt}::float8) and s.bucket = ${bucket} and s.name = ${name}`)
 }
 
-/** @param owner undefined: of everybody; without a user those of the app's programs that act for none */
+/** User whose addresses are deleted. Without a user, they are those of the app's programs that act for none. */
+export interface AddressOwner {
+  readonly userId: string | null
+  readonly appId: string
+}
+
+/** @param owner undefined: of everybody */
 export async function deleteAddresses(
   database: Queryable,
   { bucket, name }: { readonly bucket: string; readonly name: string },
-  owner: { readonly userId: string | null; readonly appId: string } | undefined,
+  owner: AddressOwner | undefined,
 ): Promise<number> {
   const isOwn =
     owner === undefined

@@ -27,6 +27,14 @@ export interface SignedAddress {
 export interface AddressDeps {
   readonly database: SystemDatabase
   readonly objects: Pick<ObjectService, 'getReadable'>
+  /** Writes of addresses. Default: each is a transaction of its own. */
+  readonly writes?: AddressWrites
+}
+
+/** Statements that insert and delete addresses, as in `address-queries.ts`. */
+export interface AddressWrites {
+  readonly insert: (address: queries.NewAddress) => Promise<number | null | undefined>
+  readonly delete: (location: ObjectLocation, owner: queries.AddressOwner | undefined) => Promise<number>
 }
 
 export type AddressService = ReturnType<typeof createAddressService>
@@ -37,7 +45,14 @@ export type AddressService = ReturnType<typeof createAddressService>
  * clock of the database, and says on whose behalf it works. It ends with the session, grant, key or client that signed it
  * (`basalt.end_derived_of_sessions`), unless that only expires.
  */
-export function createAddressService({ database, objects }: AddressDeps) {
+export function createAddressService({
+  database,
+  objects,
+  writes = {
+    insert: (address) => queries.insertAddress(database, address),
+    delete: (location, owner) => queries.deleteAddresses(database, location, owner),
+  },
+}: AddressDeps) {
   async function sign(
     actor: Actor,
     { bucket, name }: ObjectLocation,
@@ -49,8 +64,8 @@ export function createAddressService({ database, objects }: AddressDeps) {
     const signature = createHmac('sha256', randomBytes(32)).update(signed).digest('base64url')
     const scope = actor.scope.kind === 'unrestricted' ? null : scopeWithoutGrant(actor.scope)
     const signatureHash = hashToken(signature)
-    const expiresAt = await queries
-      .insertAddress(database, { signatureHash, kind, bucket, name, object, actor, scope, seconds })
+    const expiresAt = await writes
+      .insert({ signatureHash, kind, bucket, name, object, actor, scope, seconds })
       .catch((error) => {
         if (!isMissingReference(error)) throw error
         // The object or its bucket was deleted meanwhile.
@@ -85,7 +100,7 @@ export function createAddressService({ database, objects }: AddressDeps) {
     /** Ends the caller's addresses of an object; an administrator ends all. @returns how many */
     async revoke(actor: Actor, location: ObjectLocation): Promise<{ readonly revoked: number }> {
       const owner = actor.scope.kind === 'unrestricted' ? undefined : actor
-      return { revoked: await queries.deleteAddresses(database, location, owner) }
+      return { revoked: await writes.delete(location, owner) }
     },
 
     /** @throws AppError invalid_signed_url */
