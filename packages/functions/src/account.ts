@@ -34,7 +34,7 @@ export interface SignUp {
 }
 
 /** Context of a function in the transaction of a sign-up or sign-in. Its statements run as the administrator. */
-export interface AccountContext extends Omit<Context, 'request' | 'params' | 'user' | 'db'> {
+export interface AccountContext extends Omit<Context, 'request' | 'params' | 'user' | 'db' | 'storage'> {
   readonly request: Pick<CallRequest, 'id'>
   /** Database without `sql`, because the connection is that of the account. */
   readonly db: Omit<CallDatabase, 'sql'>
@@ -54,7 +54,7 @@ export interface OutgoingMail {
 }
 
 /** Context of `sendMail`. Its statements run as the administrator. */
-export interface MailContext extends Omit<Context, 'request' | 'params' | 'user'> {
+export interface MailContext extends Omit<Context, 'request' | 'params' | 'user' | 'storage'> {
   readonly request: Pick<CallRequest, 'id'>
 }
 

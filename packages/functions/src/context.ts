@@ -1,6 +1,7 @@
 import type { CallDatabase } from './database.ts'
 import type { Enqueue } from './enqueue.ts'
 import type { Mail, PushMessage } from './messages.ts'
+import type { CallStorage } from './storage.ts'
 
 /** Signed-in user. */
 export interface User {
@@ -62,6 +63,8 @@ export interface Context<Params = Readonly<Record<string, string>>> {
   /** Parameters of the path. */
   readonly params: Params
   readonly db: CallDatabase
+  /** Files in the transaction of the call, as its caller. */
+  readonly storage: CallStorage
   /** Secrets of the project by name, as of the start of the call. Logs and errors have the name instead of the value. */
   readonly secrets: Readonly<Record<string, string | undefined>>
   readonly log: Log
@@ -91,6 +94,8 @@ export interface AdminHandle {
    * an administrator.
    */
   readonly db: CallDatabase
+  /** Files without policies and quotas of users, in the same transaction. */
+  readonly storage: CallStorage
 }
 
 /** Part of the context of functions that are declared with `admin: true`. */
@@ -121,7 +126,7 @@ export interface JobContext extends Omit<Context, 'request' | 'params' | 'user'>
 }
 
 /** Context of a hook, which runs within the write of a caller. */
-export interface HookContext extends Omit<Context, 'request' | 'params'> {
+export interface HookContext extends Omit<Context, 'request' | 'params' | 'storage'> {
   readonly request: Pick<CallRequest, 'id'>
 }
 

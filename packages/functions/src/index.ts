@@ -64,3 +64,4 @@ export { type ParamsOf, type RouteAddress, type RouteFunction, type RouteOptions
 export { type ScheduleOptions, schedule } from './schedule.ts'
 export type { Schema, StandardSchema, ValueOf } from './schema.ts'
 export { isHmac, type SignedContent, standardWebhookSignature, stripeSignature } from './signatures.ts'
+export type { CallBucket, CallStorage } from './storage.ts'

@@ -390,6 +390,7 @@ async function wire(
     openData: data.openData,
     secrets: operatorSecrets,
     messages: { ...messaging.ofFunctions, broadcasts: events.broadcasts },
+    storage: files.ofFunctions,
     resolve,
     stubOf: functionTest?.stubOf,
   })

@@ -69,7 +69,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   support: ['audit', 'mail', 'throttle'],
   policies: ['audit', 'collections', 'throttle'],
   reference: ['documentation'],
-  runtime: ['audit', 'collections', 'schedules', 'secrets', 'view-as', 'webhooks'],
+  runtime: ['audit', 'collections', 'schedules', 'secrets', 'storage', 'view-as', 'webhooks'],
   realtime: ['audit', 'collections', 'graphql', 'outbox', 'policies', 'view-as'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],

@@ -1,5 +1,6 @@
 /** Statements that restore the schema as it was with one administrator, before migration 35. */
 export const oneAdministrator = `
+  drop function basalt.storage_sealed(text, text);
   alter table if exists basalt.function_deploys drop column installs;
   drop index basalt.requests_functions;
   alter table basalt.sql_job_types drop column deploy;

@@ -115,3 +115,25 @@ const unverified = () => ({ id: '1' })
 
 // @ts-expect-error A verification returns an id and a time.
 export const wrongVerify = inbound('stripe', unverified, () => {})
+
+export const files = job('files', {}, async (ctx) => {
+  const bucket = ctx.storage.bucket('receipts')
+  const made = await bucket.upload('a.txt', new Uint8Array(1), {
+    contentType: 'text/plain',
+    ifNoneMatch: '*',
+  })
+  typed<string>()(made.etag)
+  typed<Response>()(await bucket.download('a.txt', { range: [0, 1] }))
+  typed<string>()(await bucket.sign('a.txt', { expiresIn: 60, w: 100, format: 'webp' }))
+  const { items } = await bucket.list({ prefix: 'a', delimiter: '/' })
+  typed<number | undefined>()(items[0]?.size)
+  // @ts-expect-error An object is no content.
+  await bucket.upload('a.txt', { text: 'a' })
+  // @ts-expect-error Signing has no options of a request.
+  await bucket.sign('a.txt', { timeoutMs: 1 })
+})
+
+export const withoutFiles = before('album', 'update', (ctx) => {
+  // @ts-expect-error A hook has no files.
+  ctx.storage
+})

@@ -24,4 +24,6 @@ export const gatewayFunctions = [
   'basalt.broadcast_sealed(text, text)',
   /** Keeps a message of another service from being handled twice. */
   'basalt.accept_inbound_sealed(text, text)',
+  /** Finds an object of a function, and signs and ends addresses. */
+  'basalt.storage_sealed(text, text)',
 ] as const

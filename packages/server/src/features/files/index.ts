@@ -34,10 +34,12 @@ export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOpti
     resolveTxt,
     purge: network.purge,
   })
+  const stored = storage({ ...platform, purge: network.purge })
   return {
     /** Rewrites the URLs of requests for sites, before routing. */
     rewriteUrl: hosting.rewriteUrl,
-    features: [network.feature, hosting.feature, storage({ ...platform, purge: network.purge })],
+    ofFunctions: stored.ofFunctions,
+    features: [network.feature, hosting.feature, stored.feature],
   }
 }
 

@@ -6,6 +6,7 @@ import { dueDeploys } from '../events/jobs/index.ts'
 import { findCaptureGap } from '../events/outbox/index.ts'
 import { replaceFunctionSchedules } from '../events/schedules/index.ts'
 import type { FunctionReceiver } from '../events/webhooks/index.ts'
+import type { FunctionStorage } from '../files/storage/index.ts'
 import { deploys, lockLive } from './deploys/index.ts'
 import { inspection } from './inspection/index.ts'
 import { type FunctionMessages, type OpenData, type RuntimeDeps, runtime } from './runtime/index.ts'
@@ -25,6 +26,7 @@ export interface FunctionPorts {
   readonly openData: OpenData
   readonly secrets: SecretStore
   readonly messages: FunctionMessages
+  readonly storage: FunctionStorage
   /** Replaces the functions that handle changes. @param lock returns false if others are current */
   readonly replaceReceivers: (
     receivers: readonly FunctionReceiver[],
@@ -46,7 +48,7 @@ export function wireFunctions(
     queue,
     log,
   }: Pick<Platform, 'config' | 'database' | 'catalog' | 'notifications' | 'queue' | 'log'>,
-  { openData, secrets: store, messages, resolve, stubOf, replaceReceivers }: FunctionPorts,
+  { openData, secrets: store, messages, storage, resolve, stubOf, replaceReceivers }: FunctionPorts,
 ) {
   const deployed = deploys({
     database: database.system,
@@ -86,6 +88,7 @@ export function wireFunctions(
     stubOf,
     queue,
     messages,
+    storage,
   })
   const inspected = inspection({ host, database: database.system, folder: config.functions.folder })
   return { host, after, single, features: [feature, secrets(store), deployed.feature, inspected] }

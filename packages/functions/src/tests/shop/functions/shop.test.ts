@@ -7,9 +7,11 @@ import {
   charge,
   checkout,
   exits,
+  file,
   first,
   leaks,
   nightly,
+  openFile,
   order,
   paid,
   price,
@@ -204,4 +206,16 @@ test('continues after the process of the functions has ended', async () => {
     if (done !== 'functions_unavailable') break
   }
   assert.equal(await stockOf(2), 1)
+})
+
+test('stores files as the caller, and undoes them', async () => {
+  const params = { name: 'a.txt' }
+  await database.transaction(async ({ call }) => {
+    const { result } = await call(file, { as: ann, params, input: { text: 'tea' } })
+    assert.deepEqual(result, { size: 3 })
+    const opened = await call(openFile, { as: ann, params })
+    assert.equal(await opened.result.text(), 'tea')
+    await assert.rejects(call(openFile, { as: bob, params }), { status: 404, error: 'file_not_found' })
+  })
+  await assert.rejects(database.call(openFile, { as: ann, params }), { status: 404, error: 'file_not_found' })
 })

@@ -103,3 +103,16 @@ export const exits = route('POST /exits', { access: 'anonymous' }, async (ctx) =
 
 export const first = schedule('0 4 * * *', () => {})
 export const second = schedule('0 4 * * *', () => {})
+
+export const file = route(
+  'POST /files/:name',
+  { access: 'user', input: Type.Object({ text: Type.String() }) },
+  async (ctx, { text }) => {
+    const { size } = await ctx.storage.bucket('receipts').upload(ctx.params.name, text)
+    return { size }
+  },
+)
+
+export const openFile = route('GET /files/:name', { access: 'user' }, (ctx) =>
+  ctx.storage.bucket('receipts').download(ctx.params.name),
+)

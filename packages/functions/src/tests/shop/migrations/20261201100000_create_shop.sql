@@ -13,3 +13,4 @@ alter table paid enable row level security;
 create policy visible on product for select using (true);
 create policy own on purchase for all using (user_id = basalt.user_id()) with check (user_id = basalt.user_id());
 create policy closed on paid using (false);
+create policy own on basalt.objects for all to basalt_authenticated using (user_id = basalt.user_id()) with check (user_id = basalt.user_id());

@@ -132,6 +132,11 @@ export const storageErrorTable = {
     message: (problem: string) => problem,
     help: '`expiresIn` is a number of seconds. Default: an hour.',
   },
+  invalidStorageOption: {
+    status: 400,
+    message: (name: string) => `${name}: unexpected value`,
+    help: 'A function has called a method of `ctx.storage` with an option of another type than that of the typed client.',
+  },
   templateBucketRequired: {
     status: 400,
     message: 'bucket is required',

@@ -16,6 +16,7 @@ import { openByteStore } from './bytes/open-store.ts'
 import type { StorageConfig } from './config.ts'
 import { addDownloads } from './download/downloads.ts'
 import { storageErrors } from './errors.ts'
+import { createFunctionStorage, type FunctionStorage } from './function-storage.ts'
 import { createImageService } from './images/images.ts'
 import { createTransformer } from './images/transformer.ts'
 import { objectPath } from './object.ts'
@@ -36,6 +37,7 @@ export { openByteStore } from './bytes/open-store.ts'
 export { StoreFailed } from './bytes/store.ts'
 export { checkStorage, removeOrphans, type StorageReport } from './check.ts'
 export { storageErrorTable } from './errors.ts'
+export { type FunctionStorage, storageActions } from './function-storage.ts'
 export { createStorageMeasure } from './quotas/measure.ts'
 
 /** Sections of the configuration that storage reads. */
@@ -57,7 +59,11 @@ export interface StorageDeps {
 }
 
 /** Provides files of users: rows in the database under the operator's policies, bytes on a disk or in an S3 bucket. */
-export function storage({ config, database, queue, clock, log, publicBaseUrl, purge }: StorageDeps): Feature {
+export function storage({ config, database, queue, clock, log, publicBaseUrl, purge }: StorageDeps): {
+  readonly feature: Feature
+  /** Storage as functions use it, in the transactions of their calls. */
+  readonly ofFunctions: FunctionStorage
+} {
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
   const isEnabled = isStorageEnabled(config)
@@ -76,11 +82,7 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
       log.warn({ reason: messageOf(error) }, 'failed to add a job of storage; the schedule will add one'),
   })
   const writesOnce = createWritesOnce(database)
-  const objects = createObjectService({
-    database: database.user,
-    find: async (bucket, name) =>
-      (await system.maybeOne<{ found: string }>(sql.prepared(lookUpObject(bucket, name))))?.found,
-    writesOnce,
+  const common = {
     urlOf,
     defaultQuotaMb: default_quota_mb,
     plans: {
@@ -88,6 +90,13 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
       exceeded: () => refuseBeyondPlan('storage_bytes', clock.now()),
     },
     reaper,
+  }
+  const objects = createObjectService({
+    ...common,
+    database: database.user,
+    find: async (bucket, name) =>
+      (await system.maybeOne<{ found: string }>(sql.prepared(lookUpObject(bucket, name))))?.found,
+    writesOnce,
   })
   const uploader = createUploader({
     database: system,
@@ -98,7 +107,10 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
   })
   const transformer = createTransformer()
   const images = createImageService({ database: system, store, transformer })
-  return {
+  const ofFunctions = createFunctionStorage({
+    ...{ isEnabled, database: system, store, objects: common, maxFileSize: max_file_size, publicBaseUrl },
+  })
+  const feature: Feature = {
     name: 'storage',
     routes(app) {
       void app.register(async (scope: HttpServer) => {
@@ -138,6 +150,7 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
       await reaper.stop()
     },
   }
+  return { feature, ofFunctions }
 }
 
 /**

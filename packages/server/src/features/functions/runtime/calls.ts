@@ -17,7 +17,9 @@ import type {
   ResultMessage,
   SendRequest,
   SqlRequest,
+  StorageMessage,
 } from './messages.ts'
+import type { StorageReply } from './storage.ts'
 import type { StreamedResponse } from './streamed-response.ts'
 import type { CallWork, Statements } from './transaction.ts'
 
@@ -61,6 +63,8 @@ export interface CallTerms {
   readonly enqueue: (request: EnqueueRequest, work: CallWork) => Promise<string>
   /** Adds a message in the transaction. */
   readonly send: (request: SendRequest, work: CallWork) => Promise<void>
+  /** Serves `ctx.storage` as one identity; undefined where the function has none. */
+  readonly storage?: ((request: StorageMessage, handle: Identified) => Promise<StorageReply>) | undefined
   /** Receives each line that the function logs. */
   readonly onLog?: (line: string) => void
   /** Receives each statement of the function that has ended. */
@@ -83,8 +87,14 @@ export type CallObserver = Required<Pick<CallTerms, 'onLog'>> & {
   readonly onStatement: NonNullable<CallTerms['onStatement']>
 }
 
+/** Identity, and its statements in the transaction of a call. */
+type Identified = Pick<AdminWork, 'caller' | 'statements'>
+
+/** Request of a function for data. */
+type CallRequest = DataRequest | SqlRequest | EnqueueRequest | SendRequest | StorageMessage
+
 /** Database as one identity, in the transaction of a call. */
-interface Handle extends Pick<AdminWork, 'caller' | 'statements'> {
+interface Handle extends Identified {
   readonly data: TransactionData
 }
 
@@ -107,6 +117,7 @@ export class Call {
   readonly #onStatement: CallTerms['onStatement']
   readonly #respond: CallTerms['respond']
   readonly #send: CallTerms['send']
+  readonly #storage: CallTerms['storage']
   readonly #work: CallWork
   #pending = 0
   #pendingBytes = 0
@@ -135,6 +146,7 @@ export class Call {
     this.#respond = terms.respond
     this.#enqueue = enqueue
     this.#send = send
+    this.#storage = terms.storage
     this.#work = work
     this.#openData = openData
     this.#openAdmin = terms.openAdmin
@@ -166,7 +178,7 @@ export class Call {
   }
 
   /** Handles a request of the function for data. It never rejects. */
-  async handle(message: DataRequest | SqlRequest | EnqueueRequest | SendRequest): Promise<ReplyMessage> {
+  async handle(message: CallRequest): Promise<ReplyMessage> {
     const { id } = message
     if (this.#hasEnded) return failureReply(id, runtimeErrors.transactionEnded())
     const size = sizeOf(message)
@@ -195,6 +207,10 @@ export class Call {
       if (message.type === 'send') {
         await this.#send(message, this.#work)
         return { type: 'reply', id, status: 204, body: '' }
+      }
+      if (message.type === 'storage') {
+        if (this.#storage === undefined) throw runtimeErrors.storageNotOffered()
+        return { type: 'reply', id, ...(await this.#storage(message, this.#handleOf(message))) }
       }
       const { data, caller } = this.#handleOf(message)
       return { type: 'reply', id, ...(await serveData(data.collections, caller, message)) }
@@ -270,7 +286,7 @@ export class Call {
   }
 
   /** Returns the handle that a request names. @throws AppError as_admin_refused */
-  #handleOf({ reason }: DataRequest | SqlRequest): Handle {
+  #handleOf({ reason }: Pick<DataRequest, 'reason'>): Handle {
     if (reason === undefined) return this.#own
     if (this.#openAdmin === undefined || reason.trim() === '' || !isStorableText(reason))
       throw runtimeErrors.asAdminRefused()
@@ -301,15 +317,16 @@ export class Call {
 }
 
 /** Returns the size of a waiting message in characters. */
-function sizeOf(message: DataRequest | SqlRequest | EnqueueRequest | SendRequest): number {
+function sizeOf(message: CallRequest): number {
   if (message.type === 'enqueue') return message.payload.length
   if (message.type === 'send') return message.body.length
+  if (message.type === 'storage') return message.options.length + (message.content?.length ?? 0)
   if (message.type === 'request') return message.query.length + (message.body?.length ?? 0)
   return message.values.reduce((sum, value) => sum + (value?.length ?? 0), message.text.length)
 }
 
 /** Returns the text by which a person recognizes a request of a function. Values of statements are left out. */
-function describeMessage(message: DataRequest | SqlRequest | EnqueueRequest | SendRequest): string {
+function describeMessage(message: CallRequest): string {
   switch (message.type) {
     case 'sql':
       return message.text
@@ -317,6 +334,8 @@ function describeMessage(message: DataRequest | SqlRequest | EnqueueRequest | Se
       return `enqueue ${message.job}`
     case 'send':
       return message.kind
+    case 'storage':
+      return `storage ${message.action} ${message.bucket}/${message.name}`
     default:
       return `${message.method} /api/${message.path}${message.query === '' ? '' : `?${message.query}`}`
   }

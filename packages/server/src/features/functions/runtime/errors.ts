@@ -112,6 +112,11 @@ export const runtimeErrorTable = {
     message: 'the input is too large for a function',
     help: 'A call with its input has at most 16 MiB as JSON. Upload large contents as files.',
   },
+  storageNotOffered: {
+    status: 400,
+    message: 'ctx.storage is not available here',
+    help: 'Before hooks, `onSignUp`, `claims` and `sendMail` have no `ctx.storage`, because their transaction is that of other work. Use a route, a job, a schedule, or an `after` or `inbound` function.',
+  },
   resultTooLarge: {
     status: 400,
     message: (most: number, unit: 'rows' | 'bytes') => `the statement returns more than ${most} ${unit}`,

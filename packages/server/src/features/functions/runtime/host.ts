@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Identity } from '../../../http/access/identity.ts'
 import type { Outbound } from '../../../http/outbound.ts'
 import type { JobDeploys, MessageSender } from '../../../job-queue.ts'
 import { AppError, messageOf } from '../../../lib/errors.ts'
@@ -61,6 +62,7 @@ import { attemptsOf, findFaultySchedules, isOfSchedule, jobOf } from './schedule
 import type { Seals } from './seals.ts'
 import type { SingleKind } from './single-kinds.ts'
 import type { SlotSource } from './slots.ts'
+import type { CallStorage } from './storage.ts'
 import { readHead, StreamedResponse } from './streamed-response.ts'
 import { CallTransaction, type CallWork, type TransactionDeps } from './transaction.ts'
 
@@ -99,6 +101,7 @@ export interface HostDeps extends TransactionDeps {
   /** Connections of jobs, which are a part of those of all functions. */
   readonly jobSlots: SlotSource
   readonly enqueueing: Enqueueing
+  readonly storage: CallStorage
   readonly seals: Seals
   readonly recordAdminUse: RecordAdminUse
   /** Returns true for a type of job that the server has. */
@@ -615,6 +618,7 @@ export class FunctionHost {
       observer,
       work: given,
       administrator,
+      identity,
     }: {
       readonly requestId: string
       readonly signal: AbortSignal
@@ -624,6 +628,8 @@ export class FunctionHost {
       readonly work?: CallWork
       /** Address of the administrator who calls, for the audit log. */
       readonly administrator?: string | undefined
+      /** Identity of the request, for the addresses that the function signs. */
+      readonly identity?: Identity | undefined
     },
   ): Promise<CallOutcome> {
     const generation = this.#current
@@ -632,7 +638,7 @@ export class FunctionHost {
     const isAdmin = description.admin === true
     const work = given ?? new CallTransaction(this.#deps, caller, { name: description.name, isAdmin })
     const call = this.#open(generation, description, {
-      ...{ caller, requestId, work, sender: senderOf(caller), isUndone, isAdmin, administrator },
+      ...{ caller, requestId, work, sender: senderOf(caller), isUndone, isAdmin, administrator, identity },
       ...(observer === undefined ? {} : this.#redacting(observer)),
       check: (value) => this.#checks.checkOutput(description, value),
       respond: (head, opened) => this.#prepareStream(generation, opened, head, signal),
@@ -832,7 +838,7 @@ export class FunctionHost {
     const generation = this.#current
     if (generation === undefined) throw runtimeErrors.functionsUnavailable().retryAfter(1)
     const call = this.#open(generation, description, {
-      ...{ caller, requestId, work, sender: senderOf(caller), isTextAllowed },
+      ...{ caller, requestId, work, sender: senderOf(caller), isTextAllowed, hasStorage: false },
     })
     const { claims } = describeCaller(caller)
     const message = { type: 'single' as const, claims, request: { id: requestId }, value }
@@ -848,6 +854,8 @@ export class FunctionHost {
       sender,
       isAdmin = false,
       administrator,
+      identity,
+      hasStorage = true,
       ...terms
     }: Pick<
       CallTerms,
@@ -858,6 +866,8 @@ export class FunctionHost {
         readonly sender: MessageSender
         readonly isAdmin?: boolean
         readonly administrator?: string | undefined
+        readonly identity?: Identity | undefined
+        readonly hasStorage?: boolean
       },
   ): Call {
     const onCommit = (listener: () => void) => work.onCommit(listener)
@@ -867,7 +877,7 @@ export class FunctionHost {
       ...{ statements: work.statements, onCommit, isTextAllowed },
       deadline: Number.POSITIVE_INFINITY,
     }
-    const { recordAdminUse, secrets } = this.#deps
+    const { recordAdminUse, secrets, storage, config } = this.#deps
     const openAdmin = (given: string): AdminWork => {
       const reason = secrets.redact(given)
       const use = { name: description.name, reason, caller: terms.caller, administrator }
@@ -880,6 +890,13 @@ export class FunctionHost {
     return new Call(description, {
       ...{ work, openData: this.#deps.openData, check: () => {}, ...terms },
       openAdmin: isAdmin ? openAdmin : undefined,
+      storage: hasStorage
+        ? (request, handle) =>
+            storage.serve(request, {
+              ...{ ...handle, work, function: description, timeout: config.timeout },
+              identity: handle.caller === terms.caller ? identity : undefined,
+            })
+        : undefined,
       enqueue: this.#enqueue(generation, sender.userId, description),
       send: this.#send(sender),
       hooks: createNestedHooks(this.#hookDeps(generation), outer, 0),
@@ -1166,6 +1183,7 @@ export class FunctionHost {
       case 'request':
       case 'sql':
       case 'enqueue':
+      case 'storage':
       case 'send': {
         const call = generation.calls.get(message.call)
         if (call === undefined)

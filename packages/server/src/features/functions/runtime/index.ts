@@ -12,6 +12,7 @@ import type { JobQueue, JobType } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { FunctionSchedule } from '../../events/schedules/index.ts'
 import type { FunctionReceiver } from '../../events/webhooks/index.ts'
+import type { FunctionStorage } from '../../files/storage/index.ts'
 import type { FunctionSecrets } from '../secrets/index.ts'
 import { AfterFunctions, receiversOf } from './after.ts'
 import { recorderOf } from './as-admin.ts'
@@ -30,6 +31,7 @@ import { rowsOf } from './schedules.ts'
 import { Seals } from './seals.ts'
 import { SingleFunctions } from './single-functions.ts'
 import { Slots, withinQuota } from './slots.ts'
+import { CallStorage } from './storage.ts'
 
 export { describeCaller } from './caller-description.ts'
 export { FunctionFailure, type OpenData } from './calls.ts'
@@ -106,6 +108,7 @@ export interface RuntimeDeps {
   readonly stubOf: HostDeps['stubOf']
   readonly queue: JobQueue
   readonly messages: FunctionMessages
+  readonly storage: FunctionStorage
 }
 
 /** Creates the feature that runs the functions of a folder. */
@@ -129,6 +132,7 @@ export function runtime({
   stubOf,
   queue,
   messages,
+  storage,
 }: RuntimeDeps): {
   readonly host: FunctionHost
   readonly after: AfterFunctions
@@ -162,6 +166,7 @@ export function runtime({
     outbound,
     stubOf,
     jobSlots,
+    storage: new CallStorage(storage, seals),
     enqueueing: new Enqueueing({ seals, wake: () => queue.wake(), messages }),
     seals,
     recordAdminUse: recorderOf(system),

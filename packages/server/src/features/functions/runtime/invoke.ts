@@ -143,6 +143,7 @@ const invoke = operation({
         isUndone: !commit,
         observer: trace,
         administrator: origin.administrator,
+        identity: as === undefined ? adminOf(http) : undefined,
       })
       if (json instanceof StreamedResponse) {
         const { head, body } = json

@@ -2,6 +2,7 @@ import { Compile } from 'typebox/schema'
 import { isObject } from '../../../lib/json.ts'
 import { type Static, type TSchema, Type } from '../../../lib/type.ts'
 import type { RecordChange } from '../../data/collections/index.ts'
+import { storageActions } from '../../files/storage/index.ts'
 import { type SingleKind, singleKinds } from './single-kinds.ts'
 
 /** Messages of the child to the server. Code that runs in the child may have forged them. */
@@ -202,6 +203,23 @@ const SendRequest = Type.Object(
   { type: text, call, id, kind: Type.Enum(['mail', 'push', 'broadcast']), body: text },
   strict,
 )
+const StorageMessage = Type.Object(
+  {
+    type: text,
+    call,
+    id,
+    action: Type.Enum([...storageActions]),
+    bucket: text,
+    /** Name of the object; empty for a list. */
+    name: text,
+    /** JSON. */
+    options: text,
+    /** Bytes of an upload as base64. */
+    content: Type.Optional(text),
+    reason,
+  },
+  strict,
+)
 const EnqueueRequest = Type.Object(
   {
     type: text,
@@ -308,6 +326,9 @@ export type TargetRequest = Typed<'target', typeof TargetRequest>
 export type SendRequest = Omit<Typed<'send', typeof SendRequest>, 'kind'> & {
   readonly kind: 'mail' | 'push' | 'broadcast'
 }
+export type StorageMessage = Omit<Typed<'storage', typeof StorageMessage>, 'action'> & {
+  readonly action: (typeof storageActions)[number]
+}
 export type EnqueueRequest = Typed<'enqueue', typeof EnqueueRequest>
 export type LogLine = Omit<Typed<'log', typeof LogLine>, 'level'> & {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
@@ -332,6 +353,7 @@ export type FromChild =
   | TargetRequest
   | EnqueueRequest
   | SendRequest
+  | StorageMessage
   | LogLine
   | ResultMessage
   | HeadMessage
@@ -348,6 +370,7 @@ const schemas: Readonly<Record<FromChild['type'], TSchema>> = {
   target: TargetRequest,
   enqueue: EnqueueRequest,
   send: SendRequest,
+  storage: StorageMessage,
   log: LogLine,
   result: Result,
   head: Head,
@@ -504,6 +527,8 @@ export type ReplyMessage =
       readonly status: number
       readonly body: string
       readonly etag?: string | undefined
+      /** Bytes of a download as base64. */
+      readonly content?: string | undefined
     }
   | { readonly type: 'rows'; readonly id: number; readonly rows: string; readonly count: number }
   | {

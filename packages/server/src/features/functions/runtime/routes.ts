@@ -141,7 +141,8 @@ async function call(
   if (match === undefined) throw refuseMethod(host, address, http)
   const { function: found, params: named } = match
   requireAccess(found, identity)
-  const caller = callerOfIdentity(withoutGrant(identity), {
+  const ofCall = withoutGrant(identity)
+  const caller = callerOfIdentity(ofCall, {
     requestId: http.id,
     address: () => addressKey(http),
     isAbandoned: () => hasDisconnected(reply),
@@ -159,6 +160,7 @@ async function call(
       requestId: http.id,
       signal: AbortSignal.any([untilDisconnected(reply), untilRefused(http, reply)]),
       administrator: identity.kind === 'admin' ? identity.email : undefined,
+      identity: ofCall,
     },
   )
   if (result instanceof StreamedResponse) {

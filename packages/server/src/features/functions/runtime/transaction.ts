@@ -236,6 +236,8 @@ export interface CallWork {
   commit(): Promise<void>
   /** Calls the listener after the commit of the whole transaction. */
   onCommit(listener: () => void): void
+  /** Calls the listener once the whole transaction has been committed or rolled back. */
+  onEnd(listener: () => void): void
   /** Rolls back, and cancels a running statement. @returns false once the commit has begun */
   rollback(reason?: AppError): boolean
   /** Error that has ended the transaction; undefined if it has not been rolled back. */
@@ -243,13 +245,18 @@ export interface CallWork {
 }
 
 /** Creates the work of a call within the transaction of another one. */
-export function nestedWork(statements: Statements, onCommit: CallWork['onCommit']): CallWork {
+export function nestedWork(
+  statements: Statements,
+  onCommit: CallWork['onCommit'],
+  onEnd: CallWork['onEnd'] = () => {},
+): CallWork {
   let isCommitted = false
   return {
     statements,
     isNested: true,
     failure: undefined,
     onCommit,
+    onEnd,
     async commit() {
       await statements.idle()
       isCommitted = true
@@ -285,6 +292,8 @@ export class CallTransaction implements CallWork {
   readonly #reads = new AbortController()
   readonly #end = Promise.withResolvers<'commit' | 'rollback'>()
   readonly #listeners: (() => void)[] = []
+  readonly #endListeners: (() => void)[] = []
+  #hasSettled = false
   #isCommitting = false
   #opened: Promise<InteractiveTransaction> | undefined
   /** Outcome of the transaction on its connection. */
@@ -339,6 +348,11 @@ export class CallTransaction implements CallWork {
 
   onCommit(listener: () => void): void {
     this.#listeners.push(listener)
+  }
+
+  onEnd(listener: () => void): void {
+    if (this.#hasSettled) listener()
+    else this.#endListeners.push(listener)
   }
 
   /** Rolls back, and cancels a running statement. @returns false once the commit has begun */
@@ -445,7 +459,11 @@ export class CallTransaction implements CallWork {
         opened.reject(error)
         if (!(error instanceof RolledBack)) throw error
       })
-      .finally(() => slots.release())
+      .finally(() => {
+        slots.release()
+        this.#hasSettled = true
+        for (const listener of this.#endListeners) listener()
+      })
     // Its error is that of the commit, or of the statement that waits for the opening.
     this.#settled.catch(() => undefined)
     opened.promise.catch(() => undefined)

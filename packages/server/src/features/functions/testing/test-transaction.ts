@@ -15,6 +15,7 @@ export class TestTransaction {
   readonly #cancel: () => Promise<void>
   readonly #queue = new TaskQueue()
   readonly #stop = new AbortController()
+  readonly #endListeners: (() => void)[] = []
   #hasEnded = false
 
   /** @param cancel cancels the statement that runs */
@@ -61,7 +62,11 @@ export class TestTransaction {
             { additions },
           )
           const result = await work(
-            nestedWork(statements, () => {}),
+            nestedWork(
+              statements,
+              () => {},
+              (listener) => this.#endListeners.push(listener),
+            ),
             additions,
           )
           await statements.idle()
@@ -80,6 +85,7 @@ export class TestTransaction {
     this.#abort()
     await this.#queue.idle()
     await this.#transaction.end()
+    for (const listener of this.#endListeners) listener()
   }
 
   #abort(): void {

@@ -1,4 +1,13 @@
-import type { ChildMessage, DataRequest, NewJob, NewMessage, ReplyMessage, Statement } from './wire.ts'
+import type {
+  ChildMessage,
+  DataRequest,
+  NewJob,
+  NewMessage,
+  ReplyMessage,
+  Statement,
+  StorageAction,
+  StorageReply,
+} from './wire.ts'
 
 /** Requests of one call. */
 export type CallBridge = ReturnType<Bridges['open']>
@@ -55,6 +64,12 @@ export class Bridges {
         const body = JSON.stringify(message) ?? 'null'
         const reply = await this.#ask((id) => ({ type: 'send', call, id, kind, body }))
         if (reply.type !== 'reply' || reply.status !== 204) throw refusalOf(reply)
+      },
+      /** Sends a request of `ctx.storage`. */
+      storage: async (action: StorageAction): Promise<StorageReply> => {
+        const reply = await this.#ask((id) => ({ type: 'storage', call, id, ...action, ...asAdmin }))
+        if (reply.type !== 'reply' || reply.status !== 200) throw refusalOf(reply)
+        return reply
       },
       /** Adds a job in the transaction of the call. @returns its id */
       enqueue: async (job: NewJob) => {

@@ -2,6 +2,7 @@ import type { Bridges, CallBridge } from './bridges.ts'
 import { createEnqueue } from './enqueue.ts'
 import { createFetch } from './fetch.ts'
 import { isStandard, type LoadedFunction, type RouteDefinition } from './load.ts'
+import { createStorage } from './storage.ts'
 import { type BodyStreams, responseOf } from './streams.ts'
 import type { CallMessage, ResultMessage } from './wire.ts'
 
@@ -65,6 +66,7 @@ export function createContext(
     signal,
     fetch: createFetch(bridge.addressesOf, signal),
     enqueue: createEnqueue(bridge.enqueue),
+    storage: createStorage(bridge.storage),
     mail: (message: unknown) => bridge.send('mail', message),
     push: (message: unknown) => bridge.send('push', message),
     emit: (channel: unknown, event: unknown, payload: unknown = null) =>
@@ -86,13 +88,14 @@ export function createAsAdmin(
   call: string,
   { bridges }: Pick<CallTools, 'bridges'>,
 ) {
-  return (reason: unknown): { readonly db: object } => {
+  return (reason: unknown): { readonly db: object; readonly storage: object } => {
     if (admin !== true) throw new Error('ctx.asAdmin: the function is not declared with admin: true')
     if (typeof reason !== 'string' || reason.trim() === '' || reason.length > reasonLimit)
       throw new TypeError(`ctx.asAdmin: expected a reason of 1 to ${reasonLimit} characters`)
     if (/\p{Cc}/u.test(reason) || !reason.isWellFormed())
       throw new TypeError('ctx.asAdmin: the reason has a control character')
-    return { db: openDatabase(bridges.open(call, reason)) }
+    const bridge = bridges.open(call, reason)
+    return { db: openDatabase(bridge), storage: createStorage(bridge.storage) }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FunctionDescription, ToChild } from '../messages.ts'
+import type { FunctionDescription, StorageMessage, ToChild } from '../messages.ts'
 
 /** Messages as the child receives and sends them. The server checks those that it receives (`messages.ts`). */
 
@@ -21,6 +21,7 @@ export type ChildMessage =
   | { readonly type: 'target'; readonly call: string; readonly id: number; readonly host: string }
   | ({ readonly type: 'send'; readonly call: string; readonly id: number } & NewMessage)
   | ({ readonly type: 'enqueue'; readonly call: string; readonly id: number } & NewJob)
+  | ({ readonly type: 'storage'; readonly call: string; readonly id: number } & StorageAction)
   | {
       readonly type: 'log'
       readonly call?: string
@@ -52,6 +53,12 @@ export interface NewMessage {
   /** JSON of the message. */
   readonly body: string
 }
+
+/** Request of `ctx.storage`, as it is sent. */
+export type StorageAction = Omit<StorageMessage, 'type' | 'call' | 'id'>
+
+/** Success of a request of `ctx.storage`. */
+export type StorageReply = Pick<Extract<ReplyMessage, { type: 'reply' }>, 'body' | 'content'>
 
 export interface NewJob {
   readonly job: string
