@@ -217,7 +217,7 @@ function requireLoopback({ server }: Config, standIn: string | undefined): strin
 function accountFunctionsOf(functions: () => AccountFunctions): AccountFunctions {
   return {
     has: (kind) => functions().has(kind),
-    transaction: (database, work) => functions().transaction(database, work),
+    transaction: (database, work, kinds) => functions().transaction(database, work, kinds),
     signUp: (...terms) => functions().signUp(...terms),
     claims: (...terms) => functions().claims(...terms),
     fault: (kind, problem) => functions().fault(kind, problem),

@@ -23,6 +23,41 @@ const reservedClaims: ReadonlySet<string> = new Set([
   ...['iat', 'exp', 'nbf', 'iss', 'aud', 'custom_claims'],
 ])
 
+/** Kind of function that takes part in sign-ups and sign-ins. */
+type AccountKind = 'onSignUp' | 'claims'
+
+interface KnownAccount {
+  readonly id: string
+}
+
+interface NewAccount extends KnownAccount {
+  readonly wasAnonymous: boolean
+}
+
+/** Claims that were computed before the transaction of a sign-in. */
+interface KnownClaims {
+  readonly userId: string
+  readonly claims: JsonObject | undefined
+}
+
+interface SignIn {
+  readonly known: KnownClaims | undefined
+  /** True if the claims depend on rows of the transaction. */
+  isSignUp: boolean
+}
+
+/** Thrown in the transaction of a sign-in to roll it back, until the claims of its user are known. */
+class ClaimsRequired extends Error {
+  readonly account: KnownAccount
+  readonly requestId: string
+
+  constructor(account: KnownAccount, requestId: string) {
+    super('the claims of the user are not known yet')
+    this.account = account
+    this.requestId = requestId
+  }
+}
+
 export interface SingleFunctionDeps {
   readonly host: () => Pick<FunctionHost, 'findSingle' | 'callSingle'>
   readonly database: TransactionDeps['database']
@@ -34,6 +69,7 @@ export interface SingleFunctionDeps {
 /** Functions of accounts and of mail. There is at most one of each kind. */
 export class SingleFunctions {
   readonly #deps: SingleFunctionDeps
+  readonly #signIns = new WeakMap<SystemTransaction, SignIn>()
 
   constructor(deps: SingleFunctionDeps) {
     this.#deps = deps
@@ -47,15 +83,41 @@ export class SingleFunctions {
   /**
    * Runs the transaction of a sign-up or sign-in. If a function may take part, it needs one of the connections for accounts.
    *
+   * Claims are computed while no lock is held, so that a slow function blocks no other write of the user. A sign-in that needs
+   * them is rolled back, and runs again with them.
+   *
    * @param kinds of the functions that may take part
    * @throws AppError functions_unavailable, no_connection
    */
   async transaction<Result>(
     database: Pick<SystemDatabase, 'transaction'>,
     work: (transaction: SystemTransaction) => Promise<Result>,
-    kinds: readonly ('onSignUp' | 'claims')[] = ['onSignUp', 'claims'],
+    kinds: readonly AccountKind[] = ['onSignUp', 'claims'],
   ): Promise<Result> {
     if (!kinds.some((kind) => this.has(kind))) return await database.transaction(work)
+    return await this.#withSlot(() => this.#runSignIn(database, work))
+  }
+
+  async #runSignIn<Result>(
+    database: Pick<SystemDatabase, 'transaction'>,
+    work: (transaction: SystemTransaction) => Promise<Result>,
+    known?: KnownClaims,
+  ): Promise<Result> {
+    try {
+      return await database.transaction(async (transaction) => {
+        this.#signIns.set(transaction, { known, isSignUp: false })
+        return await work(transaction)
+      })
+    } catch (error) {
+      if (!(error instanceof ClaimsRequired)) throw error
+      const { account, requestId } = error
+      const claims = await this.#computeAlone(database, account, requestId)
+      return await this.#runSignIn(database, work, { userId: account.id, claims })
+    }
+  }
+
+  /** Runs work that holds one of the connections for accounts. @throws AppError no_connection */
+  async #withSlot<Result>(work: () => Promise<Result>): Promise<Result> {
     const { accountSlots: slots } = this.#deps
     const waiting = new AbortController()
     const timer = setTimeout(() => waiting.abort(runtimeErrors.noConnection().retryAfter(1)), longestWaitMs)
@@ -65,7 +127,7 @@ export class SingleFunctions {
       clearTimeout(timer)
     }
     try {
-      return await database.transaction(work)
+      return await work()
     } finally {
       slots.release()
     }
@@ -79,9 +141,12 @@ export class SingleFunctions {
    */
   async signUp(
     transaction: SystemTransaction,
-    account: object,
+    account: NewAccount,
     requestId: string,
   ): Promise<JsonObject | undefined> {
+    const signIn = this.#signIns.get(transaction)
+    // A new account is visible to this transaction alone, and the function runs under the lock of one that was anonymous.
+    if (signIn !== undefined && (!account.wasAnonymous || this.has('onSignUp'))) signIn.isSignUp = true
     const json = await this.#callWithin('onSignUp', transaction, account, requestId)
     const result = json === undefined ? null : parseJson(json)
     if (result === null) return undefined
@@ -94,10 +159,39 @@ export class SingleFunctions {
     return app_metadata
   }
 
-  /** Calls `claims` for an access token. @returns undefined without such a function @throws AppError */
+  /**
+   * Returns the claims of the function `claims` for an access token. Within a sign-up, the function is called in its transaction.
+   * Otherwise it has a transaction of its own.
+   *
+   * @param database or a transaction of {@link transaction}, which must let its errors pass
+   * @returns undefined without such a function
+   * @throws AppError
+   */
   async claims(
+    database: SystemDatabase | SystemTransaction,
+    account: KnownAccount,
+    requestId: string,
+  ): Promise<JsonObject | undefined> {
+    if (!this.has('claims')) return undefined
+    if ('transaction' in database)
+      return await this.#withSlot(() => this.#computeAlone(database, account, requestId))
+    const { known, isSignUp = true } = this.#signIns.get(database) ?? {}
+    if (isSignUp) return await this.#compute(database, account, requestId)
+    if (known?.userId !== account.id) throw new ClaimsRequired(account, requestId)
+    return known.claims
+  }
+
+  async #computeAlone(
+    database: Pick<SystemDatabase, 'transaction'>,
+    account: KnownAccount,
+    requestId: string,
+  ): Promise<JsonObject | undefined> {
+    return await database.transaction((transaction) => this.#compute(transaction, account, requestId))
+  }
+
+  async #compute(
     transaction: SystemTransaction,
-    account: object,
+    account: KnownAccount,
     requestId: string,
   ): Promise<JsonObject | undefined> {
     if (!this.has('claims')) return undefined

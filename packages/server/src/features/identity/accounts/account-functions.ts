@@ -4,12 +4,25 @@ import type { JsonObject } from '../../../lib/json.ts'
 import { accountErrors } from './errors.ts'
 import { setAppMetadata, type User } from './users.ts'
 
+/** User as functions get it. */
+export interface Account {
+  readonly id: string
+  readonly email: string
+  readonly isEmailVerified: boolean
+  readonly phone: string
+  readonly isAnonymous: boolean
+  readonly appMetadata: JsonObject
+}
+
+interface NewAccount extends Account, Required<Pick<Arrival, 'method' | 'provider' | 'wasAnonymous'>> {}
+
 /** Functions of the operator that take part in sign-ups and sign-ins. */
 export interface AccountFunctions {
   /** Returns true if there is such a function. @throws AppError functions_unavailable while that is unknown */
   has(kind: 'onSignUp' | 'claims'): boolean
   /**
-   * Runs a transaction in which the functions may be called.
+   * Runs a transaction in which the functions may be called. The work runs again, after a rollback, once the claims that it
+   * needs are known. So it must not have effects elsewhere.
    *
    * @param kinds of these functions; all by default
    * @throws AppError functions_unavailable, no_connection
@@ -20,9 +33,22 @@ export interface AccountFunctions {
     kinds?: readonly ('onSignUp' | 'claims')[],
   ): Promise<Result>
   /** Returns the app_metadata of a new account; undefined for none. @throws AppError that refuses the account */
-  signUp(transaction: SystemTransaction, account: object, requestId: string): Promise<JsonObject | undefined>
-  /** Returns the claims for an access token; undefined without such a function. @throws AppError */
-  claims(transaction: SystemTransaction, account: object, requestId: string): Promise<JsonObject | undefined>
+  signUp(
+    transaction: SystemTransaction,
+    account: NewAccount,
+    requestId: string,
+  ): Promise<JsonObject | undefined>
+  /**
+   * Returns the claims for an access token; undefined without such a function.
+   *
+   * @param database or a transaction of the functions, which must let the errors pass
+   * @throws AppError
+   */
+  claims(
+    database: SystemDatabase | SystemTransaction,
+    account: Account,
+    requestId: string,
+  ): Promise<JsonObject | undefined>
   /** Returns the error of a function whose result is at fault. */
   fault(kind: 'onSignUp' | 'claims', problem: string): AppError
 }
@@ -72,7 +98,7 @@ export async function admitAccount(
 }
 
 /** Returns the user as functions get it. */
-export function describeAccount(user: User): object {
+export function describeAccount(user: User): Account {
   return {
     id: user.id,
     email: user.email ?? '',

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { SystemTransaction } from '../../../database/system-database.ts'
+import type { SystemDatabase, SystemTransaction } from '../../../database/system-database.ts'
 import type { PendingIdentity } from '../../../http/access/identity.ts'
 import { type Answered, component } from '../../../http/schemas.ts'
 import type { JsonObject } from '../../../lib/json.ts'
@@ -85,7 +85,7 @@ const pendingSeconds = 300
  */
 export async function finishFirstFactor(
   context: AccountContext,
-  database: SystemTransaction,
+  database: SystemDatabase | SystemTransaction,
   user: User,
   method: AuthenticationMethod,
   client: Client,
@@ -135,7 +135,7 @@ function checkedPassword({ password_hash }: User, method: AuthenticationMethod):
  */
 export async function startSession(
   context: AccountContext,
-  database: SystemTransaction,
+  database: SystemDatabase | SystemTransaction,
   user: User,
   method: AuthenticationMethod,
   client: Client,
@@ -170,12 +170,15 @@ export async function finishSecondFactor(
 
 async function start(
   context: AccountContext,
-  database: SystemTransaction,
+  database: SystemDatabase | SystemTransaction,
   user: User,
   session: Pick<SessionStart, 'aal' | 'amr' | 'passwordHash'>,
   client: Client,
 ): Promise<Authentication | undefined> {
   if (isUnverified(context, user)) throw accountErrors.emailNotVerified()
+  if (user.disabled_at !== null) return undefined
+  // A slow function must not hold the lock of the new session's user.
+  const custom = await context.functions.claims(database, describeAccount(user), client.requestId)
   const started = await insertSession(database, {
     userId: user.id,
     lifetimeSeconds: context.config.refresh_token_duration,
@@ -185,7 +188,6 @@ async function start(
   })
   if (started === undefined) return undefined
   const tokens = { sessionId: started.id, generation: 1, aal: session.aal, amr: session.amr }
-  const custom = await context.functions.claims(database, describeAccount(user), client.requestId)
   return respond(context, user, tokens, custom)
 }
 

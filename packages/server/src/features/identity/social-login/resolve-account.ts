@@ -41,9 +41,9 @@ export async function signInArrival(
   client: Client,
 ): Promise<AuthenticationResponse | PendingResponse> {
   const { provider, profile } = arrival
-  const ended: string[] = []
   const signUp = { method: 'oauth', provider, requestId: client.requestId } as const
-  const response = await accounts.functions.transaction(accounts.database, async (transaction) => {
+  const { session, ended } = await accounts.functions.transaction(accounts.database, async (transaction) => {
+    const ended: string[] = []
     await lockIdentity(transaction, arrival)
     const email = verifiedEmail(profile)
     const existing = await findProvenUser(transaction, arrival)
@@ -66,10 +66,10 @@ export async function signInArrival(
     const provesEmail = existing === undefined && email !== undefined
     const session = await finishFirstFactor(accounts, transaction, user, 'oauth', client, provesEmail)
     if (session === undefined) throw socialLoginErrors.signInRefused()
-    return session
+    return { session, ended }
   })
   for (const id of ended) accounts.endedSessions.add(id)
-  return response
+  return session
 }
 
 async function createWithoutAddress(

@@ -9,13 +9,15 @@ import {
   type SignedIn,
 } from '../../../../../test/accounts.ts'
 import { type FunctionsFolder, makeFunctionsFolder } from '../../../../../test/functions-folder.ts'
+import { newAuthenticator, passkeyUser, publicOrigin, signInByEmail } from '../../../../../test/passkeys.ts'
 import { aal2Session, everySecondFactor, totpUser } from '../../../../../test/second-factors.ts'
+import { Browser, jsonOf, type OpenIdPeer, oidcConfig, startOpenIdPeer } from '../../../../../test/social.ts'
 import { envelope, type TestApp } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 const files = {
   'accounts.ts': `import { claims, FunctionError, onSignUp } from '@basaltdb/functions'
-    export const admit = onSignUp(async (ctx, account) => {
+    export const admit = onSignUp({ timeout: 2 }, async (ctx, account) => {
       const [kind] = account.email.split('-')
       const { id, email, method, wasAnonymous } = account
       await ctx.db.arrival.create({ user_id: id, email, method, was_anonymous: wasAnonymous, kind: ctx.claims.kind })
@@ -41,6 +43,9 @@ const files = {
       if (kind === 'reserved') return { plan: 'pro', sub: account.id, aal: 'aal2' }
       if (kind === 'array') return ['pro']
       if (kind === 'blocked') throw new FunctionError(402, 'the invoice is open')
+      const findGate = async () => (await ctx.db.gate.list({ filter: { user_id: account.id } })).items[0]
+      if (await findGate()) console.log('at the gate of ' + account.id)
+      while ((await findGate())?.is_open === false) await new Promise((resolve) => setTimeout(resolve, 20))
       const { items } = await ctx.db.block.list({ filter: { email: account.email } })
       if (items.length > 0) throw new FunctionError(403, 'blocked')
       const arrivals = await ctx.db.arrival.list({ filter: { user_id: account.id } })
@@ -61,6 +66,7 @@ const setup = `create table arrival (user_id uuid primary key references basalt.
     method text, was_anonymous bool, kind text, role text default current_user, login text default session_user);
   create table visit (id uuid primary key);
   create table block (email text primary key);
+  create table gate (user_id uuid primary key, is_open bool);
   create table lounge (plan text primary key);
   insert into lounge values ('free'), ('staff'), ('none');
   alter table lounge enable row level security;
@@ -68,15 +74,19 @@ const setup = `create table arrival (user_id uuid primary key references basalt.
 const secret = 'k3y-of-the-sign-up'
 
 let folder: FunctionsFolder
+let peer: OpenIdPeer
 let accounts: AccountsApp
 let app: TestApp
 beforeAll(async () => {
   folder = makeFunctionsFolder(files)
+  peer = await startOpenIdPeer()
   accounts = await createAccountsApp({
     setup,
     config: {
       ...everySecondFactor,
-      ...{ 'functions.folder': folder.path, 'functions.connections': '2', 'functions.timeout': '2' },
+      ...oidcConfig(peer.issuer),
+      ...{ 'server.public_base_url': publicOrigin, 'logging.level': 'info' },
+      ...{ 'functions.folder': folder.path, 'functions.connections': '2', 'functions.timeout': '25' },
     },
   })
   app = accounts.app
@@ -85,6 +95,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await accounts?.[Symbol.asyncDispose]()
+  await peer?.[Symbol.asyncDispose]()
   folder?.[Symbol.dispose]()
 })
 
@@ -271,9 +282,80 @@ describe('claims', () => {
     expect((await accounts.post('refresh', { refreshToken: renewed.refreshToken })).status).toBe(401)
   })
 
-  test('are in the token after a second factor', async () => {
-    const session = await aal2Session(accounts, await totpUser(accounts), 1)
-    expect(claimsOf(session.token)).toMatchObject({ aal: 'aal2', custom_claims: { plan: 'free' } })
+  /** Ways to sign in to an existing account. Each creates one, and returns its next sign-in. */
+  const signIns: Record<string, () => Promise<{ id: string; signIn: () => Promise<SignedIn> }>> = {
+    async 'a password'() {
+      const { user }: SignedIn = (await register(newEmail())).json
+      return { id: user.id, signIn: async () => (await logIn(user.email)).json }
+    },
+    async 'a mailed link'() {
+      const { user }: SignedIn = (await register(newEmail())).json
+      const token = await mailedLinkToken(accounts, user.email)
+      return { id: user.id, signIn: async () => (await accounts.post('magic-link/confirm', { token })).json }
+    },
+    async 'a code by SMS'() {
+      const phone = '+12025550172'
+      const confirm = async () => {
+        await accounts.post('sms', { phone })
+        const code = (await accounts.inbox.take(phone)).body?.replace(/\D/g, '')
+        return (await accounts.post('sms/confirm', { phone, code })).json
+      }
+      return { id: (await confirm()).user.id, signIn: confirm }
+    },
+    async 'a second factor'() {
+      const enrolled = await totpUser(accounts)
+      return { id: enrolled.user.id, signIn: () => aal2Session(accounts, enrolled, 1) }
+    },
+    async 'a passkey'() {
+      const { user, authenticator } = await passkeyUser(accounts, newAuthenticator())
+      return {
+        id: user.id,
+        signIn: async () => (await signInByEmail(accounts, user.email, authenticator)).json,
+      }
+    },
+    async 'a provider'() {
+      const email = newEmail()
+      peer.person = { sub: `sub of ${email}`, email, email_verified: true, name: 'Ada' }
+      const signIn = async () => {
+        const browser = new Browser()
+        const { pathname, search } = await browser.consent(await browser.start(app, 'peer'))
+        return await jsonOf(browser.open(`${app.url}${pathname}${search}`))
+      }
+      return { id: (await signIn()).user.id, signIn }
+    },
+    async 'a refresh'() {
+      const { user, refreshToken } = (await register(newEmail())).json
+      return { id: user.id, signIn: async () => (await accounts.post('refresh', { refreshToken })).json }
+    },
+    async 'an administrator'() {
+      const { user }: SignedIn = (await register(newEmail())).json
+      const token = await app.adminToken()
+      const path = `/api/admin/users/${user.id}/impersonate`
+      const body = { reason: 'a test' }
+      return { id: user.id, signIn: async () => (await app.request('POST', path, { token, body })).json }
+    },
+  }
+
+  test.each(Object.keys(signIns))('are in the token after %s, and hold no lock of the user', async (way) => {
+    const { id, signIn } = (await signIns[way]?.()) ?? { id: '', signIn: () => Promise.reject() }
+    await app.sql('insert into gate values ($1, false)', [id])
+    const calls = () => app.log.filter((line) => line.includes(`at the gate of ${id}`))
+    const signingIn = signIn()
+    await waitFor('the call of the function', () => calls().length > 0)
+    // The job that mails a link may hold the lock for a moment.
+    const locking = app.sql(`select set_config('lock_timeout', '10s', true);
+      select from basalt.users where id = '${id}' for no key update`)
+    await locking.finally(() => app.sql('update gate set is_open = true where user_id = $1', [id]))
+    expect(customOf(await signingIn)).toMatchObject({ plan: 'free', kind: 'administrator' })
+    expect(calls()).toHaveLength(1)
+  })
+
+  test('are not computed for a disabled user', async () => {
+    const email = newEmail()
+    const { user } = (await register(email)).json
+    await app.sql('update basalt.users set disabled_at = now() where id = $1', [user.id])
+    await app.sql('insert into block values ($1)', [email])
+    expect((await logIn(email)).status).toBe(401)
   })
 
   test('follow app_metadata at the next refresh', async () => {

@@ -67,15 +67,9 @@ async function customClaimsOf(
   requestId: string,
 ): Promise<JsonObject | undefined> {
   if (!functions.has('claims')) return undefined
-  return await functions.transaction(
-    database,
-    async (transaction) => {
-      const user = await findSessionUser(transaction, content)
-      // The session has ended, or its token is replayed, which the renewal reports.
-      return user && (await functions.claims(transaction, describeAccount(user), requestId))
-    },
-    ['claims'],
-  )
+  const user = await findSessionUser(database, content)
+  // The session has ended, or its token is replayed, which the renewal reports.
+  return user && (await functions.claims(database, describeAccount(user), requestId))
 }
 
 /** Creates the queue that rotates the sessions of this node. */

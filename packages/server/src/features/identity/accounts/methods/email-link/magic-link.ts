@@ -87,9 +87,9 @@ export async function confirmMagicLink(
 ): Promise<Authentication | PendingAuthentication> {
   requireEnabled(context)
   const token = requireText(mailedToken, 'token')
-  const ended: string[] = []
   const arrival = { method: 'magic_link', requestId: client.requestId } as const
-  const response = await context.functions.transaction(context.database, async (transaction) => {
+  const { session, ended } = await context.functions.transaction(context.database, async (transaction) => {
+    const ended: string[] = []
     const mailed = await findMailedToken(transaction, 'magic_link', token)
     if (mailed === undefined) throw accountErrors.invalidMagicLinkToken()
     const anonymous = caller?.isAnonymous === true ? caller : undefined
@@ -98,10 +98,10 @@ export async function confirmMagicLink(
     if (used === undefined) throw accountErrors.invalidMagicLinkToken()
     const session = await finishFirstFactor(context, transaction, user, 'otp', client)
     if (session === undefined) throw accountErrors.invalidMagicLinkToken()
-    return session
+    return { session, ended }
   })
   for (const id of ended) context.endedSessions.add(id)
-  return response
+  return session
 }
 
 async function findOrMakeUser(
