@@ -8,6 +8,7 @@ import {
   newEmail,
 } from '../../../../../test/accounts.ts'
 import { tokenIn } from '../../../../../test/inbox.ts'
+import { observeStatements } from '../../../../../test/observed-statements.ts'
 import { envelope, type TestResponse } from '../../../../../test/test-app.ts'
 
 let accounts: AccountsApp
@@ -212,6 +213,27 @@ describe('POST /api/auth/register', () => {
 })
 
 describe('POST /api/auth/login', () => {
+  test('begins no transaction for its session', async () => {
+    const { user } = await accounts.register()
+    const texts = new Map<object, string[]>()
+    const observation = observeStatements(({ text }, connection) => {
+      texts.set(connection, [...(texts.get(connection) ?? []), text.trim()])
+    })
+    try {
+      await accounts.post('login', { email: user.email, password: goodPassword })
+    } finally {
+      observation.stop()
+    }
+    const insert = 'insert into basalt.sessions'
+    const [sent = []] = [...texts.values()].filter((each) => each.some((text) => text.startsWith(insert)))
+    const before = sent.slice(
+      0,
+      sent.findIndex((text) => text.startsWith(insert)),
+    )
+    expect(sent).not.toEqual([])
+    expect(before.findLast((text) => /^(begin|commit|rollback)/.test(text)) ?? 'commit').toBe('commit')
+  })
+
   test('returns new tokens for the right password', async () => {
     const email = newEmail()
     const registered = await accounts.register(email)

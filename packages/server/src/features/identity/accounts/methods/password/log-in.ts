@@ -81,7 +81,7 @@ async function checkPassword(
   credentials: { readonly email: string; readonly password: string },
   client: Client,
 ): Promise<Authentication | PendingAuthentication> {
-  const { database, passwords, functions } = context
+  const { database, passwords } = context
   const { email, password } = credentials
   const hash = user?.password_hash ?? undefined
   const isRight = await passwords.verify(password, hash)
@@ -90,11 +90,7 @@ async function checkPassword(
     await mailVerificationAgain(context, email)
     throw accountErrors.emailNotVerified()
   }
-  const response = await functions.transaction(
-    database,
-    (transaction) => finishFirstFactor(context, transaction, user, 'password', client),
-    ['claims'],
-  )
+  const response = await finishFirstFactor(context, database, user, 'password', client)
   if (response === undefined) {
     // Another sign-in may have replaced the checked hash with a better one of the same password.
     const present = await findUserByEmail(database, email)
