@@ -358,6 +358,14 @@ describe('claims', () => {
     expect((await logIn(email)).status).toBe(401)
   })
 
+  test('are not computed for a refresh by a disabled user', async () => {
+    const email = newEmail()
+    const { user, refreshToken } = (await register(email)).json
+    await app.sql('update basalt.users set disabled_at = now() where id = $1', [user.id])
+    await app.sql('insert into block values ($1)', [email])
+    expect((await accounts.post('refresh', { refreshToken })).status).toBe(401)
+  })
+
   test('follow app_metadata at the next refresh', async () => {
     const { user, refreshToken } = (await register(newEmail())).json
     await app.sql(`select basalt.set_app_metadata($1, '{"plan": "staff"}')`, [user.id])

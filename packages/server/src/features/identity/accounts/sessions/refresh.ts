@@ -62,13 +62,15 @@ export const refresh = operation({
 
 /** Returns the claims of a function for the user of a session. @throws AppError */
 async function customClaimsOf(
-  { functions, database }: AccountContext,
+  { functions, database, config }: AccountContext,
   content: Pick<Rotation, 'sessionId' | 'generation'>,
   requestId: string,
 ): Promise<JsonObject | undefined> {
   if (!functions.has('claims')) return undefined
-  const user = await findSessionUser(database, content)
-  // The session has ended, or its token is replayed, which the renewal reports.
+  const user = await findSessionUser(database, content, {
+    requiresVerifiedEmail: config.require_verified_email,
+  })
+  // The session has ended, its user is disabled, or its token is replayed. The renewal reports that.
   return user && (await functions.claims(database, describeAccount(user), requestId))
 }
 

@@ -225,14 +225,15 @@ export async function renewSession(
     returning ${refreshedColumns}`)
 }
 
-/** Returns the user of a session that has not expired, if it may be renewed at this generation. */
+/** Returns the user of a session that {@link renewSession} would renew. */
 export async function findSessionUser(
   database: Queryable,
   { sessionId, generation }: Pick<Rotation, 'sessionId' | 'generation'>,
+  admission: Pick<Renewal, 'requiresVerifiedEmail'>,
 ): Promise<User | undefined> {
   return await database.maybeOne<User>(sql`
-    select ${userColumns} from basalt.users
-    where id = (
+    select ${userColumns} from basalt.users u
+    where ${isAdmitted(admission)} and id = (
       select s.user_id from basalt.sessions s
       where s.id = ${sessionId}::uuid and s.expires_at > now() and ${isRenewable(generation)})`)
 }
