@@ -34,6 +34,7 @@ const files = {
       if (kind === 'large') return { app_metadata: { text: 'x'.repeat(9000) } }
       if (kind === 'odd') return { app_metadata: { plan: 'free' }, role: 'owner' }
       if (kind === 'duplicate') await ctx.db.arrival.create({ user_id: id, email, method: 'again' }).catch(() => {})
+      if (kind === 'deferred') await ctx.db.pledge.create({ user_id: id, sponsor: id })
       if (kind === 'none') return
       return { app_metadata: { plan: method === 'admin' ? 'staff' : 'free' } }
     })
@@ -66,6 +67,7 @@ const setup = `create table arrival (user_id uuid primary key references basalt.
     method text, was_anonymous bool, kind text, role text default current_user, login text default session_user);
   create table visit (id uuid primary key);
   create table block (email text primary key);
+  create table pledge (user_id uuid primary key, sponsor uuid references visit deferrable initially deferred);
   create table gate (user_id uuid primary key, is_open bool);
   create table lounge (plan text primary key);
   insert into lounge values ('free'), ('staff'), ('none');
@@ -160,6 +162,12 @@ describe('onSignUp', () => {
     // The process may have to restart.
     await waitFor('another sign-up', async () => (await register(address('next'))).status === 201)
     expect(app.log.join('')).not.toContain(secret)
+  })
+
+  test('creates nothing if a deferred constraint does not hold at the end', async () => {
+    const email = address('deferred')
+    expect(envelope(await register(email))).toMatchObject({ code: 400, error: 'foreign_key_violation' })
+    expect(await traces(email)).toBe('0')
   })
 
   test('continues after a statement that failed', async () => {
