@@ -1,6 +1,6 @@
 import { describeOrigin } from './caller/caller-context.ts'
 import type { Origin } from './caller/caller-scope.ts'
-import { answersOf, buildMessage, locateFailure } from './caller/caller-steps.ts'
+import { sendSteps } from './caller/caller-steps.ts'
 import type { Call } from './connection/message.ts'
 import { statement } from './connection/message.ts'
 import { administratorRole } from './logins/roles.ts'
@@ -33,14 +33,9 @@ const leave: Call = {
 export function administratorSteps(transaction: SystemTransaction, origin: Origin): UndoableSteps {
   const enter: Call = { statement: become, values: [describeOrigin(administrator, origin)] }
   return undoableSteps({
-    async send(calls, steps) {
-      const message = buildMessage(administrator, steps, steps.length === 0 ? calls : [...calls, enter])
-      try {
-        const sent = steps.length === 0 ? message.calls : [...message.calls, leave]
-        return answersOf(message, await transaction.send(sent))
-      } catch (error) {
-        throw locateFailure(error, message)
-      }
+    send(calls, steps) {
+      const [before, after] = steps.length === 0 ? [calls, []] : [[...calls, enter], [leave]]
+      return sendSteps((sent) => transaction.send(sent), administrator, steps, { before, after })
     },
   })
 }

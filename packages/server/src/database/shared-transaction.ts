@@ -1,6 +1,6 @@
 import type { CallerContexts } from './caller/caller-context.ts'
 import type { CallerScope, Origin } from './caller/caller-scope.ts'
-import { answersOf, becomeLogin, buildMessage, locateFailure } from './caller/caller-steps.ts'
+import { becomeLogin, sendSteps } from './caller/caller-steps.ts'
 import type { Connection } from './connection/connection.ts'
 import { type Call, statement } from './connection/message.ts'
 import { type InteractiveTransaction, type UndoableSteps, undoableSteps } from './undoable-steps.ts'
@@ -23,7 +23,6 @@ const stayOpen = "set local idle_in_transaction_session_timeout = '1h'"
 export class SharedTransaction {
   readonly #connection: Connection
   readonly #steps: UndoableSteps
-  #caller: { readonly scope: CallerScope; readonly origin: Origin | undefined } | undefined
 
   private constructor(
     connection: Connection,
@@ -31,17 +30,13 @@ export class SharedTransaction {
   ) {
     this.#connection = connection
     this.#steps = undoableSteps({
-      send: async (calls, steps, identity = this.#caller) => {
-        const { scope, origin } = identity ?? {}
-        if (scope === undefined) throw new Error('the transaction has no caller yet')
+      send(calls, steps, identity) {
+        const send = (sent: readonly Call[]) => connection.send(sent)
+        if (steps.length === 0) return send(calls)
+        if (identity === undefined) throw new Error('a step has no caller')
+        const { scope, origin } = identity
         // The end of a savepoint restores the settings of its beginning, so each message sets them.
-        const before = steps.length === 0 ? calls : [...calls, ...callsFor(scope, origin)]
-        const message = buildMessage(scope, steps, before)
-        try {
-          return answersOf(message, await connection.send(message.calls))
-        } catch (error) {
-          throw locateFailure(error, message)
-        }
+        return sendSteps(send, scope, steps, { before: [...calls, ...callsFor(scope, origin)] })
       },
     })
   }
@@ -76,21 +71,11 @@ export class SharedTransaction {
 
   /** Returns the transaction for statements of a caller. Those of several callers must not overlap. */
   as(scope: CallerScope, origin: Origin | undefined): InteractiveTransaction {
-    const { transaction } = this.#steps
-    const become = () => {
-      this.#caller = { scope, origin }
-    }
-    const asCaller: InteractiveTransaction = {
-      run(steps, accept, identity) {
-        become()
-        return transaction.run(steps, accept, identity)
-      },
-      nest(work) {
-        become()
-        return transaction.nest(() => work(asCaller))
-      },
-    }
-    return asCaller
+    const asCaller = ({ run, nest }: InteractiveTransaction): InteractiveTransaction => ({
+      run: (steps, accept, identity = { scope, origin }) => run(steps, accept, identity),
+      nest: (work) => nest((inner) => work(asCaller(inner))),
+    })
+    return asCaller(this.#steps.transaction)
   }
 
   /** Rolls back, after the statement in flight, and closes the connection. */

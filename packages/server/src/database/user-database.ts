@@ -10,6 +10,7 @@ import {
   ServerStepFailed,
   type Step,
   type StepMessage,
+  sendSteps,
 } from './caller/caller-steps.ts'
 import type { Connection } from './connection/connection.ts'
 import { type Answer, begin, type Call, StatementFailed, statement, subjectOf } from './connection/message.ts'
@@ -334,13 +335,7 @@ export class UserDatabase {
   ): Promise<Result> {
     const { contexts, sessions, plans } = this.#wayOf(scope)
     const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
-      const message = buildMessage(scope, plans?.planAnew(scope, steps) ?? steps)
-      try {
-        const answers = await connection.send(message.calls)
-        return answersOf(message, answers)
-      } catch (error) {
-        throw locateFailure(error, message)
-      }
+      return await sendSteps((calls) => connection.send(calls), scope, plans?.planAnew(scope, steps) ?? steps)
     }
     return await sessions.runBlock(connection, isAnything, async () => {
       const context = contexts.callsFor(scope, origin)
@@ -397,14 +392,10 @@ export class UserDatabase {
           const isSwitched = mayBecomeAdministrator && steps.length > 0
           const before = isSwitched ? [...calls, contexts.switchTo(identity.scope, identity.origin)] : calls
           const planned = plans?.planAnew(identity.scope, steps) ?? steps
-          const message = buildMessage(identity.scope, planned, before)
           // Deferred triggers run at the commit, as the caller.
           const after = isSwitched ? [contexts.switchTo(scope, origin)] : []
-          try {
-            return answersOf(message, await connection.send([...message.calls, ...after]))
-          } catch (error) {
-            throw locateFailure(error, message)
-          }
+          const send = (sent: readonly Call[]) => connection.send(sent)
+          return await sendSteps(send, identity.scope, planned, { before, after })
         },
         mayRepeat: (error, attempt, identity) =>
           this.#mayRepeatStep(identity?.scope ?? scope, error, attempt, isAbandoned),

@@ -93,6 +93,27 @@ export function buildMessage(
 }
 
 /**
+ * Sends the steps in one message.
+ *
+ * @param send sends the calls of the message
+ * @param around calls that come before and after the steps
+ * @throws StatementFailed with the index of the failing step, ServerStepFailed
+ */
+export async function sendSteps(
+  send: (calls: readonly Call[]) => Promise<readonly Answer[]>,
+  scope: CallerScope,
+  steps: readonly Step[],
+  { before = [], after = [] }: { readonly before?: readonly Call[]; readonly after?: readonly Call[] } = {},
+): Promise<readonly Answer[]> {
+  const message = buildMessage(scope, steps, before)
+  try {
+    return answersOf(message, await send([...message.calls, ...after]))
+  } catch (error) {
+    throw locateFailure(error, message)
+  }
+}
+
+/**
  * Returns the failure with its index among the steps. A failure between two steps counts as one of the step
  * that it prepares.
  */
