@@ -59,7 +59,16 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   matviews: ['audit', 'throttle'],
   search: ['audit', 'collections'],
   mfa: ['accounts', 'audit', 'mail', 'one-time-codes', 'sms', 'throttle'],
-  'oauth-server': ['accounts', 'audit', 'captcha', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
+  'oauth-server': [
+    'accounts',
+    'audit',
+    'captcha',
+    'mfa',
+    'opaque-tokens',
+    'passkeys',
+    'social-login',
+    'throttle',
+  ],
   passkeys: ['accounts', 'audit', 'mfa', 'throttle', 'webauthn'],
   passwords: ['throttle'],
   procedures: ['collections', 'idempotency'],
@@ -82,7 +91,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   secrets: ['audit'],
   sites: ['audit', 'cdn', 'throttle'],
   storage: ['audit', 'cdn', 'idempotency', 'usage'],
-  'social-login': ['accounts', 'audit'],
+  'social-login': ['accounts', 'audit', 'throttle'],
   usage: ['audit'],
 }
 

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../../lib/errors.ts'
-import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
+import {
+  type AttemptLimit,
+  perAddress,
+  requireAllowed,
+  type Throttle,
+} from '../../operations/throttle/index.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 
@@ -9,18 +14,12 @@ const quarter = 15 * 60
 
 type LimitSettings = Pick<AccountContext, 'config' | 'isDevelopment'>
 
-/**
- * Factor for limits per client address in development, where one person is all clients. Elsewhere an address
- * may be shared by a whole school.
- */
-const developmentFactor = 100
-
 /** Number of attempts that no window reaches, the maximum `integer` of PostgreSQL. */
 const unlimited = 2_147_483_647
 
 /** Returns the limits of callers per account, address or number, over all nodes. */
-export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopment }: LimitSettings) {
-  const perAddress = (attempts: number) => (isDevelopment ? attempts * developmentFactor : attempts)
+export function accountLimits(settings: LimitSettings) {
+  const { limits, sms_daily_limit } = settings.config
   const limit = (name: string, attempts: number, windowSeconds: number): AttemptLimit => ({
     name: `accounts.${name}`,
     attempts,
@@ -37,11 +36,15 @@ export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopme
     signInToAccount: limit('sign_in_to_account', limits.login_failures_per_account, hour),
     /** Addresses that the account signed in from. Failures from other addresses do not count here. */
     knownAddress: limit('known_address', 1, 30 * 24 * hour),
-    signInFromAddress: limit('sign_in_from_address', perAddress(limits.login_failures_per_address), quarter),
-    register: limit('register', perAddress(limits.registrations_per_hour), hour),
+    signInFromAddress: limit(
+      'sign_in_from_address',
+      perAddress(limits.login_failures_per_address, settings),
+      quarter,
+    ),
+    register: limit('register', perAddress(limits.registrations_per_hour, settings), hour),
     anonymous: limit('anonymous', limits.anonymous_per_hour, hour),
     mailTo: limit('mail_to', limits.mails_per_hour, hour),
-    mailFromAddress: limit('mail_from_address', perAddress(limits.mail_requests_per_hour), hour),
+    mailFromAddress: limit('mail_from_address', perAddress(limits.mail_requests_per_hour, settings), hour),
     smsTo: limit('sms_to', limits.sms_per_hour, hour),
     /**
      * Messages that enrol one number as a factor. They are counted apart, so that sign-in codes requested by a
@@ -49,8 +52,12 @@ export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopme
      */
     smsToEnroll: limit('sms_to_enroll', limits.sms_per_hour, hour),
     smsDaily: limit('sms_daily', sms_daily_limit === 0 ? unlimited : sms_daily_limit, 24 * hour),
-    smsFromAddress: limit('sms_from_address', perAddress(limits.sms_requests_per_hour), hour),
-    codeFromAddress: limit('code_from_address', perAddress(limits.login_failures_per_address), quarter),
+    smsFromAddress: limit('sms_from_address', perAddress(limits.sms_requests_per_hour, settings), hour),
+    codeFromAddress: limit(
+      'code_from_address',
+      perAddress(limits.login_failures_per_address, settings),
+      quarter,
+    ),
   }
 }
 

@@ -4,7 +4,12 @@ import type { Logger } from 'pino'
 import type { Outbound } from '../../../http/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { Type } from '../../../lib/type.ts'
-import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
+import {
+  type AttemptLimit,
+  perAddress,
+  requireAllowed,
+  type Throttle,
+} from '../../operations/throttle/index.ts'
 import type { CaptchaConfig, CaptchaRoute } from './config.ts'
 import { captchaErrors } from './errors.ts'
 import { challengeSeconds, createChallenge, type ProofChallenge, verifySolution } from './proof-of-work.ts'
@@ -105,9 +110,8 @@ export class Captcha {
     }
     if (provider === 'proof_of_work') await this.#requireProof(route, response)
     else {
-      const { throttle, isDevelopment } = this.#deps
-      const limit = { ...verifications, attempts: isDevelopment ? 3000 : 30 }
-      requireAllowed(await throttle.attempt(limit, address))
+      const limit = { ...verifications, attempts: perAddress(30, this.#deps) }
+      requireAllowed(await this.#deps.throttle.attempt(limit, address))
       await this.#requireToken(provider, route, response)
     }
   }

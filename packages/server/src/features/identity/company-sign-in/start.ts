@@ -7,7 +7,7 @@ import { addressKey } from '../../../http/requests/client-address.ts'
 import { component } from '../../../http/schemas.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { Type } from '../../../lib/type.ts'
-import { requireAllowed } from '../../operations/throttle/index.ts'
+import { perAddress, requireAllowed } from '../../operations/throttle/index.ts'
 import { bindBrowserValue, bindState, stateSuffix } from '../social-login/index.ts'
 import { type CompanySignInContext, keyOf, requireCompany } from './context.ts'
 import { explainFailure } from './failure.ts'
@@ -77,7 +77,7 @@ async function begin(
   const { client, dashboardUrl, baseUrl, callbackUrl, isHttps } = requireCompany(context)
   const { log, database, throttle } = context.administration
   findReturnUrl(dashboardUrl, request.returnTo)
-  const limit = { ...starts, attempts: context.isDevelopment ? 30_000 : 300 }
+  const limit = { ...starts, attempts: perAddress(300, context) }
   requireAllowed(await throttle.attempt(limit, addressKey(http)))
   const state = `${randomBytes(32).toString('base64url')}${stateSuffix(http, baseUrl)}`
   const browser = bindBrowserValue(http, reply, { isHttps, crossSite: false })

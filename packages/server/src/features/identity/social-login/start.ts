@@ -5,6 +5,7 @@ import { addressKey } from '../../../http/requests/client-address.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import { createPage, escapeHtml } from '../../../lib/page.ts'
 import { hashToken } from '../../../lib/tokens.ts'
+import { perAddress } from '../../operations/throttle/index.ts'
 import { findSessionOwner, findUserById, requireAttempt, requirePassedFactor } from '../accounts/index.ts'
 import { bindState } from './binding.ts'
 import { bindBrowser, browserHashes, signInSeconds } from './browser-cookie.ts'
@@ -123,8 +124,7 @@ async function beginSignIn(
  * @throws AppError too_many_requests
  */
 export async function requireStart({ accounts }: SocialLoginContext, request: FastifyRequest): Promise<void> {
-  const attempts = accounts.isDevelopment ? 30_000 : 300
-  const limit = { name: 'social.start', attempts, windowSeconds: 3600 }
+  const limit = { name: 'social.start', attempts: perAddress(300, accounts), windowSeconds: 3600 }
   await requireAttempt(accounts.throttle, limit, addressKey(request))
 }
 

@@ -4,6 +4,7 @@ export {
   createThrottle,
   defineThrottleHousekeeping,
   deleteEndedWindows,
+  perAddress,
   requireAllowed,
   type Throttle,
 } from './throttle.ts'

@@ -18,6 +18,17 @@ export interface AttemptLimit {
   readonly lockSeconds?: number
 }
 
+/**
+ * Factor for limits per client address in development, where one person is all clients. Elsewhere an address
+ * may be shared by a whole school.
+ */
+const developmentFactor = 100
+
+/** Returns a limit per client address, which is wide in development. */
+export function perAddress(limit: number, { isDevelopment }: { readonly isDevelopment: boolean }): number {
+  return isDevelopment ? limit * developmentFactor : limit
+}
+
 export type AttemptVerdict = { readonly isAllowed: true } | AttemptRefusal
 
 export interface AttemptRefusal {

@@ -5,6 +5,7 @@ import { checkedByHandler, choice, requiredByHandler } from '../../../../http/sc
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
 import { Type } from '../../../../lib/type.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
+import { perAddress } from '../../../operations/throttle/index.ts'
 import { requireAttempt } from '../../accounts/index.ts'
 import { clientIdPrefix, clientSecretPrefix, type OAuthContext, requireEnabled } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
@@ -126,10 +127,10 @@ export const register = operation({
 
 /** Counts the registrations of an address, each of which leaves a row. @throws AppError too_many_requests */
 export async function requireRegistration(
-  { config, throttle, isDevelopment }: Pick<OAuthContext, 'config' | 'throttle' | 'isDevelopment'>,
+  context: Pick<OAuthContext, 'config' | 'throttle' | 'isDevelopment'>,
   name: string,
   address: string,
 ): Promise<void> {
-  const attempts = config.registrations_per_hour * (isDevelopment ? 100 : 1)
-  await requireAttempt(throttle, { name, attempts, windowSeconds: 3600 }, address)
+  const attempts = perAddress(context.config.registrations_per_hour, context)
+  await requireAttempt(context.throttle, { name, attempts, windowSeconds: 3600 }, address)
 }
