@@ -26,8 +26,8 @@ export interface CompanySignInDeps {
   }
   readonly clock: Clock
   readonly outbound: Outbound
-  /** Replaces provider addresses, for tests. */
   readonly isDevelopment: boolean
+  /** Replaces provider addresses, for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
 }
 
