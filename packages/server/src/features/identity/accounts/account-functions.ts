@@ -14,7 +14,7 @@ export interface Account {
   readonly appMetadata: JsonObject
 }
 
-interface NewAccount extends Account, Required<Pick<Arrival, 'method' | 'provider' | 'wasAnonymous'>> {}
+interface NewAccount extends Account, Required<Pick<SignUp, 'method' | 'provider' | 'wasAnonymous'>> {}
 
 /** Functions of the operator that take part in sign-ups and sign-ins. */
 export interface AccountFunctions {
@@ -63,7 +63,7 @@ export const noAccountFunctions: AccountFunctions = {
 }
 
 /** Way in which an account is created. */
-export interface Arrival {
+export interface SignUp {
   readonly method: 'password' | 'magic_link' | 'sms' | 'oauth' | 'anonymous' | 'admin'
   /** Provider of the method `oauth`. */
   readonly provider?: string
@@ -82,7 +82,7 @@ export async function admitAccount(
   { functions }: { readonly functions: AccountFunctions },
   transaction: SystemTransaction,
   user: User,
-  { requestId, provider = '', wasAnonymous = false, method }: Arrival,
+  { requestId, provider = '', wasAnonymous = false, method }: SignUp,
 ): Promise<User> {
   const account = { ...describeAccount(user), method, provider, wasAnonymous }
   const metadata = await functions.signUp(transaction, account, requestId)

@@ -28,9 +28,9 @@ import { listOwnSessions, logOut, revokeOtherSessions, revokeSession } from './s
 
 export {
   type AccountFunctions,
-  type Arrival as SignUp,
   admitAccount,
   noAccountFunctions,
+  type SignUp,
 } from './account-functions.ts'
 export { userIds } from './administration/user-id.ts'
 export { defineAccountHousekeeping, deleteExpired, removeAnonymousUsers } from './clean-up.ts'

@@ -1,5 +1,5 @@
 import type { SystemTransaction } from '../../../database/system-database.ts'
-import { type Arrival, admitAccount } from './account-functions.ts'
+import { admitAccount, type SignUp } from './account-functions.ts'
 import type { AccountContext } from './context.ts'
 import { voidMailedTokens } from './methods/email-link/mailed-tokens.ts'
 import { endSessionsOf } from './sessions/sessions.ts'
@@ -11,7 +11,7 @@ import { insertUser, lockUserByEmail, takeOverUnverified, type User } from './us
  *
  * @param email normalized
  * @param ended gets the sessions that have ended
- * @param arrival of a new account
+ * @param signUp of a new account
  * @returns undefined when the account has been deleted in the meantime
  */
 export async function findOrMakeOwner(
@@ -19,10 +19,10 @@ export async function findOrMakeOwner(
   database: SystemTransaction,
   email: string,
   ended: string[],
-  arrival: Arrival,
+  signUp: SignUp,
 ): Promise<User | undefined> {
   const made = await insertUser(database, { email, isEmailVerified: true })
-  if (made !== undefined) return await admitAccount(context, database, made, arrival)
+  if (made !== undefined) return await admitAccount(context, database, made, signUp)
   // The account may also have been registered with the address a moment ago.
   const owner = await lockUserByEmail(database, email)
   if (owner === undefined || owner.email_verified_at !== null) return owner

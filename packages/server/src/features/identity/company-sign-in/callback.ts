@@ -76,13 +76,13 @@ async function complete(
     })
   // The configuration may have changed since the start.
   const target = findReturnUrl(dashboardUrl, waiting.return_to ?? undefined)
-  const arrival = { provider, person, origin: originOf(request) }
+  const login = { provider, person, origin: originOf(request) }
   const { session_id: sessionId, started_at: startedAt } = waiting
   if (sessionId !== null) {
-    await admitReauthentication(administration, arrival, { sessionId, startedAt })
+    await admitReauthentication(administration, login, { sessionId, startedAt })
     return waiting.return_to === null ? undefined : target.href
   }
-  const outcome = await admitPerson(administration, arrival, request.headers['user-agent'])
+  const outcome = await admitPerson(administration, login, request.headers['user-agent'])
   if ('token' in outcome) {
     setAdminCookie(request, reply, outcome.token, isHttps)
     return target.href

@@ -8,12 +8,12 @@ import { sendClosingPage } from './closing-page.ts'
 import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
-import { linkArrival } from './link.ts'
+import { linkByProvider } from './link.ts'
 import { findReturnAddress } from './loopback-detour.ts'
 import { onlyOne } from './parameters.ts'
 import { consumeSignIn, type WaitingSignIn } from './queries.ts'
 import { findRedirectTarget, type RedirectConfig } from './redirect-target.ts'
-import { type Arrival, signInArrival } from './resolve-account.ts'
+import { type ProviderLogin, signInByProvider } from './resolve-account.ts'
 
 type Outcome = AuthenticationResponse | PendingResponse | { readonly linked: string }
 
@@ -51,7 +51,7 @@ export async function finish(
   }
   if (signIn.authorize_query !== null) {
     const outcome = await identify(context, provider, parameters)
-      .then((arrival) => signInArrival(context, arrival, clientOf(request)))
+      .then((login) => signInByProvider(context, login, clientOf(request)))
       .catch(requireAppError)
     return await context.resumeAuthorization({ query: signIn.authorize_query, outcome, request, reply })
   }
@@ -59,8 +59,8 @@ export async function finish(
     if (signIn.popup_hash !== null && !(await popups.isOpen(signIn.popup_hash, browsers))) {
       throw socialLoginErrors.invalidPopup()
     }
-    const arrival = await identify(context, provider, parameters)
-    const outcome = await admit(context, signIn, arrival, request)
+    const login = await identify(context, provider, parameters)
+    const outcome = await admit(context, signIn, login, request)
     if (signIn.popup_hash === null) return send(context, outcome, signIn, request, reply)
     if (await popups.send(signIn.popup_hash, browsers, outcome))
       return sendClosingPage(reply, context.accounts.appName)
@@ -85,7 +85,7 @@ async function identify(
   context: SocialLoginContext,
   provider: string,
   parameters: URLSearchParams,
-): Promise<Arrival> {
+): Promise<ProviderLogin> {
   const { accounts, registry } = context
   if (parameters.has('error')) throw socialLoginErrors.providerDenied()
   const at = registry.find(provider)
@@ -104,12 +104,12 @@ async function identify(
 async function admit(
   context: SocialLoginContext,
   signIn: WaitingSignIn,
-  arrival: Arrival,
+  login: ProviderLogin,
   request: FastifyRequest,
 ): Promise<Outcome> {
-  if (signIn.link_session_id === null) return await signInArrival(context, arrival, clientOf(request))
-  await linkArrival(context, signIn.link_session_id, arrival, request.id)
-  return { linked: arrival.provider }
+  if (signIn.link_session_id === null) return await signInByProvider(context, login, clientOf(request))
+  await linkByProvider(context, signIn.link_session_id, login, request.id)
+  return { linked: login.provider }
 }
 
 function send(

@@ -23,7 +23,7 @@ import type { ProviderClient } from './provider-client.ts'
 import { keepTokens } from './provider-tokens.ts'
 import { type Profile, ProviderFailure } from './providers/provider.ts'
 import { deleteIdentities, findIdentity, listIdentities, saveIdentity } from './queries.ts'
-import { type Arrival, lockIdentity, verifiedEmail } from './resolve-account.ts'
+import { lockIdentity, type ProviderLogin, verifiedEmail } from './resolve-account.ts'
 
 /** Tokens that an application got from a provider. */
 export interface LinkBody {
@@ -99,10 +99,10 @@ async function inspect(at: ProviderClient, token: string) {
 }
 
 /** Links the identity of a redirect flow to the user of the session that began it. @throws AppError */
-export async function linkArrival(
+export async function linkByProvider(
   { accounts, secrets }: SocialLoginContext,
   sessionId: string,
-  { provider, at, profile, tokens }: Arrival,
+  { provider, at, profile, tokens }: ProviderLogin,
   requestId: string,
 ): Promise<void> {
   await accounts.functions.transaction(accounts.database, async (transaction) => {

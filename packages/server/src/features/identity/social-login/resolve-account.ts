@@ -22,7 +22,7 @@ import type { Profile } from './providers/provider.ts'
 import { findIdentity, saveIdentity } from './queries.ts'
 
 /** Person whom a provider has just identified. */
-export interface Arrival {
+export interface ProviderLogin {
   readonly provider: string
   readonly at: ProviderClient
   readonly profile: Profile
@@ -35,18 +35,18 @@ export interface Arrival {
  *
  * @throws AppError sign_in_refused, email_not_verified
  */
-export async function signInArrival(
+export async function signInByProvider(
   { accounts, secrets }: SocialLoginContext,
-  arrival: Arrival,
+  login: ProviderLogin,
   client: Client,
 ): Promise<AuthenticationResponse | PendingResponse> {
-  const { provider, profile } = arrival
+  const { provider, profile } = login
   const signUp = { method: 'oauth', provider, requestId: client.requestId } as const
   const { session, ended } = await accounts.functions.transaction(accounts.database, async (transaction) => {
     const ended: string[] = []
-    await lockIdentity(transaction, arrival)
+    await lockIdentity(transaction, login)
     const email = verifiedEmail(profile)
-    const existing = await findProvenUser(transaction, arrival)
+    const existing = await findProvenUser(transaction, login)
     const user =
       existing ??
       (email === undefined
@@ -61,7 +61,7 @@ export async function signInArrival(
       name: profile.name,
       isProven: true,
       isSignIn: true,
-      storedTokens: await keepTokens(transaction, secrets, arrival.at, identity, arrival.tokens),
+      storedTokens: await keepTokens(transaction, secrets, login.at, identity, login.tokens),
     })
     const provesEmail = existing === undefined && email !== undefined
     const session = await finishFirstFactor(accounts, transaction, user, 'oauth', client, provesEmail)
@@ -84,7 +84,7 @@ async function createWithoutAddress(
 /** Locks an identity, so that it signs in or is linked once at a time. */
 export async function lockIdentity(
   database: Queryable,
-  { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,
+  { provider, profile }: Pick<ProviderLogin, 'provider' | 'profile'>,
 ): Promise<void> {
   await takeTransactionLock(database, `social identity ${provider} ${profile.subject}`)
 }
@@ -100,7 +100,7 @@ export function verifiedEmail({ email, isEmailVerified }: Profile): string | und
  */
 async function findProvenUser(
   database: Queryable,
-  { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,
+  { provider, profile }: Pick<ProviderLogin, 'provider' | 'profile'>,
 ): Promise<User | undefined> {
   const identity = await findIdentity(database, provider, profile.subject)
   return identity?.is_proven === true ? await lockUser(database, identity.user_id) : undefined

@@ -36,8 +36,8 @@ export const signInAnonymously = operation({
       const client = clientOf(http)
       const inserted = await insertUser(transaction, { isAnonymous: true })
       if (inserted === undefined) throw new Error('an anonymous user cannot be inserted')
-      const arrival = { method: 'anonymous', requestId: client.requestId } as const
-      const user = await admitAccount(context, transaction, inserted, arrival)
+      const signUp = { method: 'anonymous', requestId: client.requestId } as const
+      const user = await admitAccount(context, transaction, inserted, signUp)
       const response = await startSession(context, transaction, user, 'anonymous', client)
       if (response === undefined) throw new Error('a new anonymous user cannot sign in')
       return response
@@ -71,8 +71,8 @@ export const linkEmail = operation({
         const { id } = await lockSelf(transaction, caller)
         const linked = await linkCredentials(transaction, id, { email, passwordHash, isVerified: false })
         if (linked === undefined) throw accountErrors.alreadyLinked()
-        const arrival = { method: 'password', requestId: client.requestId, wasAnonymous: true } as const
-        const user = await admitAccount(context, transaction, linked, arrival)
+        const signUp = { method: 'password', requestId: client.requestId, wasAnonymous: true } as const
+        const user = await admitAccount(context, transaction, linked, signUp)
         await requestMail(transaction)
         if (isUnverified(context, user)) return describeUnverified(user)
         const session = await startSession(context, transaction, user, 'password', client)

@@ -35,7 +35,7 @@ export interface ProviderPerson extends Pick<SessionProof, 'isMultiFactor' | 'au
   readonly groups: readonly string[]
 }
 
-interface Arrival {
+interface ProviderLogin {
   readonly provider: SignInProvider
   readonly person: ProviderPerson
   readonly origin: RequestOrigin
@@ -63,20 +63,20 @@ export function roleOf(
  */
 export async function admitPerson(
   context: AdminContext,
-  arrival: Arrival,
+  login: ProviderLogin,
   userAgent: string | undefined,
 ): Promise<AdminSession | PendingSignIn> {
-  const { person, origin } = arrival
+  const { person, origin } = login
   const outcome = await context.database.transaction(async (transaction) => {
     await lockProviderSignIns(transaction)
     // Every use case locks the owners first. Another order would deadlock.
     const owners = await lockOwners(transaction, context.methods)
-    const found = await findOrBind(context, transaction, arrival)
+    const found = await findOrBind(context, transaction, login)
     if (found instanceof AppError) return found
     const isLastOwner = found.role === 'owner' && owners.every((id) => id === found.id)
-    const refusal = await followGroups(context, transaction, arrival, found, isLastOwner)
+    const refusal = await followGroups(context, transaction, login, found, isLastOwner)
     if (refusal !== undefined) return refusal
-    await recordIdentityUse(transaction, found.id, arrival.provider.issuer)
+    await recordIdentityUse(transaction, found.id, login.provider.issuer)
     const attempt = { keeper: 'browser', origin, userAgent } as const
     return await passFirstFactor(transaction, attempt, found.id, 'admin.sign_in_by_provider', person)
   })
@@ -91,7 +91,7 @@ export async function admitPerson(
 async function findOrBind(
   { queue }: AdminContext,
   transaction: Queryable,
-  { provider, person, origin }: Arrival,
+  { provider, person, origin }: ProviderLogin,
 ): Promise<KnownAdministrator | AppError> {
   const { issuer } = provider
   const { subject, email } = person
@@ -132,7 +132,7 @@ async function create(
 async function followGroups(
   { log }: AdminContext,
   transaction: Queryable,
-  { provider, person, origin }: Arrival,
+  { provider, person, origin }: ProviderLogin,
   { id, email, role: present, is_disabled, has_lost_role }: KnownAdministrator,
   isLastOwner: boolean,
 ): Promise<AppError | undefined> {
@@ -177,7 +177,7 @@ const toleranceSeconds = 30
  */
 export async function admitReauthentication(
   { database, tokens }: AdminContext,
-  { provider, person, origin }: Arrival,
+  { provider, person, origin }: ProviderLogin,
   { sessionId, startedAt }: { readonly sessionId: string; readonly startedAt: Date },
 ): Promise<void> {
   const earliest = startedAt.getTime() / 1000 - toleranceSeconds

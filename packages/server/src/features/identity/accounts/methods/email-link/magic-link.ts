@@ -5,7 +5,7 @@ import { ok, operation } from '../../../../../http/operation.ts'
 import { Message } from '../../../../../http/schemas.ts'
 import { Type } from '../../../../../lib/type.ts'
 import { captchaHeaders, captchaOf } from '../../../captcha/index.ts'
-import { type Arrival, admitAccount } from '../../account-functions.ts'
+import { admitAccount, type SignUp } from '../../account-functions.ts'
 import type { AccountContext } from '../../context.ts'
 import { email, requireText, text } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
@@ -87,13 +87,13 @@ export async function confirmMagicLink(
 ): Promise<Authentication | PendingAuthentication> {
   requireEnabled(context)
   const token = requireText(mailedToken, 'token')
-  const arrival = { method: 'magic_link', requestId: client.requestId } as const
+  const signUp = { method: 'magic_link', requestId: client.requestId } as const
   const { session, ended } = await context.functions.transaction(context.database, async (transaction) => {
     const ended: string[] = []
     const mailed = await findMailedToken(transaction, 'magic_link', token)
     if (mailed === undefined) throw accountErrors.invalidMagicLinkToken()
     const anonymous = caller?.isAnonymous === true ? caller : undefined
-    const user = await findOrMakeUser(context, transaction, mailed.email, anonymous, ended, arrival)
+    const user = await findOrMakeUser(context, transaction, mailed.email, anonymous, ended, signUp)
     const used = await consumeMailedToken(transaction, 'magic_link', token)
     if (used === undefined) throw accountErrors.invalidMagicLinkToken()
     const session = await finishFirstFactor(context, transaction, user, 'otp', client)
@@ -110,15 +110,15 @@ async function findOrMakeUser(
   email: string,
   anonymous: UserIdentity | undefined,
   ended: string[],
-  arrival: Arrival,
+  signUp: SignUp,
 ): Promise<User> {
   if (anonymous !== undefined) {
     const { id } = await lockSelf(database, anonymous)
     const linked = await linkEmail(database, id, { email, isVerified: true })
     if (linked !== undefined)
-      return await admitAccount(context, database, linked, { ...arrival, wasAnonymous: true })
+      return await admitAccount(context, database, linked, { ...signUp, wasAnonymous: true })
   }
-  const owner = await findOrMakeOwner(context, database, email, ended, arrival)
+  const owner = await findOrMakeOwner(context, database, email, ended, signUp)
   if (owner === undefined) throw accountErrors.invalidMagicLinkToken()
   return owner
 }

@@ -34,8 +34,8 @@ export const register = operation({
         const inserted = await insertUser(transaction, { email, passwordHash })
         if (inserted === undefined) throw accountErrors.emailTaken()
         const client = clientOf(http)
-        const arrival = { method: 'password', requestId: client.requestId } as const
-        const user = await admitAccount(context, transaction, inserted, arrival)
+        const signUp = { method: 'password', requestId: client.requestId } as const
+        const user = await admitAccount(context, transaction, inserted, signUp)
         await requestMail(transaction)
         if (isUnverified(context, user)) return describeUnverified(user)
         const session = await startSession(context, transaction, user, 'password', client)
