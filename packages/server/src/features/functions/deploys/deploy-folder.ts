@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../../lib/errors.ts'
-import { installPackages } from './install.ts'
+import { installedMarker, installPackages } from './install.ts'
 import type { DeployFile } from './manifest.ts'
 
 /** Number of files whose content is in memory at once. */
@@ -23,21 +23,24 @@ export type ReadBlobs = (hashes: readonly string[]) => Promise<ReadonlyMap<strin
  * Writes the files of a deploy to a folder that is named by its hash, unless an intact one exists. The folder appears by one
  * rename, after the installation of its packages. Processes of one machine may do the same at once.
  *
+ * @param signal ends an installation
  * @throws Error for a content with another hash; InstallFailed
  */
 export async function writeDeployFolder(
   directory: string,
   { hash, ...content }: DeployContent & { readonly hash: string },
   readBlobs: ReadBlobs,
+  signal: AbortSignal,
 ): Promise<string> {
   const folder = join(directory, hash)
   if (await isIntact(folder, content)) return folder
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const temporary = join(directory, `.${randomUUID()}`)
+  const written = join(temporary, 'deploy')
   try {
-    await writeFiles(temporary, content.files, readBlobs)
-    if (content.installs) await installPackages(temporary)
-    await replaceFolder(temporary, folder, content)
+    await writeFiles(written, content.files, readBlobs)
+    if (content.installs) await installPackages(written, { within: temporary, signal })
+    await replaceFolder(written, folder, content)
   } catch (error) {
     // Another process has written the same folder in the meantime.
     if (!(await isIntact(folder, content))) throw error
@@ -65,22 +68,23 @@ async function writeFiles(folder: string, files: readonly DeployFile[], readBlob
  * Moves the folder to its name. An intact folder of that name, from another process of the machine, stays. A damaged one is
  * removed.
  */
-async function replaceFolder(temporary: string, folder: string, content: DeployContent): Promise<void> {
+async function replaceFolder(written: string, folder: string, content: DeployContent): Promise<void> {
   try {
-    await rename(temporary, folder)
+    await rename(written, folder)
   } catch (error) {
     if (!['EEXIST', 'ENOTEMPTY'].includes(codeOf(error) ?? '')) throw error
     if (await isIntact(folder, content)) return
-    const damaged = `${temporary}-damaged`
-    await rename(folder, damaged)
-    await rename(temporary, folder)
-    await rm(damaged, { recursive: true, force: true })
+    await rename(folder, `${written}-damaged`)
+    await rename(written, folder)
   }
 }
 
-/** Returns true if the folder has these files with these contents, and nothing else except for installed packages. */
-async function isIntact(folder: string, { files, installs }: DeployContent): Promise<boolean> {
-  if (!installs) {
+/** Returns true if the folder has these files with these contents, and nothing else except for its installed packages. */
+export async function isIntact(folder: string, { files, installs }: DeployContent): Promise<boolean> {
+  if (installs) {
+    const marker = await stat(join(folder, installedMarker)).catch(() => undefined)
+    if (marker === undefined) return false
+  } else {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
     const found = entries.filter((entry) => !entry.isDirectory())
     if (found.length !== files.length || found.some((entry) => !entry.isFile())) return false

@@ -8,6 +8,8 @@ import { addDeployRoutes } from './operations.ts'
 export { lockLive } from './deploy.ts'
 export { deployErrorTable } from './errors.ts'
 export type { LiveFolder, LiveFunctions } from './live-functions.ts'
+export { findFault } from './lockfile.ts'
+export { deploySizeLimit } from './manifest.ts'
 
 export interface DeploysDeps extends Omit<LiveFunctionsOptions, 'directory'> {
   readonly queue: JobQueue
@@ -25,6 +27,10 @@ export function deploys({ queue, dataDirectory, ...options }: DeploysDeps): {
   defineCleanup(database, queue)
   return {
     live,
-    feature: { name: 'function-deploys', routes: (app) => addDeployRoutes(app, { database, live }) },
+    feature: {
+      name: 'function-deploys',
+      routes: (app) => addDeployRoutes(app, { database, live }),
+      stop: () => live.stop(),
+    },
   }
 }

@@ -8,13 +8,14 @@ import { acceptRaw } from '../../../http/requests/body.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { binary, bodyOf, checkedByHandler, listOf, refusedWith } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import { codeOf } from '../../../lib/errors.ts'
 import { readTar, TarError } from '../../../lib/tar.ts'
 import { Type } from '../../../lib/type.ts'
 import { recordAdminAction } from '../../operations/audit/index.ts'
 import * as deploys from './deploy.ts'
 import { FunctionDeploy } from './deploy.ts'
 import { deployErrors } from './errors.ts'
-import { InstallFailed } from './install.ts'
+import { explainDiskError, InstallFailed } from './install.ts'
 import type { LiveFunctions } from './live-functions.ts'
 import { deploySizeLimit, fileCountLimit, hashManifest, requireManifest } from './manifest.ts'
 import { findForeignPackages } from './native-modules.ts'
@@ -176,8 +177,8 @@ async function install({ database, live }: DeployDeps, hash: string): Promise<vo
   try {
     await live.writeFolder(hash)
   } catch (error) {
-    if (error instanceof InstallFailed) throw deployErrors.functionInstallFailed(error.message)
-    throw error
+    const problem = error instanceof InstallFailed ? error.message : explainDiskError(codeOf(error))
+    throw problem === undefined ? error : deployErrors.functionInstallFailed(problem)
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -27,7 +28,7 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { withoutPrograms } from '../../../../../test/without-programs.ts'
+import { withEnvironment, withoutPrograms, withPrograms } from '../../../../../test/with-environment.ts'
 import { tarEnd, tarHeader, tarPadding } from '../../../../lib/tar.ts'
 
 let database: TestDatabase
@@ -62,9 +63,18 @@ beforeEach(() =>
     delete from basalt.audit`),
 )
 
-async function request(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
-  const token = await app.adminToken()
-  return await app.request(method, `/api/admin/functions${path}`, {
+const request = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+  requestOf(app, method, path, body, headers)
+
+async function requestOf(
+  node: TestApp,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) {
+  const token = await node.adminToken()
+  return await node.request(method, `/api/admin/functions${path}`, {
     token,
     body,
     ...(headers === undefined ? {} : { headers }),
@@ -375,28 +385,55 @@ describe('deploys whose packages are installed', () => {
     })
     return Buffer.concat([...parts, tarEnd]).toString('latin1')
   }
-  let packageUrl: string
-  const registry = createServer((_request, response) => response.end(pack(), 'latin1'))
+  let registryUrl: string
+  const registry = createServer(({ url = '' }, response) =>
+    url.endsWith('.tgz')
+      ? response.end(pack(), 'latin1')
+      : response.end(
+          JSON.stringify({ name: 'leaf', versions: { '1.0.0': { name: 'leaf', version: '1.0.0' } } }),
+        ),
+  )
   beforeAll(async () => {
     await once(registry.listen(0, '127.0.0.1'), 'listening')
-    packageUrl = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/leaf.tgz`
+    registryUrl = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`
   })
   afterAll(() => registry.close())
+  const withRegistry = <Result>(work: () => Promise<Result>) =>
+    withEnvironment({ NPM_CONFIG_REGISTRY: registryUrl }, work)
 
   const lockedLeaf = () => ({
-    'node_modules/leaf': { version: '1.0.0', resolved: packageUrl, hasInstallScript: true },
+    'node_modules/leaf': {
+      ...{ version: '1.0.0', resolved: `${registryUrl}leaf/-/leaf-1.0.0.tgz`, hasInstallScript: true },
+      integrity: `sha512-${createHash('sha512').update(pack(), 'latin1').digest('base64')}`,
+    },
   })
-  const filesOf = (answer: string, locked: object = lockedLeaf(), others: object = {}) => {
-    const project = { name: 'shop', version: '1.0.0', dependencies: { leaf: packageUrl } }
+  const filesOf = (answer: string, locked: object = lockedLeaf()) => {
+    const project = { name: 'shop', version: '1.0.0', dependencies: { leaf: '1.0.0' } }
     return {
       'functions/shop.js': shop(answer),
-      'package.json': JSON.stringify({ ...project, ...others, type: 'module' }),
+      'package.json': JSON.stringify({ ...project, type: 'module' }),
       'package-lock.json': JSON.stringify({
         ...{ name: 'shop', version: '1.0.0', lockfileVersion: 3, requires: true },
         packages: { '': project, ...locked },
       }),
     }
   }
+  /** Installs the package of the tests, as a stand-in for npm. */
+  const installLeaf = `mkdir -p node_modules/leaf && echo "exports.leaf = 'leaf '" > node_modules/leaf/index.js`
+
+  /** Runs work while npm is a script with the shell commands for `npm ci`. */
+  async function withNpm<Result>(script: string, work: () => Promise<Result>): Promise<Result> {
+    const folder = mkdtempSync(join(tmpdir(), 'basalt-npm-'))
+    const config = `[ "$1" = config ] && { echo '{ "registry": "${registryUrl}" }'; exit; }`
+    writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${config}\n${script}\n`, { mode: 0o755 })
+    try {
+      return await withPrograms(folder, work)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }
+
+  const promote = (hash: string, node = app) => requestOf(node, 'POST', `/deploys/${hash}/promote`)
 
   async function prepareInstallation(files: Readonly<Record<string, string>>): Promise<string> {
     const manifest = Object.entries(files).map(([path, content]) => functionFile(content, path))
@@ -408,15 +445,16 @@ describe('deploys whose packages are installed', () => {
 
   test('run on every node, without their install scripts', async () => {
     const hash = await prepareInstallation(filesOf('1'))
-    const promote = () => request('POST', `/deploys/${hash}/promote`)
-    for (const { status, json } of await Promise.all([promote(), promote()]))
-      expect([status, json.isLive]).toEqual([200, true])
-    for (const node of [app, second]) {
-      await waitFor('the function', async () => {
-        const { text } = await node.request('GET', '/api/functions/installed')
-        return text === '"leaf 1"'
-      })
-    }
+    await withRegistry(async () => {
+      for (const { status, json } of await Promise.all([promote(hash), promote(hash)]))
+        expect([status, json.isLive]).toEqual([200, true])
+      for (const node of [app, second]) {
+        await waitFor('the function', async () => {
+          const { text } = await node.request('GET', '/api/functions/installed')
+          return text === '"leaf 1"'
+        })
+      }
+    })
     for (const directory of directories.slice(0, 2)) {
       const names = readdirSync(folderOf(directory, hash)).toSorted()
       expect(names).toEqual(['functions', 'node_modules', 'package-lock.json', 'package.json'])
@@ -425,11 +463,11 @@ describe('deploys whose packages are installed', () => {
 
   test('never become live if they cannot be installed, and the deployer gets the reason', async () => {
     const hash = await prepareInstallation(filesOf('2', {}))
-    const refused = envelope(await request('POST', `/deploys/${hash}/promote`))
+    const refused = envelope(await withRegistry(() => promote(hash)))
     expect(refused).toMatchObject({ code: 400, error: 'function_install_failed' })
     expect(refused.message).toMatch(/^the packages could not be installed: .*Missing: leaf/s)
     await withoutPrograms(async () => {
-      expect(envelope(await request('POST', `/deploys/${hash}/promote`))).toMatchObject({
+      expect(envelope(await promote(hash))).toMatchObject({
         message: 'the packages could not be installed: this server has no npm',
       })
     })
@@ -437,33 +475,107 @@ describe('deploys whose packages are installed', () => {
     expect(existsSync(folderOf(directories[0], hash))).toBe(false)
   })
 
+  test('have packages of the configured registry only', async () => {
+    const foreign = { ...lockedLeaf()['node_modules/leaf'], resolved: 'https://github.com/a/leaf.git' }
+    const hash = await prepareInstallation(filesOf('4', { 'node_modules/leaf': foreign }))
+    const refused = envelope(await withRegistry(() => promote(hash)))
+    expect(refused).toMatchObject({ code: 400, error: 'function_install_failed' })
+    expect(refused.message).toContain(
+      '"node_modules/leaf", which does not come from a registry in the npm configuration of the server',
+    )
+  })
+
   test.for([
-    [{ 'packages/a': {} }, {}, 'has "packages/a", which is no package below node_modules'],
-    [{ 'node_modules/../a': {} }, {}, 'has "node_modules/../a", which is no package below node_modules'],
-    [{ 'node_modules/a': { resolved: '../../secrets', link: true } }, {}, 'has node_modules/a as a link'],
+    [`echo 'npm error code E404' >&2; echo "npm error 404 in $PWD" >&2; exit 1`, 'code E404\n404 in '],
+    [`echo 'npm error code ENOSPC' >&2; exit 228`, 'the disk of the server has no space left (ENOSPC)'],
+    [`echo 'npm error code EROFS' >&2; exit 226`, 'the server cannot write to its data directory (EROFS)'],
+    [`exit 3`, 'npm ended with code 3'],
+    [`kill -9 $$`, 'npm ended with SIGKILL'],
     [
-      { 'node_modules/a': { resolved: 'file:a.tgz' } },
-      {},
-      'has node_modules/a from a source other than https',
+      'mkdir node_modules && truncate -s 250000001 node_modules/large',
+      'npm has written more than 250000000 bytes',
     ],
-    [
-      { 'node_modules/a': { resolved: 'git+ssh://git@host/a' } },
-      {},
-      'has node_modules/a from a source other',
-    ],
-    [{}, { workspaces: ['packages/*'] }, 'package.json must have no workspaces'],
-  ] as const)(
-    'never have npm read their other folders or run programs: %j %j',
-    async ([locked, others, reason]) => {
-      const hash = await prepareInstallation(filesOf('4', { ...lockedLeaf(), ...locked }, others))
-      // The reason would otherwise be the missing npm.
-      await withoutPrograms(async () => {
-        const refused = envelope(await request('POST', `/deploys/${hash}/promote`))
-        expect(refused).toMatchObject({ code: 400, error: 'function_install_failed' })
-        expect(refused.message).toContain(reason)
+    ['mkdir node_modules && ln -s /etc node_modules/a', 'node_modules/a is a symbolic link'],
+  ] as const)('report what npm reports: %s', async ([script, problem]) => {
+    const hash = await prepareInstallation(filesOf('5'))
+    await withNpm(script, async () => {
+      expect(envelope(await promote(hash))).toEqual({
+        ...{ code: 400, error: 'function_install_failed' },
+        message: `the packages could not be installed: ${problem}`,
       })
-    },
-  )
+    })
+    expect(
+      readdirSync(join(directories[0] ?? '', 'functions')).filter((name) => name.startsWith('.')),
+    ).toEqual([])
+  })
+
+  test('report a data directory that cannot be written', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))
+    writeFileSync(join(directory, 'functions'), '')
+    await using lacking = await openNode(directory)
+    const hash = await prepareInstallation(filesOf('6'))
+    const refused = envelope(await promote(hash, lacking))
+    expect(refused).toMatchObject({ code: 400, error: 'function_install_failed' })
+    expect(refused.message).toMatch(/the server cannot write to its data directory \(E\w+\)$/)
+  })
+
+  test('are installed once by a node for promotions at once, with a cache of their own', async () => {
+    const calls = join(mkdtempSync(join(tmpdir(), 'basalt-calls-')), 'calls')
+    const hash = await prepareInstallation(filesOf('7'))
+    await withNpm(`echo "$@" >> ${calls}; ${installLeaf}`, async () => {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => promote(hash)))
+      expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+      await waitForFolder(directories[1], hash)
+    })
+    // One call is that of the other node.
+    const lines = readFileSync(calls, 'utf8').trim().split('\n')
+    expect(lines).toHaveLength(2)
+    for (const [index, line] of lines.entries()) {
+      expect(line).toMatch(/^ci --omit=dev --ignore-scripts .* --logs-max=0$/)
+      expect(line).toContain(` --cache=${join(directories[index] ?? '', 'functions', '.')}`)
+    }
+  })
+
+  test('are installed again after a crash amid the installation', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))
+    const hash = await prepareInstallation(filesOf('8'))
+    const marker = join(folderOf(directory, hash), 'node_modules/.installed')
+    await withNpm(installLeaf, async () => {
+      expect((await promote(hash)).status).toBe(200)
+      await using _third = await openNode(directory)
+      await waitFor('the installation', () => existsSync(marker))
+    })
+    rmSync(marker)
+    rmSync(join(folderOf(directory, hash), 'node_modules/leaf'), { recursive: true })
+    await withNpm(installLeaf, async () => {
+      await using _again = await openNode(directory)
+      await waitFor('the installation', () => existsSync(marker))
+      expect(readdirSync(join(folderOf(directory, hash), 'node_modules'))).toEqual(['.installed', 'leaf'])
+    })
+  })
+
+  test('delay neither the start of a node nor further deploys, and end with the server', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))
+    const pids = join(directory, 'pids')
+    const hash = await prepareInstallation(filesOf('9'))
+    await withNpm(installLeaf, async () => expect((await promote(hash)).status).toBe(200))
+    const isRunning = (pid: number) => {
+      try {
+        return process.kill(pid, 0)
+      } catch {
+        return false
+      }
+    }
+    await withNpm(`sleep 1000 & echo $$ $! > ${pids}; wait`, async () => {
+      await using _third = await openNode(directory)
+      await waitFor('npm', () => existsSync(pids) && readFileSync(pids, 'utf8').includes(' '))
+      await waitForFolder(directory, await deploy({ 'functions/a.ts': 'export {}' }))
+    })
+    const group = readFileSync(pids, 'utf8').trim().split(' ').map(Number)
+    expect(group).toHaveLength(2)
+    await waitFor('the end of npm', () => !group.some(isRunning))
+    expect(readdirSync(join(directory, 'functions')).filter((name) => name.startsWith('.'))).toEqual([])
+  })
 
   test('need a lockfile, and have no packages and no configuration of npm', async () => {
     const { 'package-lock.json': _lock, ...others } = filesOf('3')
