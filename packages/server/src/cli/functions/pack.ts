@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { deploySizeLimit, findFault } from '../../features/functions/deploys/index.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { isOf } from '../../lib/is-of.ts'
 import { formatBytes } from '../table.ts'
 import { type LockedPackages, Lockfile, listProductionPackages, type ProductionPackage } from './packages.ts'
-
-/** Maximum number of bytes in a deploy. */
-const sizeLimit = 50_000_000
 
 /** File that a deploy contains. */
 export interface PackedFile {
@@ -34,35 +32,32 @@ export async function packFunctions(project: string, { install = false } = {}): 
   const manifest = { path: 'package.json', source: join(project, 'package.json') }
   const packages = await listPackages(project)
   const installed = install
-    ? [[await findLockfile(project, packages)]]
+    ? [[await findLockfile(project)]]
     : await Promise.all(packages.map((each) => listPackageFiles(project, each)))
   const files: PackedFile[] = []
   let total = 0
   for (const { path, source } of [...own, manifest, ...installed.flat()]) {
     total += (await stat(source)).size
-    if (total > sizeLimit) throw tooLarge()
+    if (total > deploySizeLimit) throw tooLarge()
     const bytes = await readFile(source)
     files.push({ path, source, sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length })
   }
   return files
 }
 
-/** @throws OperatorError without a lockfile, or for a package that is a folder of the project */
-async function findLockfile(project: string, packages: readonly ProductionPackage[]): Promise<FoundFile> {
+/** @throws OperatorError without a lockfile, or for one that a server refuses */
+async function findLockfile(project: string): Promise<FoundFile> {
   const name = 'package-lock.json'
   if ((await readJson(join(project, name))) === undefined)
     throw new OperatorError(`${project} has no ${name}: run npm install`)
-  const linked = packages.find(({ location, source }) => location !== source)
-  if (linked !== undefined)
-    throw new OperatorError(
-      `${linked.location} is a folder of the project, which the server does not have: deploy without --install`,
-    )
+  const fault = await findFault(project, undefined)
+  if (fault !== undefined) throw new OperatorError(`${fault}: deploy without --install`)
   return { path: name, source: join(project, name) }
 }
 
 function tooLarge(): OperatorError {
   return new OperatorError(
-    `functions and packages have more than ${formatBytes(sizeLimit)}: move packages that functions do not need to devDependencies`,
+    `functions and packages have more than ${formatBytes(deploySizeLimit)}: move packages that functions do not need to devDependencies`,
   )
 }
 

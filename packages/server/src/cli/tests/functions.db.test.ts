@@ -281,4 +281,26 @@ describe('basalt functions', () => {
     expect(stderr).toMatch(problem)
     expect(await app.sql('select hash from basalt.function_live')).toEqual(live)
   })
+
+  test('sends no lockfile with a package that is not from a registry', async () => {
+    const project = createProject()
+    const fault = async (entry: object) => {
+      const lock = { lockfileVersion: 3, packages: { '': {}, 'node_modules/a': entry } }
+      write(project, {
+        'package.json': '{}',
+        'package-lock.json': JSON.stringify(lock),
+      })
+      return await run('deploy', '--project', project, '--install')
+    }
+    for (const [entry, problem] of [
+      [{ resolved: 'packages/a', link: true }, 'is a link to a folder, which the server does not have'],
+      [{ version: 'git+https://github.com/a/a.git' }, 'has no version of a registry'],
+    ] as const) {
+      expect(await fault(entry)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `basalt: package-lock.json has "node_modules/a", which ${problem}: deploy without --install\n`,
+      })
+    }
+  })
 })
