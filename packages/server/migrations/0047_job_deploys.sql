@@ -2,7 +2,7 @@
 
 -- Hash of the deploy whose functions run the job. Null: those that are live, and for jobs of the server.
 alter table basalt.jobs add column deploy text;
-select basalt.add_index('jobs', 'jobs_deploy', '(deploy, type, run_at, id) where state = ''queued'' and deploy is not null');
+select basalt.add_index('jobs', 'jobs_deploy', '(deploy, type, run_at, id) where state = ''queued''');
 
 -- Hash of the deploy that defines the type. Null: a type of the server, or of a folder.
 alter table basalt.sql_job_types add column deploy text;

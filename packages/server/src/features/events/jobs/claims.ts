@@ -2,6 +2,7 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { JobDeploys, JobResult } from '../../../job-queue.ts'
 import type { Claims } from '../queue/index.ts'
+import { jobDeploys } from './deploys.ts'
 
 /** Lease in seconds. A job whose worker has not renewed its lease for so long goes to another worker. */
 export const leaseSeconds = 30
@@ -64,7 +65,7 @@ export async function claimJobs(
     unnest(${names}::text[], ${[...freeSlots.values()]}::int[], ${hasLive}::bool[], ${hashes}::text[])
       as slot (type, free, has_live, hashes)`
   const rows = await database.many<(JobClaim | { id: null }) & { next_ms: number | null }>(sql`
-    with lost as (
+    with recursive lost as (
       update basalt.jobs l set
         state = case when attempts >= max_attempts then 'failed' else 'queued' end,
         finished_at = case when attempts >= max_attempts then now() end,
@@ -76,15 +77,42 @@ export async function claimJobs(
         order by leased_until limit ${lostSize}
         for update skip locked))
     ),
-    due as materialized (
-      select due.id
-      from ${types}
+    slot as materialized (select * from ${types}),
+    ${jobDeploys},
+    -- One search of the index for each deploy. A search by the type alone would read all jobs of other deploys that are due earlier.
+    -- The order begins with the deploy, because the planner regards no null as a constant.
+    found as materialized (
+      select slot.type, slot.free, j.id, j.run_at
+      from slot
       cross join lateral (
-        select j.id from basalt.jobs j where j.type = slot.type and j.state = 'queued' and j.run_at <= now()
-          and (slot.has_live and (j.deploy is null or ${keptDeploy} is null) or j.deploy = any (string_to_array(slot.hashes, ' ')))
+        select j.id, j.run_at from basalt.jobs j
+        where j.type = slot.type and j.deploy is null and j.state = 'queued' and j.run_at <= now()
+        order by j.deploy, j.run_at, j.id limit slot.free
+        for update skip locked
+      ) j
+      where slot.has_live
+      union all
+      select slot.type, slot.free, j.id, j.run_at
+      from slot
+      cross join lateral (
+        select hash from unnest(string_to_array(slot.hashes, ' ')) hash
+        union
+        -- Jobs of a deploy that is not kept run in the live one.
+        select j.deploy from job_deploy j where slot.has_live and ${keptDeploy} is null
+      ) runnable
+      cross join lateral (
+        select j.id, j.run_at from basalt.jobs j
+        where j.type = slot.type and j.deploy = runnable.hash and j.state = 'queued' and j.run_at <= now()
         order by j.run_at, j.id limit slot.free
         for update skip locked
-      ) due
+      ) j
+    ),
+    -- Those of a type that exceed its slots are locked until the end of this statement only.
+    due as materialized (
+      select id from (
+        select id, free, row_number() over (partition by type order by run_at, id) as position from found
+      ) ranked
+      where position <= free
     ),
     claimed as (
       update basalt.jobs j set
@@ -99,7 +127,7 @@ export async function claimJobs(
       select extract(epoch from least(
         (
           select min(head.run_at)
-          from ${types}
+          from slot
           cross join lateral (
             select j.run_at from basalt.jobs j where j.type = slot.type and j.state = 'queued' and j.run_at > now()
             order by j.run_at limit 1

@@ -1,5 +1,19 @@
 import { sql } from '../../../database/sql.ts'
 
+/** Common table expression `job_deploy` of a recursive query: the deploys of queued jobs, one read of an index for each. */
+export const jobDeploys = sql`
+  job_deploy as (
+    (
+      select deploy from basalt.jobs where state = 'queued' and deploy is not null order by deploy limit 1
+    )
+    union all
+    select next.deploy from job_deploy
+    cross join lateral (
+      select j.deploy from basalt.jobs j where j.state = 'queued' and j.deploy > job_deploy.deploy
+      order by j.deploy limit 1
+    ) next
+  )`
+
 /** Common table expression `deploy_head` of a recursive query: the first queued job of each type of each deploy. */
 export const deployHeads = sql`
   deploy_head as (

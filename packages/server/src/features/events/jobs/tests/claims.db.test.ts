@@ -137,6 +137,63 @@ test.each([
   },
 )
 
+describe('jobs › claim › of deploys', () => {
+  const [live, earlier, removed] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [
+    string,
+    string,
+    string,
+  ]
+  const runnable = new Map([['test.claimed', { hasLive: true, hashes: [live] }]])
+
+  beforeEach(() =>
+    app.sql(`
+      delete from basalt.function_deploys;
+      insert into basalt.function_deploys (hash, file_count, total_bytes)
+      values ('${live}', 0, 0), ('${earlier}', 0, 0)`),
+  )
+  const queue = (count: number, deploy: string | null, seconds: number) =>
+    app.sql(
+      `insert into basalt.jobs (type, max_attempts, run_at, deploy)
+       select 'test.claimed', 3, now() - $1 * interval '1 s' + n * interval '1 ms', $2 from generate_series(1, ${count}) n`,
+      [seconds, deploy],
+    )
+
+  test('returns those that this node can run, the longest due first', async () => {
+    await queue(1, earlier, 50)
+    await queue(1, live, 20)
+    await queue(1, removed, 40)
+    await queue(1, null, 30)
+    await queue(1, live, 10)
+    const deploysOf = async (slots: number) =>
+      (await claimJobs(database, free(slots), runnable)).claims.map(({ deploy }) => deploy)
+    const ages = async () =>
+      (
+        await app.sql(
+          `select extract(epoch from created_at - run_at)::int as age from basalt.jobs where state = 'running' order by 1`,
+        )
+      ).map(({ age }) => age)
+    // A deploy that is not kept counts as none.
+    expect(await deploysOf(2)).toEqual([null, null])
+    expect(await ages()).toEqual([30, 40])
+    expect((await deploysOf(5)).toSorted()).toEqual([live, live])
+    expect(await ages()).toEqual([10, 20, 30, 40])
+  })
+
+  test.each([
+    ['are missing', `delete from pg_statistic where starelid = 'basalt.jobs'::regclass`],
+    ['are current', 'analyze basalt.jobs'],
+  ])('reads no more after 100,000 due jobs of an earlier one when statistics %s', async (_, prepare) => {
+    await app.sql('alter table basalt.jobs set (autovacuum_enabled = false)')
+    await queue(100_000, earlier, 3600)
+    for (const deploy of [live, removed, null]) await queue(20, deploy, 10)
+    await app.sql(prepare)
+    const { database: explained, reads } = explaining(database)
+    expect((await claimJobs(explained, free(10), runnable)).claims).toHaveLength(10)
+    expect(reads.wholeTables).toEqual([])
+    expect(reads.rows).toBeLessThan(150)
+  })
+})
+
 test('jobs › settle › rejects a stale completion and records the others of its batch', async () => {
   await add(2)
   const [stale, good] = (await claimJobs(database, free(2))).claims
