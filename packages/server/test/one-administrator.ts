@@ -1,7 +1,10 @@
 /** Statements that restore the schema as it was with one administrator, before migration 35. */
 export const oneAdministrator = `
   drop function basalt.storage_sealed(text, text);
-  alter table if exists basalt.function_deploys drop column installs;
+  delete from basalt.schedules where job_type in ('function_deploy_cleanup', 'inbound_message_retention');
+  drop table basalt.caller_permit_leases;
+  drop function basalt.lease_caller_permits(uuid, text, int, float8, int, int, float8, jsonb);
+  drop table basalt.function_live, basalt.function_files, basalt.function_blobs, basalt.function_deploys;
   drop index basalt.requests_functions;
   alter table basalt.sql_job_types drop column deploy;
   alter table basalt.jobs drop column deploy;

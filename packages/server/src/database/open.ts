@@ -443,7 +443,7 @@ async function prepare(
 }> {
   try {
     const engine = await probeEngine(connection)
-    const migrated = await migrate(connection)
+    const migrated = await migrate(connection, log)
     await prepareAccess(connection, config.database.schemas, engine)
     if (config.database.url === '') await inPreparation(connection, ensureStatementStatistics)
     const missing = asServer ? await findMissingGrants(connection, config.database.schemas) : undefined

@@ -5,6 +5,8 @@ import { ConnectionLost } from './failures.ts'
 
 /** SQLSTATEs of a serialization failure and a deadlock. Nothing happened, and another attempt may succeed. */
 export const conflictCodes = new Set(['40001', '40P01'])
+/** The same with lock_not_available, for statements with a timeout for locks. */
+export const lockCodes: ReadonlySet<string> = new Set([...conflictCodes, '55P03'])
 const conflictAttempts = 4
 /**
  * SQLSTATEs of a backend that ends: administrator's command, crash of a sibling, start-up. A worker's connection, which

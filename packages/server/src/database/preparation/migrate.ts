@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OperatorError } from '../../lib/errors.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
+import { type RetryPolicy, secondsBeforeRetry } from '../../lib/retry-policy.ts'
 import { packageFolder } from '../../package.ts'
 import type { Connection } from '../connection/connection.ts'
+import { lockCodes } from '../errors/retry.ts'
 import { sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { inPreparation } from './preparation.ts'
@@ -17,15 +20,38 @@ interface Migration {
   readonly checksum: string
 }
 
+/** Maximum wait for a lock in milliseconds. Later statements of other sessions wait until this wait ends. */
+const lockTimeoutMs = 2000
+/** Pauses after attempts that did not get a lock. */
+const pauses: RetryPolicy = { attempts: Number.POSITIVE_INFINITY, delay: 1, delayMax: 30, backoff: 2 }
+
 /**
  * Applies pending migrations of the system tables in one transaction, so that a crash leaves the old state. Any
- * number of nodes may do this at once.
+ * number of nodes may do this at once. Waits as long as another session holds a lock, but only briefly in its queue.
  *
  * @returns the names of the migrations that were applied
  * @throws OperatorError when the database was migrated by a newer Basalt
  */
-export async function migrate(connection: Connection): Promise<string[]> {
-  return await inPreparation(connection, (transaction) => migrateIn(connection, transaction))
+export async function migrate(
+  connection: Connection,
+  log?: (message: string, detail?: object) => void,
+): Promise<string[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await inPreparation(connection, async (transaction) => {
+        await transaction.count(sql`select set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`)
+        return await migrateIn(connection, transaction)
+      })
+    } catch (error) {
+      const seconds = lockCodes.has(codeOf(error) ?? '') ? secondsBeforeRetry(pauses, attempt) : undefined
+      if (seconds === undefined) throw error
+      log?.(`failed to migrate the system tables: another session holds a lock; retrying in ${seconds} s`, {
+        reason: messageOf(error),
+      })
+      // Nodes that collided must not collide again.
+      await delay(seconds * 1000 * (0.5 + Math.random() / 2))
+    }
+  }
 }
 
 /** Applies pending migrations within a transaction of the connection, as {@link migrate} does. */

@@ -25,7 +25,7 @@ async function prepareAtOnce(databases: readonly string[], login: string): Promi
     ),
   )
   // They are migrated before, so that none is late because it had to wait for the migrations.
-  await Promise.all(connections.map(migrate))
+  await Promise.all(connections.map((connection) => migrate(connection)))
   const results = await Promise.allSettled(
     connections.map((connection) => prepareAccess(connection, ['public'], { isDistributed: false })),
   )

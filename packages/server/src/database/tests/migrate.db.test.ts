@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
+import { openTransaction } from '../../../test/account-nodes.ts'
 import { connectTo } from '../../../test/connections.ts'
+import { oneAdministrator } from '../../../test/one-administrator.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { migrate } from '../preparation/migrate.ts'
 
@@ -10,10 +13,10 @@ async function createEmptyDatabase(): Promise<TestDatabase> {
   return database
 }
 
-async function migrateOnce(database: TestDatabase): Promise<string[]> {
+async function migrateOnce(database: TestDatabase, log?: Parameters<typeof migrate>[1]): Promise<string[]> {
   const connection = await connectTo(database)
   try {
-    return await migrate(connection)
+    return await migrate(connection, log)
   } finally {
     await connection.close()
   }
@@ -105,4 +108,20 @@ test('migrations › leave nothing when they are cut off, and complete on the ne
   expect(await database.sql(`select from pg_namespace where nspname = 'basalt'`)).toEqual([])
   await database.sql('drop event trigger cut_off')
   expect(await migrateOnce(database)).not.toEqual([])
+})
+
+test('migrations › let other statements pass while a transaction holds a lock, and continue after it', async () => {
+  await using database = await createTestDatabase()
+  await database.sql(`${oneAdministrator}; delete from basalt.migrations where version >= 35`)
+  await using holder = await openTransaction(database)
+  await holder.sql('select from basalt.users')
+  const lines: string[] = []
+  const migrating = migrateOnce(database, (line) => void lines.push(line))
+  await holder.waitForBlocked()
+  // It waits until the migration gives up.
+  expect(await database.sql('select from basalt.users')).toEqual([])
+  await waitFor('the log', () => lines.length > 0)
+  expect(lines[0]).toBe('failed to migrate the system tables: another session holds a lock; retrying in 1 s')
+  await holder.commit()
+  expect((await migrating)[0]).toBe('administrators')
 })

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { lockCodes } from '../../database/errors/retry.ts'
 import { ScriptFailure } from '../../database/errors/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
@@ -26,12 +27,6 @@ export async function setTimeouts(
       set_config('idle_in_transaction_session_timeout', '0', ${isLocal})`)
 }
 
-/**
- * SQLSTATEs lock_not_available, deadlock_detected, serialization_failure: nothing happened, and another attempt
- * may succeed.
- */
-const passingCodes = new Set(['55P03', '40P01', '40001'])
-
 export interface Attempt {
   /** Number of the attempt, from 1. */
   readonly number: number
@@ -47,7 +42,7 @@ export async function pauseOrFail(
   { name }: MigrationFile,
   { number, isRepeatable, settings, onRetry }: Attempt,
 ): Promise<void> {
-  const isPassing = passingCodes.has(codeOf(failure) ?? '')
+  const isPassing = lockCodes.has(codeOf(failure) ?? '')
   // A failure outside of a statement of the file is a fault of ours, unless it waited for a lock, too.
   if (!(failure instanceof ScriptFailure) && !isPassing) throw failure
   const line = failure instanceof ScriptFailure ? `:${failure.line}` : ''

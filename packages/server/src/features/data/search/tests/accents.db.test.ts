@@ -179,10 +179,6 @@ describe('PUT /collections/:table/search-settings › ignoreAccents', () => {
     await database.sql(`
       ${setup}
       delete from basalt.migrations where version >= 31;
-      delete from basalt.schedules where job_type in ('function_deploy_cleanup', 'inbound_message_retention');
-      drop table basalt.caller_permit_leases;
-      drop function basalt.lease_caller_permits(uuid, text, int, float8, int, int, float8, jsonb);
-      drop table basalt.function_live, basalt.function_files, basalt.function_blobs, basalt.function_deploys;
       ${oneAdministrator};
       drop table basalt.secrets;
       drop function basalt.enqueue(text, jsonb, text, timestamptz);

@@ -562,10 +562,6 @@ describe('migration from one administrator', () => {
     await before.request('PATCH', '/api/admin/preferences', { token, body: { theme: 'dark' } })
     await own.sql(
       `update basalt.settings set key = 'dashboard_preferences' where key like 'dashboard_preferences %';
-      delete from basalt.schedules where job_type in ('function_deploy_cleanup', 'inbound_message_retention');
-      drop table basalt.caller_permit_leases;
-      drop function basalt.lease_caller_permits(uuid, text, int, float8, int, int, float8, jsonb);
-      drop table basalt.function_live, basalt.function_files, basalt.function_blobs, basalt.function_deploys;
       ${oneAdministrator};
       delete from basalt.migrations where version >= 35`,
     )
