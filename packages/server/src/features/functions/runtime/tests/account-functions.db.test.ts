@@ -358,6 +358,22 @@ describe('claims', () => {
     expect(calls()).toHaveLength(1)
   })
 
+  test('hold a connection, without which others are 503 with Retry-After', async () => {
+    const { user } = (await register(newEmail())).json
+    await app.sql('insert into gate values ($1, false)', [user.id])
+    const signingIn = logIn(user.email)
+    const isAtGate = () => app.log.some((line) => line.includes(`at the gate of ${user.id}`))
+    await waitFor('the call of the function', isAtGate)
+    const email = newEmail()
+    const refused = await register(email)
+    await app.sql('update gate set is_open = true where user_id = $1', [user.id])
+    expect(envelope(refused)).toMatchObject({ code: 503, error: 'no_connection' })
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await traces(email)).toBe('0')
+    expect((await signingIn).status).toBe(200)
+    expect((await register(email)).status).toBe(201)
+  })
+
   test('are not computed for a disabled user', async () => {
     const email = newEmail()
     const { user } = (await register(email)).json
