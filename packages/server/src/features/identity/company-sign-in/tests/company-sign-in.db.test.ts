@@ -3,8 +3,9 @@ import { enrollApp } from '../../../../../test/administrator-factors.ts'
 import { administratorPassword, inviteAdministrator } from '../../../../../test/administrators.ts'
 import { totpCode } from '../../../../../test/second-factors.ts'
 import { Browser, jsonOf, type OpenIdPeer, startOpenIdPeer } from '../../../../../test/social.ts'
+import { basaltHere } from '../../../../../test/terminal.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
-import { testAdminPassword, testConfig } from '../../../../../test/test-config.ts'
+import { testAdminPassword, testConfig, testSecret } from '../../../../../test/test-config.ts'
 import { withDatabase } from '../../../../cli/with-database.ts'
 import { recoverAdministrator, signInMethodsOf } from '../../../operations/admin/index.ts'
 
@@ -124,6 +125,36 @@ describe('POST /api/admin/auth/oidc', () => {
       password: true,
       provider: { name: 'Example Ltd' },
     })
+  })
+
+  test('keeps its cookies to this host and to https, if the public address has https', async () => {
+    const secure = { ...config, 'server.public_base_url': 'https://basalt.example' }
+    await using node = await createTestApp({ config: secure, database: app.database })
+    const browser = new Browser()
+    const begun = await post(browser, '/api/admin/auth/oidc', {}, node)
+    expect(begun.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Host-basalt_sign_in=[\w-]{43}; Path=\/; HttpOnly; Max-Age=600; SameSite=Lax; Secure$/,
+      ),
+    ])
+    arrive('ada', { groups: ['makers'] })
+    const callback = await browser.consent(new URL((await jsonOf(begun)).url))
+    const finished = await arriveAt(browser, callback, node)
+    expect([finished.status, finished.headers.getSetCookie()]).toEqual([
+      303,
+      [expect.stringMatching(/^__Host-basalt-admin=\w+; Path=\/; HttpOnly; SameSite=Strict; Secure$/)],
+    ])
+    expect((await session(browser, node))[1]).toBe('ada@example.com')
+  })
+
+  test('admits 300 sign-ins an hour from one address', async () => {
+    expect((await post(new Browser(), '/api/admin/auth/oidc')).status).toBe(200)
+    await app.sql("update basalt.attempts set count = 299 where key like 'admin.provider_sign_in:%'")
+    expect((await post(new Browser(), '/api/admin/auth/oidc', {}, second)).status).toBe(200)
+    const refused = await post(new Browser(), '/api/admin/auth/oidc')
+    expect([refused.status, (await jsonOf(refused)).error]).toEqual([429, 'too_many_requests'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refused.headers.getSetCookie()).toEqual([])
   })
 
   test('rejects a page of another origin', async () => {
@@ -636,6 +667,52 @@ describe('admin.password_sign_in', () => {
     expect(recovered.status).toBe(200)
     const { token } = recovered.json
     expect((await node.request('GET', '/api/admin/session', { token })).json.role).toBe('owner')
+  })
+
+  test('off, requires an enrolled factor after the provider', async () => {
+    const token = await inviteAdministrator(app, 'developer', owner)
+    const { secret } = await enrollApp(app, token)
+    const off = { ...config, 'admin.password_sign_in': 'false' }
+    await using node = await createTestApp({ config: off, database: app.database })
+    arrive('developer', { groups: ['makers'] })
+    const browser = new Browser()
+    const callback = await browser.consent(await start(browser, {}, node))
+    const [, location = ''] = await outcomeOf(await arriveAt(browser, callback, node))
+    expect((await session(browser, node))[0]).toBe(401)
+    const mfa_token = new URLSearchParams(new URL(location).hash.slice(1)).get('mfa_token')
+    const wrong = await post(browser, '/api/admin/session', { mfa_token, code: '000000' }, node)
+    expect([wrong.status, (await jsonOf(wrong)).error]).toEqual([401, 'invalid_second_factor_code'])
+    const right = { mfa_token, code: totpCode(secret) }
+    expect((await post(browser, '/api/admin/session', right, node)).status).toBe(200)
+    expect(await session(browser, node)).toEqual([200, 'developer@example.com', 'developer'])
+  })
+
+  test('off, makes commands print sign-in links instead of passwords', async () => {
+    const off = { ...config, 'admin.password_sign_in': 'false' }
+    await using node = await createTestApp({ config: off, database: app.database })
+    const env = {
+      BASALT_DATABASE_URL: app.database.url,
+      BASALT_AUTH_JWT_SECRET: testSecret,
+      ...Object.fromEntries(
+        Object.entries(off).map(([name, value]) => [
+          `BASALT_${name.replaceAll('.', '_').toUpperCase()}`,
+          value,
+        ]),
+      ),
+    }
+    expect(await basaltHere(['admin', 'reset-password'], { env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('admin.password_sign_in is off: run basalt admin recover'),
+    })
+    const { code, stdout } = await basaltHere(['admin', 'recover'], { env })
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^http:\/\/basalt\.example\/admin\/sign-in#code=basalt_signin_\w{49}\n$/),
+    ])
+    const body = { code: new URLSearchParams(new URL(stdout).hash.slice(1)).get('code') }
+    expect((await node.request('POST', '/api/admin/auth', { body })).status).toBe(200)
+    expect((await node.request('POST', '/api/admin/auth', { body })).status).toBe(401)
   })
 
   test('off, keeps the last owner with an account at the provider', async () => {
