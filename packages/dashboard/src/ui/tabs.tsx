@@ -27,7 +27,8 @@ export function Tabs({ label, tabs, value, onChange, actions }: TabsProps) {
   const isPermitted = permitted.some((tab) => tab.value === value)
   return (
     <Parts.Root
-      value={isPermitted ? value : permitted[0]?.value}
+      // Without a value, the tabs would ignore those of later renders.
+      value={isPermitted ? value : (permitted[0]?.value ?? null)}
       onValueChange={(next) => onChange(String(next))}
     >
       <div className={styles.bar}>
