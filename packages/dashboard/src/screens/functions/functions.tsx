@@ -45,7 +45,7 @@ export function FunctionsScreen() {
         first={['How to deploy', '/functions/deploys', 'operations.read']}
         columns={[
           ['Name', ({ name }) => name],
-          ['Kind', ({ kind }) => <Badge>{kind}</Badge>],
+          ['Kind', ({ kind }) => <Badge>{kind}</Badge>, 'minor'],
           ['Runs on', (each) => <code>{triggerOf(each)}</code>, 'cut', 'minor'],
           [
             'Access',

@@ -38,8 +38,7 @@ export function SchedulesScreen() {
                 first={['Add the first schedule', () => setNew(true)]}
                 columns={[
                   ['Name', (schedule) => schedule.name],
-                  ['When', (schedule) => <code>{schedule.cronExpr}</code>],
-                  ['Time zone', (schedule) => schedule.timezone, 'minor'],
+                  ['When', ({ cronExpr, timezone }) => <code>{`${cronExpr} ${timezone}`}</code>],
                   ['Next run', (schedule) => <Time value={schedule.nextRunAt} />],
                   ['Last run', (schedule) => <Time value={schedule.lastRunAt} />, 'minor'],
                   ['Enabled', (schedule) => <Enabled schedule={schedule} />],

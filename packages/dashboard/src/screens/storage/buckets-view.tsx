@@ -48,7 +48,7 @@ export function BucketsView() {
             'Reading',
             (bucket) => (bucket.public ? <Badge tone="warning">Everyone</Badge> : <Badge>By policy</Badge>),
           ],
-          ['Maximum file size', limitOf, 'end'],
+          ['Maximum file size', limitOf, 'end', 'minor'],
           ['Types', ({ allowedTypes }) => allowedTypes?.join(', ') ?? 'Any', 'minor'],
           ['Created', ({ createdAt }) => <Time value={createdAt} />, 'minor'],
           [
