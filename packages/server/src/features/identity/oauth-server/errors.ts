@@ -4,7 +4,7 @@ import { defineErrors } from '../../../lib/errors.ts'
 export const oauthServerErrorTable = {
   oauthProviderDisabled: {
     status: 404,
-    message: 'oauth provider is not enabled',
+    message: 'the OAuth provider is not enabled',
     help: 'Set `auth.oauth_provider.enabled`.',
   },
   clientRegistrationDisabled: {

@@ -261,7 +261,11 @@ describe('/api/admin/oauth/clients', () => {
 test('oauth server › every route returns 404 without provider mode', async () => {
   await using off = await createTestApp({ database: app.database })
   const token = userToken({ sub: alice })
-  const disabled = { code: 404, message: 'oauth provider is not enabled', error: 'oauth_provider_disabled' }
+  const disabled = {
+    code: 404,
+    message: 'the OAuth provider is not enabled',
+    error: 'oauth_provider_disabled',
+  }
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const requests = [
     off.request('GET', '/api/auth/authorize', { token }),

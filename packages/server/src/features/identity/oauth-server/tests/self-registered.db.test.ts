@@ -267,7 +267,9 @@ describe('POST /api/auth/clients', () => {
       client_id_metadata_document_supported: true,
     })
     await using none = await createTestApp({ database: app.database })
-    expect(envelope(await register({ redirect_uris }, none)).message).toBe('oauth provider is not enabled')
+    expect(envelope(await register({ redirect_uris }, none)).message).toBe(
+      'the OAuth provider is not enabled',
+    )
   })
 })
 
