@@ -137,6 +137,7 @@ journeys('dashboard › SQL', () => {
     }
     await expect.poll(stored).toEqual(['select 1 as first', 'select 2 as second'])
     await dashboard.open('/sql')
+    await expect.poll(() => editor().textContent()).toBe('select 2 as second')
     await tab('select 1 as first').click()
     await expect.poll(() => editor().textContent()).toBe('select 1 as first')
     await dashboard.expectAccessible()
