@@ -120,7 +120,7 @@ function NewValue({
           Select from {source}
         </Button>
       )}
-      {/^(text|character|citext)/.test(column.type) && (
+      {/^(text|character|citext)[^[]*$/.test(column.type) && (
         <Checkbox
           label="Empty text"
           checked={value === ''}
