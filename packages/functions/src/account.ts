@@ -36,7 +36,7 @@ export interface SignUp {
 /** Context of a function in the transaction of a sign-up or sign-in. Its statements run as the administrator. */
 export interface AccountContext extends Omit<Context, 'request' | 'params' | 'user' | 'db' | 'storage'> {
   readonly request: Pick<CallRequest, 'id'>
-  /** Database without `sql`, because the connection is that of the account. */
+  /** Database without `sql`, because the session belongs to the owner of the database. */
   readonly db: Omit<CallDatabase, 'sql'>
 }
 
