@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { enrollApp } from '../../../../../test/administrator-factors.ts'
+import { addPasskey, enrollApp, passkeyBody } from '../../../../../test/administrator-factors.ts'
 import { administratorPassword, inviteAdministrator } from '../../../../../test/administrators.ts'
+import { createAuthenticator } from '../../../../../test/authenticator.ts'
 import { totpCode } from '../../../../../test/second-factors.ts'
 import { Browser, jsonOf, type OpenIdPeer, startOpenIdPeer } from '../../../../../test/social.ts'
 import { basaltHere } from '../../../../../test/terminal.ts'
@@ -672,19 +673,29 @@ describe('admin.password_sign_in', () => {
   test('off, requires an enrolled factor after the provider', async () => {
     const token = await inviteAdministrator(app, 'developer', owner)
     const { secret } = await enrollApp(app, token)
+    const authenticator = createAuthenticator({ origin: 'http://basalt.example', verifiesUser: true })
+    expect((await addPasskey(app, token, authenticator)).status).toBe(200)
     const off = { ...config, 'admin.password_sign_in': 'false' }
     await using node = await createTestApp({ config: off, database: app.database })
-    arrive('developer', { groups: ['makers'] })
-    const browser = new Browser()
-    const callback = await browser.consent(await start(browser, {}, node))
-    const [, location = ''] = await outcomeOf(await arriveAt(browser, callback, node))
-    expect((await session(browser, node))[0]).toBe(401)
-    const mfa_token = new URLSearchParams(new URL(location).hash.slice(1)).get('mfa_token')
-    const wrong = await post(browser, '/api/admin/session', { mfa_token, code: '000000' }, node)
-    expect([wrong.status, (await jsonOf(wrong)).error]).toEqual([401, 'invalid_second_factor_code'])
-    const right = { mfa_token, code: totpCode(secret) }
-    expect((await post(browser, '/api/admin/session', right, node)).status).toBe(200)
-    expect(await session(browser, node)).toEqual([200, 'developer@example.com', 'developer'])
+    const passProvider = async (browser: Browser) => {
+      arrive('developer', { groups: ['makers'] })
+      const callback = await browser.consent(await start(browser, {}, node))
+      const [, location = ''] = await outcomeOf(await arriveAt(browser, callback, node))
+      expect((await session(browser, node))[0]).toBe(401)
+      return new URLSearchParams(new URL(location).hash.slice(1)).get('mfa_token') ?? ''
+    }
+    const finish = async (browser: Browser, body: object) => {
+      const { status } = await post(browser, '/api/admin/session', body, node)
+      return [status, (await session(browser, node))[1]]
+    }
+    const byCode = new Browser()
+    const mfa_token = await passProvider(byCode)
+    expect(await finish(byCode, { mfa_token, code: '000000' })).toEqual([401, undefined])
+    const signedIn = [200, 'developer@example.com']
+    expect(await finish(byCode, { mfa_token, code: totpCode(secret) })).toEqual(signedIn)
+    const byPasskey = new Browser()
+    const body = await passkeyBody(node, authenticator, await passProvider(byPasskey))
+    expect(await finish(byPasskey, body)).toEqual(signedIn)
   })
 
   test('off, makes commands print sign-in links instead of passwords', async () => {
