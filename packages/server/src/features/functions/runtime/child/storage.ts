@@ -10,10 +10,10 @@ type Send = (action: StorageAction) => Promise<StorageReply>
 
 /** Returns `ctx.storage` of one identity. @param send sends a request to the server */
 export function createStorage(send: Send) {
-  // The bytes of several uploads are not in the memory of the server at once.
+  // The bytes of several uploads are not in the memory of the server at once, and the text of one exists only while it is sent.
   let lastUpload: Promise<unknown> = Promise.resolve()
-  const upload = (action: StorageAction): Promise<StorageReply> => {
-    const sent = lastUpload.then(() => send(action))
+  const upload = (action: StorageAction, bytes: Buffer): Promise<StorageReply> => {
+    const sent = lastUpload.then(() => send({ ...action, content: bytes.toString('base64') }))
     lastUpload = sent.catch(() => undefined)
     return sent
   }
@@ -37,12 +37,9 @@ export function createStorage(send: Send) {
           const { bytes, type } = await readContent(content)
           if (bytes.length > maxBytes) throw tooLarge()
           const { contentType = type, ifMatch, ifNoneMatch } = options
+          const given = JSON.stringify({ contentType, ifMatch, ifNoneMatch })
           return parse(
-            await upload({
-              ...{ action: 'upload', bucket, name: readName(name) },
-              options: JSON.stringify({ contentType, ifMatch, ifNoneMatch }),
-              content: bytes.toString('base64'),
-            }),
+            await upload({ action: 'upload', bucket, name: readName(name), options: given }, bytes),
           )
         },
         async download(name: unknown, { range }: Options = {}) {
