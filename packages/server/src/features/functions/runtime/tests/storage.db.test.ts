@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { goodPassword } from '../../../../../test/accounts.ts'
 import { notes } from '../../../../../test/fixtures.ts'
 import { type FunctionsFolder, makeFunctionsFolder } from '../../../../../test/functions-folder.ts'
 import { envelope, type TestResponse } from '../../../../../test/test-app.ts'
@@ -15,7 +16,7 @@ import {
 
 const files = {
   'files.ts': `
-    import { after, before, FunctionError, job, route, schedule } from '@basaltdb/functions'
+    import { after, before, FunctionError, job, onSignUp, route } from '@basaltdb/functions'
     const input = { type: 'object' }
     const caught = (work) => Promise.resolve().then(work).catch(({ status, error, message }) => ({ status, error, message }))
     const show = async (result) => result instanceof Response
@@ -91,6 +92,7 @@ const files = {
       await ctx.storage.bucket(bucket).upload('report', text)
       if (text === 'fails') throw new Error('undone')
     })
+    export const admit = onSignUp(async (ctx) => void (await ctx.storage.bucket('any').upload('a', 'text')))
     export const refused = before('note', 'create', async (ctx, { values }) => {
       if (values.body === 'hook') await ctx.storage.bucket('any').upload('a', 'text')
     })
@@ -576,7 +578,12 @@ describe('ctx.storage › identities', () => {
     await waitFor('the file', async () => (await names(bucket)).includes('after'))
   })
 
-  test('is refused in before hooks', async () => {
+  test('is refused in before hooks and sign-ups', async () => {
+    const body = { email: 'new@example.com', password: goodPassword }
+    expect(envelope(await apps.app.request('POST', '/api/auth/register', { body }))).toMatchObject({
+      code: 400,
+      error: 'storage_not_offered',
+    })
     const { token } = newUser()
     const response = await apps.app.request('POST', '/api/collections/note', {
       token,
