@@ -4,7 +4,6 @@ import type { Step } from '../../../database/caller/caller-steps.ts'
 import { type Answer, statement } from '../../../database/connection/message.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RunOptions } from '../../../database/user-database.ts'
-import { requireWriteScope } from '../../../http/access/grants.ts'
 import { defaultAppId, type Identity } from '../../../http/access/identity.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { findMismatch } from '../../../lib/is-of.ts'
@@ -141,7 +140,6 @@ export function createFunctionStorage(deps: FunctionStorageDeps): FunctionStorag
       const given = readOptions(request.options)
       const location = { bucket, name: readObjectName(name) }
       if (action === 'download') return await download(deps, terms, actor, location, given.range)
-      requireWriteScope(terms.scope)
       return await terms.statements.nest(async (statements) => {
         const services = open(deps, terms, statements)
         const result = await actions[action](services, { actor, location, given, content: request.content })
