@@ -29,6 +29,7 @@ export type FunctionDeploy = Answered<typeof FunctionDeploy>
 /** Maximum number of entries of the audit log that are searched for promotions, and for rollbacks. */
 const auditLimit = 1000
 
+// The index `function_files_functions` has this condition.
 const columns = sql`
   d.hash, d.installs, d.file_count as "fileCount", d.total_bytes::float8 as "totalBytes", d.created_at as "createdAt",
   exists (select from basalt.function_live l where l.hash = d.hash) as "isLive",

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
+import { explaining } from '../../../../../test/explain.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { functionArchive, functionFile } from '../../../../../test/function-deploys.ts'
 import {
@@ -30,6 +31,7 @@ import {
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { withEnvironment, withoutPrograms, withPrograms } from '../../../../../test/with-environment.ts'
 import { tarEnd, tarHeader, tarPadding } from '../../../../lib/tar.ts'
+import { listDeploys } from '../deploy.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -323,6 +325,18 @@ describe('deploys of functions', () => {
     await deploy({ 'functions/a.ts': 'export {}' })
     await waitFor('the removal', async () => !(await types()).includes('left_over'))
     expect(await types()).toEqual(before)
+  })
+
+  test('are listed without a read of the files of their packages', async () => {
+    await database.sql(`
+      insert into basalt.function_deploys (hash, file_count, total_bytes) values ('${unknownHash}', 10001, 0);
+      insert into basalt.function_files (hash, path, sha256, size)
+      select '${unknownHash}', case n when 0 then 'functions/a.ts' else 'node_modules/a/' || n || '.js' end, sha256(''), 0
+      from generate_series(0, 10000) n`)
+    const { database: explained, reads } = explaining(app.app.database.system)
+    expect(await listDeploys(explained)).toMatchObject([{ functionFiles: ['a.ts'] }])
+    expect(reads.wholeTables).not.toContain('function_files')
+    expect(reads.rows).toBeLessThan(50)
   })
 
   test('have one live deploy after ten promotions at once on two nodes', async () => {
