@@ -140,7 +140,7 @@ class TestServer {
     // The server of the test must not write or remove deploys on this machine.
     if (from === 'rows') await forgetDeploy(branch.config)
     const app = await createApp({
-      config: apart(branch.config, directory),
+      config: isolate(branch.config, directory),
       log: this.#createLog(),
       functionTest: { stubOf: (id) => this.#stubs.get(id) ?? 'the test has no fetch for its requests' },
     })
@@ -213,7 +213,7 @@ async function forgetDeploy(config: Config): Promise<void> {
 }
 
 /** Returns the configuration of a server that reaches nothing outside of its database. */
-function apart(config: Config, directory: string): Config {
+function isolate(config: Config, directory: string): Config {
   return {
     ...config,
     // They are loaded once the tables exist.
