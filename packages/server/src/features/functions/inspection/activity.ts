@@ -101,7 +101,7 @@ async function countRequests(database: Queryable): Promise<RequestRow[]> {
     from (
       select method, path, status, happened_at
       from basalt.requests
-      where starts_with(operation, 'functions') and ${isOfDay(sql`happened_at`)}
+      where starts_with(operation, 'functions') and not starts_with(path, '/api/admin/') and ${isOfDay(sql`happened_at`)}
       order by happened_at desc
       limit ${requestLimit}::int
     ) found

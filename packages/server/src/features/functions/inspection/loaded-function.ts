@@ -1,4 +1,4 @@
-import { component, described, nullable, timestamp } from '../../../http/schemas.ts'
+import { type Answered, component, described, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { StackFrame } from '../runtime/index.ts'
 
@@ -33,6 +33,8 @@ export const LoadedFunction = component(
     ),
   }),
 )
+
+export type LoadedFunction = Answered<typeof LoadedFunction>
 
 /** Load of functions that has failed. The previous functions are served. */
 export const LoadFailure = Type.Object({

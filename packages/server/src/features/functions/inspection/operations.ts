@@ -9,7 +9,7 @@ import { type FunctionDescription, type FunctionHost, readFrames } from '../runt
 import { countActivity, FunctionActivity } from './activity.ts'
 import { inspectionErrors } from './errors.ts'
 import { FunctionError, listFailures } from './failures.ts'
-import { LoadedFunctions } from './loaded-function.ts'
+import { LoadedFunction, LoadedFunctions } from './loaded-function.ts'
 import { readExcerpt, SourceExcerpt } from './source.ts'
 
 export interface InspectionDeps {
@@ -122,31 +122,10 @@ const readSource = operation({
 export const inspectionOperations = [list, activity, listErrors, readSource]
 
 /** Returns the members of a function that administrators get. */
-function describe(described: FunctionDescription) {
-  const {
-    hasInput: _,
-    hasOutput,
-    output,
-    documentedInput,
-    documentedOutput,
-    previous,
-    concurrency,
-    tolerance,
-    ...shown
-  } = {
-    ...{
-      hasInput: undefined,
-      hasOutput: undefined,
-      output: undefined,
-      documentedInput: undefined,
-      documentedOutput: undefined,
-      previous: undefined,
-      concurrency: undefined,
-      tolerance: undefined,
-    },
-    ...described,
-  }
-  return shown
+function describe(described: FunctionDescription): LoadedFunction {
+  const members = Object.entries(described).filter(([name]) => name in LoadedFunction.properties)
+  // Each kind of function has the required members, and the schema of its others.
+  return Object.fromEntries(members) as LoadedFunction
 }
 
 const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)

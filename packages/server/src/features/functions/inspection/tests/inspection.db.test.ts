@@ -132,7 +132,14 @@ describe('calls and errors of functions', () => {
       const found = await shown()
       return JSON.stringify(names(found)) === JSON.stringify(expected)
     })
-    expect((await shown()).isComplete).toBe(true)
+    // Requests of administrators about functions do not count, neither for a limit.
+    await app.sql(`
+      insert into basalt.requests
+        (happened_at, method, path, operation, status, duration_ms, app_id, request_size, response_size, request_id, node)
+      select now(), 'GET', '/api/admin/functions', 'functions.list', 200, 1, gen_random_uuid(), 1, 1, 'x', 'x'
+      from generate_series(1, 20001)`)
+    const { isComplete, items } = await shown()
+    expect([isComplete, names({ items })]).toEqual([true, expected])
     // Older records do not count for the hour, and then not for the day.
     await app.sql("update basalt.requests set happened_at = happened_at - interval '2 hours'")
     expect((await shown()).items).toContainEqual({
