@@ -151,8 +151,8 @@ type Outcome =
   | { readonly kind: 'failed'; readonly message: string }
   /** Failed attempt that is retried after the given number of seconds. */
   | { readonly kind: 'retry'; readonly message: string; readonly seconds: number }
-  /** Attempt that was cut off through no fault of the job. It does not count. */
-  | { readonly kind: 'released' }
+  /** Attempt that was cut off or did not begin, through no fault of the job. It does not count. */
+  | { readonly kind: 'released'; readonly seconds?: number }
 
 export interface Settlement {
   readonly claim: JobClaim
@@ -168,7 +168,7 @@ export async function settleJobs(
     id,
     claim,
     state: outcome.kind === 'completed' || outcome.kind === 'failed' ? outcome.kind : 'queued',
-    seconds: outcome.kind === 'retry' ? outcome.seconds : 0,
+    seconds: 'seconds' in outcome ? (outcome.seconds ?? 0) : 0,
     counts: outcome.kind !== 'released',
     status: outcome.kind === 'retry' ? 'failed' : outcome.kind,
     // PostgreSQL accepts no NUL in text values.

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { type JobDeploys, JobRefused, type JobResult, type JobType } from '../../../job-queue.ts'
-import { messageOf } from '../../../lib/errors.ts'
+import { AppError, messageOf } from '../../../lib/errors.ts'
 import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
 import { QueueWorker } from '../queue/index.ts'
 import {
@@ -14,6 +14,11 @@ import {
   settleJobs,
 } from './claims.ts'
 import type { JobCountMerger } from './counts.ts'
+
+/** Errors of functions whose call has not begun, because of the state of this node. The attempt does not count. */
+const notBegun: ReadonlySet<string> = new Set(['functions_unavailable', 'too_many_calls'])
+/** Seconds before the next attempt of such a job, also on another node. */
+const notBegunSeconds = 5
 
 /** Maximum jitter added to a retry delay, as a fraction of it, so that jobs that failed together do not retry together. */
 const jitter = 0.25
@@ -86,6 +91,9 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     } catch (error) {
       const isRefused = error instanceof JobRefused
       if (stopping.aborted && !isRefused) return undefined
+      const delay = 1 + Math.random() * jitter
+      if (error instanceof AppError && notBegun.has(error.kind))
+        return { kind: 'released', seconds: notBegunSeconds * delay }
       const message = messageOf(error)
       const policy = { ...type.retry, attempts: claim.max_attempts }
       const seconds = isRefused ? undefined : secondsBeforeRetry(policy, attempt)
@@ -95,7 +103,7 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
         return { kind: 'failed', message, ...reported }
       }
       log.warn(detail, 'attempt of a job failed; retrying')
-      return { kind: 'retry', message, ...reported, seconds: seconds * (1 + Math.random() * jitter) }
+      return { kind: 'retry', message, ...reported, seconds: seconds * delay }
     }
   }
 

@@ -3,6 +3,7 @@ import { jobType, openTestQueue } from '../../../../../test/job-queues.ts'
 import { createTestApp, type TestApp, type TestResponse } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { JobRefused, type RunningJob } from '../../../../job-queue.ts'
+import { AppError } from '../../../../lib/errors.ts'
 
 let app: TestApp
 
@@ -63,6 +64,28 @@ describe('job worker', () => {
     expect(await waitForState(id, 'failed')).toMatchObject({ attempts: 3, maxAttempts: 3 })
     expect(attempts).toEqual([1, 2, 3, 1, 2, 3])
   })
+
+  test.each(['functions_unavailable', 'too_many_calls'])(
+    'does not count an attempt that %s kept from beginning',
+    async (kind) => {
+      let isReady = false
+      const type = jobType('test.not_begun', async () => {
+        if (!isReady) throw new AppError(kind, 503, 'not now')
+      })
+      await using queue = await openTestQueue(app, [type])
+      const id = await queue.enqueue(type.name, {}, undefined, { maxAttempts: 1 })
+      const released = await waitFor('the release', async () => {
+        const { json } = await request('GET', `/${id}`)
+        return json.lastRunAt !== undefined && json.state !== 'running' && json
+      })
+      expect(released).toMatchObject({ state: 'queued', attempts: 0, lastError: '' })
+      expect(Date.parse(released.runAt) - Date.parse(released.lastRunAt)).toBeGreaterThanOrEqual(5000)
+      isReady = true
+      await app.sql('update basalt.jobs set run_at = now() where id = $1', [id])
+      queue.wake()
+      expect(await waitForState(id, 'completed')).toMatchObject({ attempts: 1 })
+    },
+  )
 
   test('does not retry a job that throws JobRefused until an administrator does', async () => {
     let isRefused = true
