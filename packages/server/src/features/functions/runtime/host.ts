@@ -175,6 +175,8 @@ interface Generation {
   /** Calls whose response is being streamed. */
   readonly streams: Map<string, { readonly call: Call; readonly body: ResponseBody }>
   readonly loaded: PromiseWithResolvers<void>
+  /** Rejects with the reason when the process ends. */
+  readonly ended: PromiseWithResolvers<never>
   functions: readonly FunctionDescription[]
   routes: RouteTable
   hooks: HookTable
@@ -411,7 +413,8 @@ export class FunctionHost {
     try {
       await generation.loaded.promise
       // A restart must not fail by what has changed in the database since.
-      if (number > this.#latest) await this.#requireEvents(generation)
+      if (number > this.#latest)
+        await Promise.race([generation.ended.promise, this.#requireEvents(generation)])
     } catch (error) {
       generation.isReplaced = true
       generation.child.kill('its functions could not be loaded')
@@ -1076,6 +1079,7 @@ export class FunctionHost {
       calls: new Map(),
       streams: new Map(),
       loaded: Promise.withResolvers<void>(),
+      ended: Promise.withResolvers<never>(),
       functions: [],
       routes: new RouteTable([]),
       hooks: new HookTable([]),
@@ -1107,6 +1111,7 @@ export class FunctionHost {
       loadTimeoutMs,
     )
     generation.loaded.promise.catch(() => undefined).finally(() => clearTimeout(timer))
+    generation.ended.promise.catch(() => undefined)
     this.#sendSecrets(generation)
     generation.child.send({ type: 'load', folder })
     return generation
@@ -1285,7 +1290,9 @@ export class FunctionHost {
 
   #ended(generation: Generation, reason: string): void {
     this.#generations.delete(generation)
-    generation.loaded.reject(new Error(reason))
+    const error = new Error(reason)
+    generation.loaded.reject(error)
+    generation.ended.reject(error)
     for (const call of [...generation.calls.values()]) {
       call.fail(runtimeErrors.functionProcessEnded().retryAfter(1).with({ detail: reason }))
     }

@@ -339,6 +339,28 @@ describe('deploys of functions after a change', () => {
     await untilCaptured(names)
   })
 
+  test('are refused if their process ends before the server has checked the events of their tables', async () => {
+    using next = makeFunctionsFolder({
+      'late.ts': `${imports}
+        import { existsSync } from 'node:fs'
+        if (!existsSync(new URL('ready.txt', import.meta.url))) setTimeout(() => process.exit(3), 500)
+        export const late = after('item', 'create', () => {})`,
+    })
+    const holder = new pg.Client({ connectionString: database.url })
+    await holder.connect()
+    try {
+      // A query for the triggers of a table waits for this lock.
+      await holder.query('begin; lock table pg_inherits in access exclusive mode')
+      await expect(first.app.functions.loadFolder(next.path)).rejects.toThrow('it has ended with code 3')
+    } finally {
+      await holder.end()
+    }
+    next.write('ready.txt', '')
+    await untilCaptured(['late'])
+    await first.app.functions.loadFolder(folder.path)
+    await untilCaptured(names)
+  })
+
   test.each([
     ['a view', `after('items', 'create', () => {})`, 'wrong.ts: wrong: items has no events: it is no table'],
     [
