@@ -200,8 +200,6 @@ interface Generation {
   secrets: ReadonlyMap<string, string>
   /** Time of the oldest ping without a pong. */
   pingedAt: number | undefined
-  /** End of the streams of a replaced process. */
-  grace: NodeJS.Timeout | undefined
 }
 
 /** Functions of this server: the child that runs them, its replacement after a crash, and the calls. */
@@ -458,8 +456,9 @@ export class FunctionHost {
   /** Keeps a replaced deploy for its waiting jobs, unless another one is kept. */
   #replace(previous: Generation): void {
     const hasJobs = previous.deploy !== undefined && previous.jobs.size > 0
-    if (hasJobs && this.#earlier === undefined && previous.deploy !== this.#current?.deploy)
-      this.#earlier = previous
+    const isKept = hasJobs && this.#earlier === undefined && previous.deploy !== this.#current?.deploy
+    this.#limitStreams(previous)
+    if (isKept) this.#earlier = previous
     else this.#retire(previous)
   }
 
@@ -537,8 +536,12 @@ export class FunctionHost {
     this.#hasNone = true
     clearTimeout(this.#restart)
     clearTimeout(this.#reload)
-    if (this.#current !== undefined) this.#retire(this.#current)
+    const current = this.#current
     this.#current = undefined
+    if (current !== undefined) {
+      this.#limitStreams(current)
+      this.#retire(current)
+    }
     this.#dropEarlier()
     this.#deps.onLoad()
   }
@@ -696,6 +699,8 @@ export class FunctionHost {
     })
     generation.streams.set(token, { call, body })
     if (generation.child.hasEnded) body.cut(runtimeErrors.functionProcessEnded())
+    // Other functions have been loaded during the call.
+    if (generation !== this.#current) this.#limitStream(body)
     if (signal.aborted) leave()
     signal.addEventListener('abort', leave, { once: true })
     return body
@@ -1093,7 +1098,6 @@ export class FunctionHost {
       hasEndedCall: false,
       isReplaced: false,
       pingedAt: undefined,
-      grace: undefined,
       secrets: new Map(),
       child: new FunctionChild({
         program,
@@ -1127,13 +1131,18 @@ export class FunctionHost {
 
   #retire(generation: Generation): void {
     generation.isReplaced = true
-    generation.grace = setTimeout(() => {
-      for (const { body } of generation.streams.values())
-        body.cut(
-          new Error('other functions have been loaded, and the time for the rest of the response is over'),
-        )
-    }, this.#deps.graceSeconds * 1000).unref()
     this.#endUnused(generation)
+  }
+
+  /** Limits the rest of the responses of functions that others have replaced. */
+  #limitStreams({ streams }: Generation): void {
+    for (const { body } of streams.values()) this.#limitStream(body)
+  }
+
+  #limitStream(body: ResponseBody): void {
+    const reason = 'other functions have been loaded, and the time for the rest of the response is over'
+    const timer = setTimeout(() => body.cut(new Error(reason)), this.#deps.graceSeconds * 1000).unref()
+    body.once('close', () => clearTimeout(timer))
   }
 
   #receive(generation: Generation, message: FromChild): void {
@@ -1296,7 +1305,6 @@ export class FunctionHost {
     for (const call of [...generation.calls.values()]) {
       call.fail(runtimeErrors.functionProcessEnded().retryAfter(1).with({ detail: reason }))
     }
-    clearTimeout(generation.grace)
     for (const { body } of [...generation.streams.values()])
       body.cut(new Error(`the process of the functions ended: ${reason}`))
     if (generation === this.#earlier) {

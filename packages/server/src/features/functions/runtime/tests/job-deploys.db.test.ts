@@ -18,7 +18,14 @@ const directories: string[] = []
 async function openNode(): Promise<TestApp> {
   const directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))
   directories.push(directory)
-  return await createTestApp({ database, config: { 'server.data_dir': directory } })
+  return await createTestApp({
+    database,
+    config: {
+      'server.data_dir': directory,
+      'server.shutdown_timeout': '1',
+      'functions.timeout': '25',
+    },
+  })
 }
 
 /** Returns the code of a version: a route for adding jobs, and jobs that note its name. */
@@ -197,6 +204,35 @@ describe('jobs of functions › deploys', () => {
     expect((await request('POST', `/jobs/${failed}/retry`)).json).toMatchObject({ deploy: live })
     await untilNotes('12 failing')
   })
+})
+
+test('streamed responses of a replaced deploy › are cut after the grace period while a job of it runs, also those that begin later', async () => {
+  const streaming = `
+    let open = () => {}
+    const opened = new Promise((resolve) => { open = resolve })
+    const get = (path, handler) => define({ kind: 'route', method: 'GET', path, access: 'anonymous', handler })
+    export const begun = get('/begun', () => new ReadableStream())
+    export const late = get('/late', () => { console.log('waits for a job'); return opened.then(() => new ReadableStream()) })
+    export const opens = job('opens', async (ctx) => {
+      open()
+      while ((await ctx.db.sql("select from note where text = 'end'", [])).count === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    })`
+  await deploy('streaming', streaming)
+  // One earlier deploy is kept at a time.
+  await waitFor('the end of the others', () => app.app.functions.earlierDeploy === undefined)
+  const begun = await fetch(`${app.url}/api/functions/begun`)
+  const late = fetch(`${app.url}/api/functions/late`)
+  await waitFor('the call', () => app.log.some((line) => line.includes('waits for a job')))
+  const job = await add('opens')
+  await deploy('13')
+  await release()
+  for (const response of [await late, begun])
+    expect([response.status, await response.text().catch(() => 'cut')]).toEqual([200, 'cut'])
+  const cuts = app.log.filter((line) => line.includes('the response was cut: other functions have been'))
+  expect(cuts).toHaveLength(2)
+  expect((await request('GET', `/jobs/${job}`)).json.state).toBe('running')
+  await database.sql("insert into note (text) values ('end')")
+  await waitFor('its end', async () => (await request('GET', `/jobs/${job}`)).json.state === 'completed')
 })
 
 /** Replaces the node by one that has loaded nothing. */
