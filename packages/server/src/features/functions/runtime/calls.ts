@@ -168,10 +168,6 @@ export class Call {
     return !this.#hasEnded && this.#work.statements.isOpen
   }
 
-  get hasEnded(): boolean {
-    return this.#hasEnded
-  }
-
   /** True once the child has reported the end of the function. */
   get hasReturned(): boolean {
     return this.#hasReturned

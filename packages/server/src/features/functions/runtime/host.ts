@@ -445,10 +445,10 @@ export class FunctionHost {
   }
 
   /** Remembers the jobs of a deploy, none if it cannot be loaded. */
-  #remember({ deploy, jobs, isLoaded }: Pick<Generation, 'deploy' | 'jobs' | 'isLoaded'>): void {
+  #remember({ deploy, jobs }: Pick<Generation, 'deploy' | 'jobs'>): void {
     if (deploy === undefined) return
     this.#jobsOf.delete(deploy)
-    this.#jobsOf.set(deploy, new Set(isLoaded ? jobs.keys() : []))
+    this.#jobsOf.set(deploy, new Set(jobs.keys()))
     const [oldest] = this.#jobsOf.keys()
     if (this.#jobsOf.size > rememberedDeploys && oldest !== undefined) this.#jobsOf.delete(oldest)
   }
@@ -499,7 +499,7 @@ export class FunctionHost {
       return
     }
     this.#earlierFailures.delete(deploy)
-    this.#remember({ deploy, jobs: new Map(), isLoaded: false })
+    this.#remember({ deploy, jobs: new Map() })
     this.#deps.onLoad()
   }
 
@@ -829,7 +829,7 @@ export class FunctionHost {
   findSingle(kind: SingleKind): SingleDescription | undefined {
     const known = this.#current ?? this.#known
     if (known === undefined && !this.#hasNone) throw runtimeErrors.functionsUnavailable().retryAfter(1)
-    return singleOf(known, kind)
+    return known?.functions.find((each): each is SingleDescription => each.kind === kind)
   }
 
   /**
@@ -1401,13 +1401,6 @@ export class FunctionHost {
 /** Finds a call that has not ended, or whose response is being streamed. */
 function findCall({ calls, streams }: Generation, token: string): Call | undefined {
   return calls.get(token) ?? streams.get(token)?.call
-}
-
-function singleOf(
-  known: Pick<Generation, 'functions'> | undefined,
-  kind: SingleKind,
-): SingleDescription | undefined {
-  return known?.functions.find((each): each is SingleDescription => each.kind === kind)
 }
 
 /** @throws AppError input_too_large */
