@@ -22,6 +22,7 @@ import { FunctionChild } from './child-process.ts'
 import type { FunctionsConfig } from './config.ts'
 import type { Enqueueing } from './enqueue.ts'
 import { runtimeErrors } from './errors.ts'
+import { findProblems } from './function-problems.ts'
 import { createHookSet, createNestedHooks, type HookCall, type HookDeps, HookTable } from './hooks.ts'
 import { acceptMessage, inboundCaller } from './inbound.ts'
 import { SchemaChecks } from './input.ts'
@@ -57,8 +58,8 @@ import {
 } from './messages.ts'
 import { type PublishedRoute, publishRoutes } from './published-routes.ts'
 import { ResponseBody } from './response-body.ts'
-import { findConflicts, RouteTable } from './route-table.ts'
-import { attemptsOf, findFaultySchedules, isOfSchedule, jobOf } from './schedules.ts'
+import { RouteTable } from './route-table.ts'
+import { attemptsOf, isOfSchedule, jobOf } from './schedules.ts'
 import type { Seals } from './seals.ts'
 import type { SingleKind } from './single-kinds.ts'
 import type { SlotSource } from './slots.ts'
@@ -1149,12 +1150,9 @@ export class FunctionHost {
     switch (message.type) {
       case 'loaded': {
         if (generation.isLoaded) throw new Error('functions are loaded once')
-        const conflicts = [
-          ...findConflicts(message.functions, this.#deps.isReservedJob),
-          ...findFaultySchedules(message.functions),
-        ]
-        if (conflicts.length > 0) {
-          generation.loaded.reject(new FaultyFiles(conflicts.join('\n')))
+        const problems = findProblems(message.functions, this.#deps.isReservedJob)
+        if (problems.length > 0) {
+          generation.loaded.reject(new FaultyFiles(problems.join('\n')))
           break
         }
         generation.isLoaded = true

@@ -30,10 +30,17 @@ describe('readFolder', () => {
     await expect(readFolder(folder.path, 64)).rejects.toThrow(/^broken\.ts: Error: broken/)
   })
 
-  test('rejects functions that the server would reject', async () => {
+  test('rejects two routes with the same path, as the server does', async () => {
     const same = `${imports} export const one = route('GET /same', { access: 'user' }, () => 1)`
     using folder = makeFunctionsFolder({ 'a.ts': same, 'b.ts': same.replace('one', 'two') })
     await expect(readFolder(folder.path, 64)).rejects.toThrow('b.ts: a.ts serves GET /same, too')
+  })
+
+  test('rejects a schedule without a day on which it runs, as the server does', async () => {
+    using folder = makeFunctionsFolder({
+      'never.ts': `import { schedule } from '@basaltdb/functions'\nexport const never = schedule('0 0 30 2 *', () => {})`,
+    })
+    await expect(readFolder(folder.path, 64)).rejects.toThrow('never.ts: never: invalid cron expression')
   })
 
   test('rejects a folder whose code ends its process', async () => {

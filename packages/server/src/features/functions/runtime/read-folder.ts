@@ -1,6 +1,7 @@
 import { FunctionChild, functionProgram } from './child-process.ts'
+import { findProblems } from './function-problems.ts'
 import { type PublishedRoute, publishRoutes } from './published-routes.ts'
-import { findConflicts, RouteTable } from './route-table.ts'
+import { RouteTable } from './route-table.ts'
 
 /** Time in which the folder must have been loaded. */
 const loadTimeoutMs = 30_000
@@ -19,8 +20,8 @@ export async function readFolder(folder: string, memoryMb: number): Promise<read
     onMessage(message) {
       if (message.type === 'unloadable') loaded.reject(new Error(message.problems.join('\n')))
       if (message.type !== 'loaded') return
-      const conflicts = findConflicts(message.functions)
-      if (conflicts.length > 0) loaded.reject(new Error(conflicts.join('\n')))
+      const problems = findProblems(message.functions)
+      if (problems.length > 0) loaded.reject(new Error(problems.join('\n')))
       else
         loaded.resolve(
           publishRoutes(new RouteTable(message.functions.filter((each) => each.kind === 'route'))),

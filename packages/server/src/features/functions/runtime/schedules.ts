@@ -1,4 +1,4 @@
-import { type FunctionSchedule, findScheduleProblem, functionPrefix } from '../../events/schedules/index.ts'
+import { type FunctionSchedule, functionPrefix } from '../../events/schedules/index.ts'
 import type { FunctionDescription, JobDescription, ScheduleDescription } from './messages.ts'
 
 const defaultRetries = 4
@@ -25,16 +25,6 @@ export function jobOf(description: FunctionDescription): readonly JobDescription
       ...(timeout === undefined ? {} : { timeout }),
     },
   ]
-}
-
-/** Returns the faults of the schedules of a load. */
-export function findFaultySchedules(functions: readonly FunctionDescription[]): string[] {
-  return functions.flatMap((each) => {
-    if (each.kind !== 'schedule') return []
-    const { file, name, expression: cronExpr, timezone } = each
-    const problem = findScheduleProblem({ cronExpr, timezone })
-    return problem === undefined ? [] : [`${file}: ${name}: ${problem}`]
-  })
 }
 
 /** Returns the rows of the schedules. */
