@@ -147,6 +147,8 @@ async function call(
     address: () => addressKey(http),
     isAbandoned: () => hasDisconnected(reply),
   })
+  const disconnected = untilDisconnected(reply)
+  const refused = http.isStillAdmitted === undefined ? undefined : untilRefused(http, reply)
   const result = await host.call(
     found,
     caller,
@@ -158,16 +160,17 @@ async function call(
     },
     {
       requestId: http.id,
-      signal: AbortSignal.any([untilDisconnected(reply), untilRefused(http, reply)]),
+      signal: refused === undefined ? disconnected : AbortSignal.any([disconnected, refused]),
       administrator: identity.kind === 'admin' ? identity.email : undefined,
       identity: ofCall,
     },
   )
   if (result instanceof StreamedResponse) {
     const { body } = result
-    // The token may expire within the call, but not within the stream.
-    const signedOut = untilSignedOut(http, reply)
-    signedOut.addEventListener('abort', () => body?.cut(signedOut.reason), { once: true })
+    // The token of a user may expire within the call, but not within the stream.
+    const ended = refused ?? untilSignedOut(http, reply)
+    // The signal of the call is aborted after this one (DOM, signal abort), and would end the body without a reason.
+    ended.addEventListener('abort', () => body?.cut(ended.reason), { once: true })
     return sendStreamed(result, http, reply)
   }
   if (result === undefined) void reply.code(204)

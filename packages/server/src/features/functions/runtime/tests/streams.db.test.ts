@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../../../test/fixtures.ts'
 import { type FunctionsFolder, makeFunctionsFolder } from '../../../../../test/functions-folder.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { testAdminPassword } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 const imports = `
@@ -361,6 +362,15 @@ describe('failures within a stream', () => {
     await app.request('POST', `/api/admin/users/${user?.id}/disable`, { token: admin })
     expect([response.status, await readCut(response)]).toEqual([200, { text: '', isCut: true }])
     await untilLogged('the response was cut: the session has ended')
+  })
+
+  test('cut the response when the session of the administrator ends', async () => {
+    const login = await app.request('POST', '/api/admin/auth', { body: { password: testAdminPassword } })
+    const admin: string = login.json.token
+    const response = await open('/silent', { headers: { authorization: `Bearer ${admin}` } })
+    await app.request('POST', '/api/admin/auth/logout', { token: admin })
+    expect([response.status, await readCut(response)]).toEqual([200, { text: '', isCut: true }])
+    await untilLogged('the response was cut: the session of the administrator has ended')
   })
 
   test('leave no secret in the log', async () => {
