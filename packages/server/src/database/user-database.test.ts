@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { ContextDialect } from './caller/caller-context.ts'
 import type { CallerScope, Origin } from './caller/caller-scope.ts'
 import type { SessionCodeRow } from './catalog/queries/session-code.ts'
@@ -66,6 +66,7 @@ interface Options {
   readonly code?: readonly SessionCodeRow[]
   readonly rehearsal?: Rehearsal
   readonly respond?: Respond
+  readonly grantCallerRoles?: () => Promise<boolean>
 }
 
 const cleanUps: (() => Promise<void>)[] = []
@@ -74,7 +75,14 @@ afterEach(async () => {
 })
 
 /** Creates a database whose packets are recorded. */
-function open({ isPooled = false, dialect = 'parameters', code = [], rehearsal, respond }: Options = {}) {
+function open({
+  isPooled = false,
+  dialect = 'parameters',
+  code = [],
+  rehearsal,
+  respond,
+  grantCallerRoles = async () => false,
+}: Options = {}) {
   const { pool, connection, packets } = createRecordingPool(respond)
   cleanUps.push(() => pool.close())
   const transactions = dialect === 'literals' ? 'block' : 'message'
@@ -87,7 +95,7 @@ function open({ isPooled = false, dialect = 'parameters', code = [], rehearsal, 
     callers: way,
     administrators: way,
     repairGrants: async () => false,
-    grantCallerRoles: async () => false,
+    grantCallerRoles,
   }
   return { database: new UserDatabase(options, rehearsal), connection, packets }
 }
@@ -418,6 +426,48 @@ describe('UserDatabase.run › packets', () => {
       [[aliceContext, ['insert into note (body) values ($1)', 'tea']]],
       [[aliceContext, ['insert into note (body) values ($1)', 'milk']]],
     ])
+  })
+})
+
+describe('UserDatabase.findAdministratorFault', () => {
+  const fault = expect.stringContaining('have an administrator run: grant')
+
+  /** Opens a database with the results of its grants, one after the other. */
+  function openWith(...results: (boolean | Error)[]) {
+    const grants = { count: 0 }
+    const grantCallerRoles = async () => {
+      const result = results[grants.count] ?? false
+      grants.count += 1
+      if (result instanceof Error) throw result
+      return result
+    }
+    return { ...open({ grantCallerRoles }), grants }
+  }
+
+  test('tries a grant once for calls at the same time, and no more after its success', async () => {
+    const { database, grants } = openWith(true)
+    const found = await Promise.all([1, 2, 3].map(() => database.findAdministratorFault()))
+    expect([...found, await database.findAdministratorFault()]).toEqual(Array(4).fill(undefined))
+    expect(grants.count).toBe(1)
+  })
+
+  test('tries a refused grant again after 10 s', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    cleanUps.push(async () => void vi.useRealTimers())
+    const { database, grants } = openWith(false, true)
+    const found = await Promise.all([1, 2].map(() => database.findAdministratorFault()))
+    vi.advanceTimersByTime(9999)
+    expect([...found, await database.findAdministratorFault()]).toEqual([fault, fault, fault])
+    expect(grants.count).toBe(1)
+    vi.advanceTimersByTime(1)
+    expect(await database.findAdministratorFault()).toBe(undefined)
+    expect(grants.count).toBe(2)
+  })
+
+  test('tries a grant that has failed with an error again at once', async () => {
+    const { database } = openWith(new Error('no connection'), true)
+    await expect(database.findAdministratorFault()).rejects.toThrow('no connection')
+    expect(await database.findAdministratorFault()).toBe(undefined)
   })
 })
 

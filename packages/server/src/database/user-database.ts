@@ -28,6 +28,9 @@ import { observed, type StatementObserver } from './statement-observer.ts'
 import { type InteractiveTransaction, undoableSteps } from './undoable-steps.ts'
 
 const changeSetting = statement('select set_config($1, $2, true)')
+/** Time after a refused grant in which it is not tried again. */
+const refusalMs = 10_000
+
 /** Transaction of a caller that takes several messages. */
 export interface UserTransaction {
   /**
@@ -195,8 +198,8 @@ export class UserDatabase {
   readonly #rehearsal: Rehearsal | undefined
   readonly #repairGrants: () => Promise<boolean>
   readonly #grantCallerRoles: () => Promise<boolean>
-  /** True once the administrators' login may become the roles of callers. */
-  #maySwitch = false
+  /** Attempt that lets the administrators' login become the roles of callers, and the time until which its result counts. */
+  #switching: { readonly isGranted: Promise<boolean>; until: number } | undefined
   #observe: StatementObserver | undefined
   #replicas: ReadRouter | undefined
 
@@ -426,10 +429,25 @@ export class UserDatabase {
     if (isOwner) return `there is no login ${administratorRole}, as the log at startup says`
     // The workers of a distributed table have a session for each role, and one does not see the changes of another.
     if (contexts.isDistributed) return 'the tables of this database may be distributed'
-    this.#maySwitch ||= await this.#grantCallerRoles()
-    return this.#maySwitch
+    return (await this.#maySwitch())
       ? undefined
       : `have an administrator run: grant ${callerRole}, ${anonymousRole} to ${administratorRole};`
+  }
+
+  /** Returns true if the administrators' login may become the roles of callers, which is granted at the first call. */
+  async #maySwitch(): Promise<boolean> {
+    if (this.#switching !== undefined && performance.now() < this.#switching.until)
+      return await this.#switching.isGranted
+    const attempt = { isGranted: this.#grantCallerRoles(), until: Number.POSITIVE_INFINITY }
+    this.#switching = attempt
+    try {
+      const isGranted = await attempt.isGranted
+      if (!isGranted) attempt.until = performance.now() + refusalMs
+      return isGranted
+    } catch (error) {
+      this.#switching = undefined
+      throw error
+    }
   }
 
   /** Returns true if an undone step may succeed now. Missing grants of administrators are repaired first. */

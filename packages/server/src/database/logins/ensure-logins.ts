@@ -66,8 +66,9 @@ async function ensureRole(transaction: Queryable, name: string, attributes: Sql)
  * @returns false where the login role may not grant it
  */
 export async function letAdministratorBecomeCallers(transaction: Queryable): Promise<boolean> {
-  await grantMembership(transaction, administratorRole)
-  return (await findMembership(transaction, administratorRole)).lacking.length === 0
+  const isGranted = await grantMembership(transaction, administratorRole)
+  // A node of another process may have granted them at the same time.
+  return isGranted || (await findMembership(transaction, administratorRole)).lacking.length === 0
 }
 
 /** Lists the roles of callers that the role cannot become. */
@@ -81,14 +82,17 @@ async function findMembership(transaction: Queryable, name: string) {
       order by 1)::text[] as lacking`)
 }
 
-/** Lets the role become those of callers, as far as the login role may grant them. */
-async function grantMembership(transaction: Queryable, name: string): Promise<void> {
+/** Lets the role become those of callers, as far as the login role may grant them. @returns true if it could grant all of them */
+async function grantMembership(transaction: Queryable, name: string): Promise<boolean> {
   const { options, lacking } = await findMembership(transaction, name)
+  let isGranted = true
   for (const role of lacking) {
     const grant = sql`grant ${sql.id(role)} to ${sql.id(name)}`
     // Before PostgreSQL 16, inheritance is an attribute of the member.
-    await attempt(transaction, options ? sql`${grant} with inherit false, set true` : grant)
+    const failure = await attempt(transaction, options ? sql`${grant} with inherit false, set true` : grant)
+    isGranted &&= failure === undefined
   }
+  return isGranted
 }
 
 /**
