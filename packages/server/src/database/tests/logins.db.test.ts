@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../test/fixtures.ts'
+import { makeFunctionsFolder } from '../../../test/functions-folder.ts'
 import { makeScratchDirectory } from '../../../test/scratch-directory.ts'
 import { createTestApp, type TestApp, type TestDatabase, userToken } from '../../../test/test-app.ts'
 import { startThrowAwayCluster, type ThrowAwayCluster } from '../../../test/throw-away-cluster.ts'
@@ -107,6 +108,21 @@ describe('owner with CREATEROLE and without superuser rights', () => {
     expect((await app.request('POST', list, note)).status).toBe(201)
     expect(await loginsOf(database)).toEqual(['app', 'basalt_administrator', 'basalt_gateway'].slice(0, 2))
     await database.sql('drop owned by basalt_administrator; drop role basalt_administrator')
+  })
+
+  test('refuses functions with admin: true with 503, and names the missing login in the log', async () => {
+    await using database = await createDatabase('functions')
+    using folder = makeFunctionsFolder({
+      'notes.ts': `
+        import { route } from '@basaltdb/functions'
+        export const count = route('GET /count', { access: 'user', admin: true }, async (ctx) =>
+          (await ctx.db.sql\`select from note\`).count)`,
+    })
+    await using app = await createTestApp({ database, config: { 'functions.folder': folder.path } })
+    const response = await app.request('GET', '/api/functions/count', { token })
+    expect([response.status, response.json.error]).toEqual([503, 'as_admin_unavailable'])
+    const line = app.log.find((each) => each.includes('functions with admin: true are not available'))
+    expect(line).toContain('there is no login basalt_administrator')
   })
 
   test('cancels the statement of a caller that has disconnected', async () => {

@@ -497,10 +497,11 @@ export class FunctionHost {
       readonly identity?: Identity | undefined
     },
   ): Promise<CallOutcome> {
+    const isAdmin = description.admin === true
+    if (isAdmin && given === undefined) await this.#requireAdministrator()
     const generation = this.#current
     if (generation === undefined) throw runtimeErrors.functionsUnavailable().retryAfter(1)
     const input = this.#checks.readInput(description, message.input)
-    const isAdmin = description.admin === true
     const work = given ?? new CallTransaction(this.#deps, caller, { name: description.name, isAdmin })
     const call = generation.open(description, {
       ...{ caller, requestId, work, sender: senderOf(caller), isUndone, isAdmin, administrator, identity },
@@ -560,6 +561,7 @@ export class FunctionHost {
       deadline,
     })
     const isAdmin = description.admin === true
+    if (isAdmin && given === undefined) await this.#requireAdministrator()
     const work = given ?? new CallTransaction(this.#deps, caller, { name: description.name, isAdmin })
     const outcome = await acceptMessage(work, description, verified, {
       seals: this.#deps.seals,
@@ -584,6 +586,12 @@ export class FunctionHost {
       if (!work.isNested) work.rollback()
       throw error
     }
+  }
+
+  /** @throws AppError as_admin_unavailable if the database serves no function with `admin: true` */
+  async #requireAdministrator(): Promise<void> {
+    const fault = await this.#deps.database.findAdministratorFault()
+    if (fault !== undefined) throw runtimeErrors.asAdminUnavailable().with({ detail: fault })
   }
 
   /** @throws AppError inbound_refused, function_failed */
