@@ -389,7 +389,7 @@ describe('UserDatabase.run › rehearsal', () => {
 })
 
 describe('UserDatabase.run › packets', () => {
-  test('sends the reads of one turn together, each as a transaction of its own caller', async () => {
+  test('sends the reads of one tick together, each as a transaction of its own caller', async () => {
     const { database, packets } = open()
     // Reads are grouped once they are known to be quick.
     await database.run(unrestricted, [select('0')], read)

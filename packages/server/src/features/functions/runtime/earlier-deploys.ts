@@ -4,8 +4,8 @@ import { messageOf } from '../../../lib/errors.ts'
 /** Time for which an earlier deploy stays loaded without due jobs, alone and while another one has some. */
 const idleMs = 10_000
 const contendedIdleMs = 500
-/** Time after which a loaded deploy with due jobs makes way for another one. */
-const turnMs = 30_000
+/** Time slice of a loaded deploy with due jobs while others wait. */
+const sliceMs = 30_000
 
 /** Host that runs one earlier deploy beside the current functions. */
 export interface EarlierHost {
@@ -43,8 +43,8 @@ export class EarlierDeploys {
   #isStopped = false
   /** Time since which the loaded one has had no due jobs. */
   #idleSince: number | undefined
-  /** Loaded deploy, and the time of its load. */
-  #turn: { readonly deploy: string; readonly since: number } | undefined
+  /** Loaded deploy, and the start of its time slice. */
+  #slice: { readonly deploy: string; readonly since: number } | undefined
   /** Deploys that have made way for others. The others are next. */
   readonly #served = new Set<string>()
   #timer: NodeJS.Timeout | undefined
@@ -65,8 +65,8 @@ export class EarlierDeploys {
     clearTimeout(this.#timer)
     const { host } = this.#options
     const { earlierDeploy } = host
-    if (this.#turn?.deploy !== earlierDeploy)
-      this.#turn =
+    if (this.#slice?.deploy !== earlierDeploy)
+      this.#slice =
         earlierDeploy === undefined ? undefined : { deploy: earlierDeploy, since: performance.now() }
     const waiting = this.#listWaiting()
     const ready = waiting.filter((deploy) => host.earlierDelayMs(deploy) === 0)
@@ -76,7 +76,7 @@ export class EarlierDeploys {
       this.#endWhenIdle(next === undefined ? idleMs : contendedIdleMs)
     else {
       this.#idleSince = undefined
-      if (next !== undefined) this.#endAfterTurn()
+      if (next !== undefined) this.#endAfterSlice()
       else this.#waitForDelay(waiting)
     }
     if (this.#isLoading || host.earlierDeploy !== undefined || !host.isUsed) return
@@ -104,13 +104,13 @@ export class EarlierDeploys {
   }
 
   /** Ends the loaded deploy for another one, unless a process before it still ends its calls. */
-  #endAfterTurn(): void {
+  #endAfterSlice(): void {
     const { host } = this.#options
-    if (this.#turn === undefined) return
-    const remainingMs = this.#turn.since + turnMs - performance.now()
+    if (this.#slice === undefined) return
+    const remainingMs = this.#slice.since + sliceMs - performance.now()
     if (remainingMs > 0 || host.isRetiring) this.#wait(Math.max(remainingMs, contendedIdleMs))
     else {
-      this.#served.add(this.#turn.deploy)
+      this.#served.add(this.#slice.deploy)
       host.endEarlier()
     }
   }

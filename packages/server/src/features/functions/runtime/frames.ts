@@ -18,7 +18,7 @@ export function encodeFrame(message: object): Buffer {
   return frame
 }
 
-/** Writes frames. Those of one turn of the event loop are one write, because each write wakes up the other process. */
+/** Writes frames. Those of one tick of the event loop are one write, because each write wakes up the other process. */
 export class FrameWriter {
   readonly #socket: Writable
   #isGathering = false
@@ -27,7 +27,7 @@ export class FrameWriter {
     this.#socket = socket
   }
 
-  /** Writes a message at the end of this turn. @throws RangeError if it is longer than a frame may be */
+  /** Writes a message at the end of this tick. @throws RangeError if it is longer than a frame may be */
   write(message: object): void {
     const frame = encodeFrame(message)
     if (!this.#isGathering) {
@@ -38,7 +38,7 @@ export class FrameWriter {
     this.#socket.write(frame)
   }
 
-  /** Writes the waiting frames at once. The end of this turn never comes if the process ends or hangs. */
+  /** Writes the waiting frames at once. The end of this tick never comes if the process ends or hangs. */
   flush(): void {
     if (!this.#isGathering) return
     this.#isGathering = false

@@ -50,11 +50,11 @@ import type { CallStorage } from './storage.ts'
 import { readHead, StreamedResponse } from './streamed-response.ts'
 import type { CallWork, TransactionDeps } from './transaction.ts'
 
-/** Maximum number of calls in flight. */
+/** Maximum number of calls that run at once. */
 const callLimit = 1000
 /** Maximum number of responses that functions stream at once. They do not count as calls. */
 const streamLimit = 1000
-/** Maximum time for which the event loop of a child may be blocked while calls are in flight. */
+/** Maximum time for which the event loop of a child may be blocked while it runs calls. */
 const longestBlockMs = 5000
 /** Time in which a child must have loaded its functions. */
 const loadTimeoutMs = 30_000
@@ -239,7 +239,7 @@ export class Generation implements Code {
     return this.#streams.size
   }
 
-  /** Limits the rest of the responses, because others serve the routes. Calls in flight continue. */
+  /** Limits the rest of the responses, because others serve the routes. Running calls continue. */
   supersede(): void {
     this.#isSuperseded = true
     for (const { body } of this.#streams.values()) this.#limitStream(body)
@@ -345,10 +345,10 @@ export class Generation implements Code {
     { signal, deadline = Number.POSITIVE_INFINITY }: RunOptions = {},
   ): Promise<CallOutcome> {
     if (this.#calls.size >= callLimit) throw runtimeErrors.tooManyCalls(callLimit).retryAfter(1)
-    const leave = () => call.fail(runtimeErrors.functionTimeout(seconds))
-    const timer = setTimeout(leave, Math.max(0, Math.min(seconds * 1000, deadline - performance.now())))
-    if (signal?.aborted === true) leave()
-    signal?.addEventListener('abort', leave, { once: true })
+    const abort = () => call.fail(runtimeErrors.functionTimeout(seconds))
+    const timer = setTimeout(abort, Math.max(0, Math.min(seconds * 1000, deadline - performance.now())))
+    if (signal?.aborted === true) abort()
+    signal?.addEventListener('abort', abort, { once: true })
     this.#calls.set(call.token, call)
     this.#watch()
     try {
@@ -361,7 +361,7 @@ export class Generation implements Code {
       throw error
     } finally {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', abort)
       this.#calls.delete(call.token)
       // The call of a stream ends with its body.
       if (!call.hasReturned && !this.#streams.has(call.token))
@@ -382,13 +382,13 @@ export class Generation implements Code {
   #openStream(call: Call, length: number | undefined, signal: AbortSignal): ResponseBody {
     const { token, requestId } = call
     // The client has disconnected, or its administrator is no longer admitted.
-    const leave = () => void body.destroy()
+    const abort = () => void body.destroy()
     const body = new ResponseBody({
       idleMs: this.#deps.config.stream_idle_timeout * 1000,
       length,
       grant: (bytes) => this.#child.send({ type: 'grant', call: token, bytes }),
       onEnd: (error) => {
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', abort)
         this.#streams.delete(token)
         this.#child.send({ type: 'abort', call: token })
         if (error !== undefined) {
@@ -402,8 +402,8 @@ export class Generation implements Code {
     this.#streams.set(token, { call, body })
     if (this.#child.hasEnded) body.cut(runtimeErrors.functionProcessEnded())
     if (this.#isSuperseded) this.#limitStream(body)
-    if (signal.aborted) leave()
-    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
     return body
   }
 
@@ -645,7 +645,7 @@ export class Generation implements Code {
     this.#child.send({ type: 'secrets', values: Object.fromEntries(secrets) })
   }
 
-  /** Pings the child while calls are in flight, and kills it if its event loop is blocked. */
+  /** Pings the child while it runs calls, and kills it if its event loop is blocked. */
   #watch(): void {
     if (this.hasEnded) return
     const blockMs = Math.min(this.#deps.config.timeout * 1000, longestBlockMs)

@@ -236,7 +236,7 @@ async function callTogether(deps: HookDeps, call: ChunkCall): Promise<readonly C
     const known = refusals.size
     try {
       return await outer.statements.nest(async (statements) => {
-        const outcomes = await callInTurn(deps, call, statements, refusals)
+        const outcomes = await callOneByOne(deps, call, statements, refusals)
         if (isCollecting && refusals.size > known && statements.isUsed) throw new Refused()
         return chunk.map((_, position) => refusals.get(position) ?? outcomes[position] ?? {})
       })
@@ -246,7 +246,7 @@ async function callTogether(deps: HookDeps, call: ChunkCall): Promise<readonly C
   }
 }
 
-async function callInTurn(
+async function callOneByOne(
   deps: HookDeps,
   { caller, outer, depth, functions, chunk, isCollecting }: ChunkCall,
   statements: Statements,

@@ -264,7 +264,7 @@ export class FunctionHost {
   }
 
   /**
-   * Serves the functions of a folder from now on. Calls in flight end in the child that runs them.
+   * Serves the functions of a folder from now on. Running calls end in the child that runs them.
    *
    * @param deploy hash of the deploy; undefined for a folder of this machine
    * @throws Error if they cannot be loaded; the previous ones are still served
@@ -275,7 +275,7 @@ export class FunctionHost {
     await this.#load({ folder, deploy }, this.#begun)
   }
 
-  /** @param number number of the load; a restart has that of the load that it repeats, so a load in flight is newer */
+  /** @param number number of the load. A restart has the number of the load that it repeats, so loads begun since are newer. */
   async #load(code: Code, number: number): Promise<void> {
     const generation = this.#start(code)
     try {
@@ -391,7 +391,7 @@ export class FunctionHost {
 
   /** Serves no functions any more. */
   unload(): void {
-    // A load in flight no longer counts.
+    // A load that has begun no longer counts.
     this.#begun += 1
     this.#latest = this.#begun
     this.#failure = undefined

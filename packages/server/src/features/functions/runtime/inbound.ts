@@ -36,9 +36,9 @@ export async function acceptMessage(
   { id, time }: Verified,
   { seals, deadline, signal, refuse }: AcceptTerms,
 ): Promise<'accepted' | 'duplicate' | 'stale'> {
-  const leave = () => work.rollback(refuse())
-  const timer = setTimeout(leave, Math.max(0, deadline - performance.now()))
-  signal.addEventListener('abort', leave, { once: true })
+  const abort = () => work.rollback(refuse())
+  const timer = setTimeout(abort, Math.max(0, deadline - performance.now()))
+  signal.addEventListener('abort', abort, { once: true })
   try {
     const message = JSON.stringify({ name: inbound, id: id.toWellFormed(), time, tolerance })
     const values = [message, await seals.of(`inbound ${message}`)]
@@ -50,7 +50,7 @@ export async function acceptMessage(
     throw failure ?? translateDatabaseFailure(error) ?? error
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', abort)
   }
 }
 

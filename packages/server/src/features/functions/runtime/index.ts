@@ -72,7 +72,7 @@ export interface LiveCode {
 
 export interface RuntimeDeps {
   readonly config: FunctionsConfig
-  /** Seconds that requests in flight may take when the server stops. */
+  /** Seconds that running requests may take when the server stops. */
   readonly graceSeconds: number
   readonly database: HostDeps['database']
   readonly system: SystemDatabase

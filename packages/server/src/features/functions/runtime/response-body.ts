@@ -14,7 +14,7 @@ export interface BodyOptions {
   readonly length: number | undefined
   /** Grants bytes to the function. It sends no others. */
   readonly grant: (bytes: number) => void
-  /** Called once, at the end or when the body is cut. @param error reason of the cut; undefined if the client has left */
+  /** Called once, at the end or when the body is cut. @param error reason of the cut; undefined if the client has disconnected */
   readonly onEnd: (error: Error | undefined) => void
 }
 

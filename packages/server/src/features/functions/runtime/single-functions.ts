@@ -250,7 +250,7 @@ export class SingleFunctions {
       requireOpen()
       return json
     } finally {
-      // The connection must not be used by others while a statement of the function is in flight.
+      // The connection must not be used by others while a statement of the function runs.
       await steps.end()
     }
   }

@@ -7,13 +7,13 @@ interface Waiter {
 }
 
 /**
- * Slots for transactions of functions. Waiting functions get them in turn, so that many calls of one do not keep the calls of
- * another waiting.
+ * Slots for transactions of functions. Waiting functions get them round-robin, so that many calls of one do not keep the calls
+ * of another waiting.
  */
 export class Slots {
   readonly #limit: () => number
   #used = 0
-  /** Waiters by function, in the order of the functions' turns. */
+  /** Waiters by function. The first function is the next. */
   readonly #waiting = new Map<string, Waiter[]>()
 
   constructor(limit: () => number) {
@@ -32,15 +32,15 @@ export class Slots {
     const queue = this.#waiting.get(name)
     if (queue === undefined) this.#waiting.set(name, [waiter])
     else queue.push(waiter)
-    const leave = () => {
+    const abort = () => {
       this.#remove(name, waiter)
       reject(signal.reason)
     }
-    signal.addEventListener('abort', leave, { once: true })
+    signal.addEventListener('abort', abort, { once: true })
     try {
       await promise
     } finally {
-      signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', abort)
     }
   }
 

@@ -3,8 +3,8 @@ import type { LoadedFunction } from './load.ts'
 import { type CallTools, createContext, describeError } from './run-call.ts'
 import type { HookMessage, ResultMessage } from './wire.ts'
 
-/** Time after which other messages are read, such as the end of the call. */
-const turnMs = 50
+/** Time slice after which other messages are read, such as the end of the call. */
+const sliceMs = 50
 
 /** Calls a hook with each change, one after the other. It never rejects. */
 export async function runHook(
@@ -20,11 +20,11 @@ export async function runHook(
     const bridge = tools.bridges.open(call)
     const openDatabase = () => definition.openDatabase(bridge)
     const context = createContext({ user, claims, request }, bridge, openDatabase, tools)
-    let turn = performance.now()
+    let sliceStart = performance.now()
     for (const { operation, id, values, previous } of changes) {
-      if (performance.now() - turn >= turnMs) {
+      if (performance.now() - sliceStart >= sliceMs) {
         await setImmediate()
-        turn = performance.now()
+        sliceStart = performance.now()
       }
       tools.signal.throwIfAborted()
       const change: { readonly operation: string; values?: unknown } & object = {

@@ -397,8 +397,8 @@ describe('claims', () => {
   })
 })
 
-describe('one function of each kind', () => {
-  test('is required: two are not loaded, and sign-ups are refused', async () => {
+describe('two functions of one kind', () => {
+  test('are not loaded, and sign-ups are refused', async () => {
     const one = `import { claims, onSignUp, sendMail } from '@basaltdb/functions'
       export const a = onSignUp(() => {}); export const b = claims(() => ({})); export const c = sendMail(() => {})`
     using faulty = makeFunctionsFolder({

@@ -254,7 +254,7 @@ describe('ctx.asAdmin', () => {
     expect(await entries()).toMatchObject([{ action: 'functions.as_admin', target: 'order' }])
   })
 
-  test('names the administrator, or the anonymous caller', async () => {
+  test('is recorded with an administrator or an anonymous caller', async () => {
     const admin = await app.adminToken()
     await app.sql('truncate basalt.audit')
     expect((await call('/order', { product: 'lamp' }, { token: admin })).json.left).toMatchObject({
@@ -269,7 +269,7 @@ describe('ctx.asAdmin', () => {
     ])
   })
 
-  test('serves an inbound function', async () => {
+  test('is the administrator in an inbound function', async () => {
     const response = await app.request('POST', '/api/functions/inbound/delivered', {
       headers: { 'x-id': 'delivery-1' },
       body: {},
@@ -281,7 +281,7 @@ describe('ctx.asAdmin', () => {
     ])
   })
 
-  test('lets one of two callers have the last one', async () => {
+  test('lets one of two concurrent callers take the last item, and refuses the other', async () => {
     await app.sql('update stock set count = 1')
     const by = [alice, bob].map((sub) => userToken({ sub }))
     const answers = await Promise.all(by.map((each) => call('/take', {}, { token: each })))

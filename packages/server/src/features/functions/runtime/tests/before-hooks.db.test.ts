@@ -185,7 +185,7 @@ describe('before hooks of a create', () => {
     expect([await titles(), await notes()]).toEqual([[], ['first']])
   })
 
-  test('ignores prototypes', async () => {
+  test('ignores a prototype that a hook sets', async () => {
     expect((await create('proto')).json.title).toBe('proto')
     expect((await create('own proto')).json.title).toBe('own proto')
     expect(await titles()).toEqual(['proto', 'own proto'])

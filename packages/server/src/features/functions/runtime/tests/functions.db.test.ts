@@ -240,7 +240,7 @@ describe('errors of a function', () => {
     ])
   })
 
-  test('are absent: no result is a 204', async () => {
+  test('do not occur without a result, which is a 204', async () => {
     const response = await call('POST', '/nothing')
     expect([response.status, response.text]).toEqual([204, ''])
   })

@@ -353,7 +353,7 @@ describe('process of functions', () => {
     ['/bomb', 'it has used more than 64 MiB of memory'],
     ['/exit', 'it has ended with code 0'],
     ['/thrown', 'it has ended with code 1'],
-  ])('is replaced after %s, and only calls in flight fail', async (path, reason) => {
+  ])('is replaced after %s, and only the calls that it ran fail', async (path, reason) => {
     await untilServed()
     const response = await call(path)
     // The time limit may be reached just before the process is killed.

@@ -337,7 +337,7 @@ describe('ctx.enqueue', () => {
 })
 
 describe('deploys of functions', () => {
-  test('let a job in flight end, and add and remove types', async () => {
+  test('let a running job end, and add and remove types', async () => {
     using next = makeFunctionsFolder({
       'jobs.ts': `${imports}export const added = job('added', {}, async (ctx) => {
         await ctx.db.picture.create({ note: 'added' })

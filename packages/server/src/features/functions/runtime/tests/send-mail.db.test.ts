@@ -78,7 +78,7 @@ test('sendMail › sends all mail without a backend: again after a failure, and 
   // The row of the failed attempt is undone.
   expect(await app.sql('select status from sent')).toEqual([{ status: 200 }, { status: 200 }])
 
-  const refused = { token: own, body: { to: 'nobody@example.com', subject: 'Hello', text: 'Hello' } }
+  const refused = { token: own, body: { to: 'rejected@example.com', subject: 'Hello', text: 'Hello' } }
   const response = await app.request('POST', '/api/email/send', refused)
   expect(response.json).toMatchObject({ sent: 0, failed: 1, errors: [{ error: 'the mail was refused' }] })
   expect(service.requests).toHaveLength(4)

@@ -404,8 +404,8 @@ test('frames of a stream without a call have no effect, and those of another kin
   await waitFor('another process', async () => (await call('/pulled')).status === 200)
 })
 
-describe('other functions', () => {
-  test('are served at once, while streams of the previous ones end within their grace', async () => {
+describe('functions that replace others', () => {
+  test('are served at once, while the streams of the previous ones are cut after the grace period', async () => {
     const reader = (await open('/events')).body?.getReader()
     expect(Buffer.from((await reader?.read())?.value ?? '').toString()).toBe('data: 0\n\n')
     const silent = await open('/silent')
