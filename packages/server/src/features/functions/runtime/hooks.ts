@@ -1,7 +1,7 @@
 import type { Step } from '../../../database/caller/caller-steps.ts'
 import type { Relation } from '../../../database/catalog/model.ts'
 import { StatementFailed } from '../../../database/connection/message.ts'
-import { type UndoableSteps, undoableSteps } from '../../../database/undoable-steps.ts'
+import { undoableSteps } from '../../../database/undoable-steps.ts'
 import type { UserTransaction } from '../../../database/user-database.ts'
 import type {
   Caller,
@@ -19,8 +19,8 @@ import {
   CallTransaction,
   type CallWork,
   nestedWork,
-  type StatementSource,
   Statements,
+  sourceOf,
   type TransactionDeps,
 } from './transaction.ts'
 
@@ -287,7 +287,7 @@ async function callOneByOne(
 
 /** Returns the transaction of an import as one that continues after a failed step. */
 function openSource({ run }: Pick<UserTransaction, 'run'>) {
-  return openOn(
+  return sourceOf(
     undoableSteps({
       async send(calls, steps) {
         try {
@@ -299,27 +299,4 @@ function openSource({ run }: Pick<UserTransaction, 'run'>) {
       },
     }),
   )
-}
-
-/** Returns the source of the statements of a transaction that others end. */
-export function openOn({ transaction, requireIntact }: Omit<UndoableSteps, 'end'>) {
-  let isAborted = false
-  const requireOpen = () => {
-    if (isAborted) throw runtimeErrors.transactionEnded()
-    requireIntact()
-  }
-  const source: StatementSource = {
-    isOpen: true,
-    isSwitching: false,
-    async run(steps, accept, identity) {
-      if (identity !== undefined) throw new Error('an import has one identity')
-      requireOpen()
-      return await transaction.run(steps, accept)
-    },
-    nest: transaction.nest,
-    abort() {
-      isAborted = true
-    },
-  }
-  return { source, requireOpen }
 }

@@ -6,12 +6,11 @@ import { isStorableJson } from '../../../lib/storable-text.ts'
 import type { Caller } from '../../data/collections/index.ts'
 import { FunctionFailure } from './calls.ts'
 import { runtimeErrors } from './errors.ts'
-import { openOn } from './hooks.ts'
 import type { FunctionHost } from './host.ts'
 import { jobCaller } from './jobs.ts'
 import type { SingleKind } from './single-kinds.ts'
 import type { SlotSource } from './slots.ts'
-import { CallTransaction, nestedWork, Statements, type TransactionDeps } from './transaction.ts'
+import { CallTransaction, nestedWork, Statements, sourceOf, type TransactionDeps } from './transaction.ts'
 
 /** Maximum number of bytes of the claims of a function, as JSON. */
 const claimsLimit = 1024
@@ -243,7 +242,7 @@ export class SingleFunctions {
       origin: () => origin,
     }
     const steps = administratorSteps(transaction, origin)
-    const { source, requireOpen } = openOn(steps)
+    const { source, requireOpen } = sourceOf(steps)
     const work = nestedWork(new Statements(source, caller), (listener) => transaction.onCommit(listener))
     try {
       const json = await host().callSingle(kind, { caller, requestId, work, value, isTextAllowed: false })

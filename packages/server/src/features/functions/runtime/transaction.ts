@@ -3,7 +3,7 @@ import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { Step } from '../../../database/caller/caller-steps.ts'
 import { type Answer, type Call, MessageTooLong, statement } from '../../../database/connection/message.ts'
 import { ConnectionLost } from '../../../database/errors/failures.ts'
-import type { InteractiveTransaction, StepIdentity } from '../../../database/undoable-steps.ts'
+import type { InteractiveTransaction, StepIdentity, UndoableSteps } from '../../../database/undoable-steps.ts'
 import {
   AdministratorUnavailable,
   type RunOptions,
@@ -40,6 +40,32 @@ export interface StatementSource extends InteractiveTransaction {
   readonly isSwitching: boolean
   /** Rolls the whole transaction back. */
   abort(): void
+}
+
+/** Returns the source of the statements of a transaction that others end. */
+export function sourceOf({ transaction, requireIntact }: Omit<UndoableSteps, 'end'>) {
+  let isAborted = false
+  const requireOpen = () => {
+    if (isAborted) throw runtimeErrors.transactionEnded()
+    requireIntact()
+  }
+  const source: StatementSource = {
+    isOpen: true,
+    isSwitching: false,
+    async run(steps, accept, identity) {
+      if (identity !== undefined)
+        throw runtimeErrors.statementNotAllowed(
+          'ctx.asAdmin is not available in this transaction: use it in a route or an inbound function',
+        )
+      requireOpen()
+      return await transaction.run(steps, accept)
+    },
+    nest: transaction.nest,
+    abort() {
+      isAborted = true
+    },
+  }
+  return { source, requireOpen }
 }
 
 type ReadAlone = (steps: readonly Step[], options: RunOptions) => Promise<readonly Answer[]>
