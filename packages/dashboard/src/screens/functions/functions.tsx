@@ -56,8 +56,11 @@ export function FunctionsScreen() {
             'minor',
           ],
           ['File', ({ file }) => <code>{file}</code>, 'minor'],
-          ['Calls, 1 h', (each) => countOf(counts.get(each.name), each.kind, 'hour'), 'end'],
-          ['Calls, 24 h', (each) => countOf(counts.get(each.name), each.kind, 'day'), 'end', 'minor'],
+          [
+            'Calls, 24 h',
+            ({ name, kind }) => (kind === 'before' ? '–' : formatNumber(counts.get(name)?.calls.day ?? 0)),
+            'end',
+          ],
           ['Errors, 24 h', ({ name }) => <ErrorCount activity={counts.get(name)} />, 'end'],
         ]}
       >
@@ -118,11 +121,6 @@ function State({ functions: { failure, isAvailable, count } }: { readonly functi
       )}
     </Notice>
   )
-}
-
-function countOf(activity: Activity | undefined, kind: string, window: 'hour' | 'day'): string {
-  if (kind === 'before') return '–'
-  return formatNumber(activity?.calls[window] ?? 0)
 }
 
 function ErrorCount({ activity }: { readonly activity: Activity | undefined }) {
