@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { countStatuses } from '../../../../../test/account-nodes.ts'
+import { startCaptchaProvider } from '../../../../../test/captcha-provider.ts'
 import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../../../test/test-app.ts'
 
 const methods = {
@@ -192,52 +191,15 @@ describe('auth.captcha by proof of work', () => {
   })
 })
 
-interface Verification {
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-}
-
-/** Starts a provider that speaks the published protocol, on a port of its own. */
-async function startProvider() {
-  const verifications: Verification[] = []
-  let reply: { status: number; body: string } | 'silence' = { status: 200, body: '{}' }
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const part of request) body += part
-    verifications.push({ headers: request.headers, body })
-    if (reply !== 'silence') response.writeHead(reply.status).end(reply.body)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server on a port has an address of this form.
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/siteverify`,
-    verifications,
-    respond: (status: number, json: object) => {
-      reply = { status, body: JSON.stringify(json) }
-    },
-    respondText: (status: number, body: string) => {
-      reply = { status, body }
-    },
-    fallSilent: () => {
-      reply = 'silence'
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
-
 describe('auth.captcha by a provider', () => {
-  let provider: Awaited<ReturnType<typeof startProvider>>
+  let provider: Awaited<ReturnType<typeof startCaptchaProvider>>
   let turnstile: TestApp
   let hcaptcha: TestApp
   let friendly: TestApp
   let lenient: TestApp
 
   beforeAll(async () => {
-    provider = await startProvider()
+    provider = await startCaptchaProvider()
     const config = (name: string) => ({
       ...methods,
       'auth.captcha.provider': name,
