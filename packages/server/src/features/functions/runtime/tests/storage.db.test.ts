@@ -16,7 +16,7 @@ import {
 
 const files = {
   'files.ts': `
-    import { after, before, FunctionError, job, onSignUp, route } from '@basaltdb/functions'
+    import { after, before, FunctionError, inbound, job, onSignUp, route, schedule } from '@basaltdb/functions'
     const input = { type: 'object' }
     const caught = (work) => Promise.resolve().then(work).catch(({ status, error, message }) => ({ status, error, message }))
     const show = async (result) => result instanceof Response
@@ -93,6 +93,12 @@ const files = {
       if (text === 'fails') throw new Error('undone')
     })
     export const admit = onSignUp(async (ctx) => void (await ctx.storage.bucket('any').upload('a', 'text')))
+    const verify = ({ headers }) => ({ id: headers['x-id'], time: new Date() })
+    const keep = async (ctx, message) => void (await ctx.storage.bucket(message.json().bucket).upload('message', message.body))
+    export const trusted = inbound('trusted', verify, { as: 'admin' }, keep)
+    export const open_ = inbound('open', verify, keep)
+    export const nightly = schedule('0 3 1 1 *', {}, async (ctx) =>
+      void (await ctx.storage.bucket('nightly').upload('scheduled', 'text')))
     export const refused = before('note', 'create', async (ctx, { values }) => {
       if (values.body === 'hook') await ctx.storage.bucket('any').upload('a', 'text')
     })
@@ -576,6 +582,24 @@ describe('ctx.storage › identities', () => {
     const body = { body: bucket, owner_id: newUser().id }
     expect((await apps.app.request('POST', '/api/collections/note', { token, body })).status).toBe(201)
     await waitFor('the file', async () => (await names(bucket)).includes('after'))
+  })
+
+  test('has the identity of an inbound function and of a schedule', async () => {
+    const bucket = await createBucket(apps.app)
+    const receive = (name: string) =>
+      apps.app.request('POST', `/api/functions/inbound/${name}`, {
+        body: { bucket },
+        headers: { 'x-id': name },
+      })
+    expect(envelope(await receive('open'))).toMatchObject({
+      code: 403,
+      error: 'insufficient_storage_permissions',
+    })
+    expect((await receive('trusted')).status).toBe(204)
+    expect(await names(bucket)).toEqual(['message'])
+    await apps.app.sql(`insert into basalt.buckets (name, is_public) values ('nightly', false)`)
+    await apps.app.sql(`update basalt.schedules set next_run_at = now() where job_type = 'function:nightly'`)
+    await waitFor('the schedule', async () => (await names('nightly')).includes('scheduled'))
   })
 
   test('is refused in before hooks and sign-ups', async () => {
