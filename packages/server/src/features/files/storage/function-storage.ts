@@ -41,6 +41,8 @@ export interface StorageTerms {
   readonly seal: (text: string) => Promise<string>
   /** Time limit of the call. */
   readonly seconds: number
+  /** Reads bytes into memory, once few others do. */
+  readonly whileReading: <Result>(read: () => Promise<Result>) => Promise<Result>
   readonly onCommit: (listener: () => void) => void
   /** Calls the listener once the transaction has been committed or rolled back. */
   readonly onEnd: (listener: () => void) => void
@@ -269,7 +271,8 @@ async function download(
     const end = Math.min(last, size - 1)
     if (range !== undefined && (start >= size || last < start)) throw storageErrors.rangeNotSatisfiable()
     if (end - start + 1 > maxBytes) throw storageErrors.fileTooLarge(maxBytes)
-    const content = await readBytes(deps.store, key, size === 0 ? undefined : { start, end })
+    const span = size === 0 ? undefined : { start, end }
+    const content = await terms.whileReading(() => readBytes(deps.store, key, span))
     if (content === undefined) continue
     const headers = {
       ...headersOf(object),

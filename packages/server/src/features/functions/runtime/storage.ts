@@ -8,8 +8,8 @@ import type { Seals } from './seals.ts'
 import { Slots } from './slots.ts'
 import type { CallWork, Statements } from './transaction.ts'
 
-/** Maximum number of downloads that are read into memory at once. */
-const downloadLimit = 8
+/** Maximum number of downloads whose bytes are read at once. */
+const readLimit = 8
 
 /** Response to `ctx.storage`. */
 export type StorageReply = Pick<Extract<ReplyMessage, { type: 'reply' }>, 'status' | 'body' | 'content'>
@@ -30,7 +30,7 @@ export interface StorageUse {
 export class CallStorage {
   readonly #storage: FunctionStorage
   readonly #seals: Seals
-  readonly #downloads = new Slots(() => downloadLimit)
+  readonly #reads = new Slots(() => readLimit)
 
   constructor(storage: FunctionStorage, seals: Seals) {
     this.#storage = storage
@@ -48,23 +48,25 @@ export class CallStorage {
       options: isObject(options) ? options : {},
       content: content === undefined ? undefined : Buffer.from(content, 'base64'),
     }
-    const serve = async () => {
-      const response = await this.#storage.serve(request, {
-        ...{ scope: caller.scope, identity, statements },
-        seconds: isLong(description) ? secondsOfJob(description) : timeout,
-        seal: (sealed) => this.#seals.of(sealed),
-        onCommit: (listener) => work.onCommit(listener),
-        onEnd: (listener) => work.onEnd(listener),
-      })
-      const bytes = response.content?.toString('base64')
-      return { status: 200, body: response.body, ...(bytes === undefined ? {} : { content: bytes }) }
-    }
-    if (action !== 'download') return await serve()
-    await this.#downloads.acquire(description.name, new AbortController().signal)
+    const response = await this.#storage.serve(request, {
+      ...{ scope: caller.scope, identity, statements },
+      seconds: isLong(description) ? secondsOfJob(description) : timeout,
+      whileReading: (read) => this.#whileReading(description.name, read),
+      seal: (sealed) => this.#seals.of(sealed),
+      onCommit: (listener) => work.onCommit(listener),
+      onEnd: (listener) => work.onEnd(listener),
+    })
+    const bytes = response.content?.toString('base64')
+    return { status: 200, body: response.body, ...(bytes === undefined ? {} : { content: bytes }) }
+  }
+
+  /** @param name of the function that reads, so that many calls of one do not delay the others */
+  async #whileReading<Result>(name: string, read: () => Promise<Result>): Promise<Result> {
+    await this.#reads.acquire(name, new AbortController().signal)
     try {
-      return await serve()
+      return await read()
     } finally {
-      this.#downloads.release()
+      this.#reads.release()
     }
   }
 }

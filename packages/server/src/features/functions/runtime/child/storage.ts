@@ -10,11 +10,11 @@ type Send = (action: StorageAction) => Promise<StorageReply>
 
 /** Returns `ctx.storage` of one identity. @param send sends a request to the server */
 export function createStorage(send: Send) {
-  // The bytes of several uploads are not in the memory of the server at once, and the text of one exists only while it is sent.
-  let lastUpload: Promise<unknown> = Promise.resolve()
-  const upload = (action: StorageAction, bytes: Buffer): Promise<StorageReply> => {
-    const sent = lastUpload.then(() => send({ ...action, content: bytes.toString('base64') }))
-    lastUpload = sent.catch(() => undefined)
+  // The contents of several files are not in the memory of the server at once, and the text of one exists only while it is sent.
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = (request: () => Promise<StorageReply>): Promise<StorageReply> => {
+    const sent = last.then(request)
+    last = sent.catch(() => undefined)
     return sent
   }
   return {
@@ -38,12 +38,11 @@ export function createStorage(send: Send) {
           if (bytes.length > maxBytes) throw tooLarge()
           const { contentType = type, ifMatch, ifNoneMatch } = options
           const given = JSON.stringify({ contentType, ifMatch, ifNoneMatch })
-          return parse(
-            await upload({ action: 'upload', bucket, name: readName(name), options: given }, bytes),
-          )
+          const action = { action: 'upload', bucket, name: readName(name), options: given } as const
+          return parse(await inTurn(() => send({ ...action, content: bytes.toString('base64') })))
         },
         async download(name: unknown, { range }: Options = {}) {
-          const reply = await request('download', name, { range })
+          const reply = await inTurn(() => request('download', name, { range }))
           const { status, headers } = parse<{ status: number; headers: Record<string, string> }>(reply)
           return new Response(Buffer.from(reply.content ?? '', 'base64'), { status, headers })
         },
