@@ -49,6 +49,7 @@ export type ErrorSlug =
   | 'bucket_not_empty'
   | 'bucket_not_found'
   | 'bulk_limit_exceeded'
+  | 'call_aborted'
   | 'caller_not_found'
   | 'captcha_failed'
   | 'captcha_required'

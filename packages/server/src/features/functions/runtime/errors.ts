@@ -51,6 +51,11 @@ export const runtimeErrorTable = {
     message: (seconds: number) => `the function took longer than ${seconds} s`,
     help: 'The call was ended at its time limit, and its transaction was rolled back. The limit is `functions.timeout`, or a lower `timeout` of the function.',
   },
+  callAborted: {
+    status: 503,
+    message: 'the call was aborted before the function returned',
+    help: 'The client has disconnected, the session of the administrator has ended, or the server stops. The transaction was rolled back.',
+  },
   functionProcessEnded: {
     status: 503,
     message: 'the process of the functions ended during the call',

@@ -345,8 +345,11 @@ export class Generation implements Code {
     { signal, deadline = Number.POSITIVE_INFINITY }: RunOptions = {},
   ): Promise<CallOutcome> {
     if (this.#calls.size >= callLimit) throw runtimeErrors.tooManyCalls(callLimit).retryAfter(1)
-    const abort = () => call.fail(runtimeErrors.functionTimeout(seconds))
-    const timer = setTimeout(abort, Math.max(0, Math.min(seconds * 1000, deadline - performance.now())))
+    const abort = () => call.fail(runtimeErrors.callAborted())
+    const timer = setTimeout(
+      () => call.fail(runtimeErrors.functionTimeout(seconds)),
+      Math.max(0, Math.min(seconds * 1000, deadline - performance.now())),
+    )
     if (signal?.aborted === true) abort()
     signal?.addEventListener('abort', abort, { once: true })
     this.#calls.set(call.token, call)

@@ -220,7 +220,7 @@ describe('invoking a function by its name', () => {
       app.sql("select from pg_locks where relation = 'note'::regclass and mode = 'RowExclusiveLock'")
     await waitFor('the transaction', async () => (await locks()).length > 0)
     expect((await app.request('DELETE', `/api/admin/administrators/${id}`, { token })).status).toBe(204)
-    expect((await call).json).toMatchObject({ isCommitted: false })
+    expect((await call).json).toMatchObject({ isCommitted: false, error: { error: 'call_aborted' } })
     await waitFor('the rollback', async () => (await locks()).length === 0)
     expect(await app.sql("select from note where body = 'slow'")).toEqual([])
   })
