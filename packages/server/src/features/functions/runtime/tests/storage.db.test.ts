@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { goodPassword } from '../../../../../test/accounts.ts'
 import { notes } from '../../../../../test/fixtures.ts'
 import { type FunctionsFolder, makeFunctionsFolder } from '../../../../../test/functions-folder.ts'
-import { envelope, type TestResponse } from '../../../../../test/test-app.ts'
+import { createTestApp, envelope, type TestResponse } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import {
   applyTemplate,
@@ -532,6 +532,14 @@ describe('ctx.storage', () => {
     ])
       expect(own.headers.get(name), name).toBe(direct.headers.get(name))
   })
+})
+
+test('ctx.storage › is refused on a server without storage', async () => {
+  const config = { 'functions.folder': folder.path, 'storage.enabled': 'false' }
+  await using without = await createTestApp({ database: apps.database, config })
+  const body = { bucket: 'any', step: ['list'] }
+  const response = await without.request('POST', '/api/functions/uncaught', { body, token: newUser().token })
+  expect(envelope(response)).toMatchObject({ code: 404, error: 'storage_not_enabled' })
 })
 
 describe('ctx.storage › identities', () => {
