@@ -15,6 +15,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { explaining } from '../../../../../test/explain.ts'
@@ -30,8 +31,10 @@ import {
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { withEnvironment, withoutPrograms, withPrograms } from '../../../../../test/with-environment.ts'
+import type { Watch } from '../../../../database/notifications/notifications.ts'
 import { tarEnd, tarHeader, tarPadding } from '../../../../lib/tar.ts'
 import { listDeploys } from '../deploy.ts'
+import { LiveFunctions } from '../live-functions.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -39,6 +42,13 @@ let second: TestApp
 const directories: string[] = []
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
 const unknownHash = 'ab'.repeat(32)
+
+/** Makes a directory that is removed after the tests. */
+function makeDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))
+  directories.push(directory)
+  return directory
+}
 
 /** Starts a node with a data directory of its own, or with that of another node. */
 async function openNode(directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))): Promise<TestApp> {
@@ -534,7 +544,7 @@ describe('deploys whose packages are installed', () => {
   })
 
   test('are installed once by a node for promotions at once, with a cache of their own', async () => {
-    const calls = join(mkdtempSync(join(tmpdir(), 'basalt-calls-')), 'calls')
+    const calls = join(makeDirectory(), 'calls')
     const hash = await prepareInstallation(filesOf('7'))
     await withNpm(`echo "$@" >> ${calls}; ${installLeaf}`, async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => promote(hash)))
@@ -548,6 +558,40 @@ describe('deploys whose packages are installed', () => {
       expect(line).toMatch(/^ci --omit=dev --ignore-scripts .* --logs-max=0$/)
       expect(line).toContain(` --cache=${join(directories[index] ?? '', 'functions', '.')}`)
     }
+  })
+
+  test('are installed by the leader among the workers of a machine', async () => {
+    const directory = makeDirectory()
+    const calls = join(directory, 'calls')
+    const hash = await prepareInstallation(filesOf('10'))
+    /** Makes the live deploy of a worker, which notices a promotion by the call. */
+    const worker = (isLeading: boolean) => {
+      let change: Watch['onChange'] = () => undefined
+      const live = new LiveFunctions({
+        ...{
+          database: app.app.database.system,
+          directory: join(directory, 'functions'),
+          log: pino({ level: 'silent' }),
+        },
+        notifications: {
+          ...{ isLeading, announce: () => undefined },
+          watch(watch) {
+            change = watch.onChange
+            return { currentAt: 0, poll: async () => undefined }
+          },
+        },
+      })
+      return { live, notice: async () => await change(hash) }
+    }
+    const [leader, follower] = [worker(true), worker(false)]
+    await withNpm(`echo call >> ${calls}; ${installLeaf}`, async () => {
+      await follower.notice()
+      expect(follower.live.isPending).toBe(true)
+      await leader.notice()
+      await waitFor('both workers', () => [leader, follower].every(({ live }) => !live.isPending))
+    })
+    expect(readFileSync(calls, 'utf8')).toBe('call\n')
+    await Promise.all([leader.live.stop(), follower.live.stop()])
   })
 
   test('are installed again after a crash amid the installation', async () => {
