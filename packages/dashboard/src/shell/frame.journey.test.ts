@@ -24,7 +24,7 @@ journeys('dashboard › frame', () => {
       ['/storage', 'Storage is not enabled. Set storage.enabled = true in the configuration'],
       [
         '/oauth-clients',
-        'Oauth provider is not enabled. Set auth.oauth_provider.enabled = true in the configuration',
+        'The OAuth provider is not enabled. Set auth.oauth_provider.enabled = true in the configuration',
       ],
       ['/schedules', 'Jobs that run at scheduled times.'],
     ] as const) {
