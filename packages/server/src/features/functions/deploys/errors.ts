@@ -30,7 +30,7 @@ export const deployErrorTable = {
   functionInstallFailed: {
     status: 400,
     message: (problem: string) => `the packages could not be installed: ${problem}`,
-    help: 'The server runs `npm ci` with the lockfile of the deploy. Repair what npm reports, or deploy without `--install`.',
+    help: 'The server runs `npm ci` with the lockfile of the deploy, whose packages come from its registries. Repair what the message names, or deploy without `--install`.',
   },
   functionDeployNotFound: {
     status: 404,
