@@ -37,6 +37,7 @@ export class FunctionChild {
   readonly #listeners: (() => void)[] = []
   #reason: string | undefined
   #hasEnded = false
+  #activeAt = performance.now()
 
   constructor({ program, folder, memoryMb, onMessage, onOutput, onEnd }: ChildOptions) {
     this.#onEnd = onEnd
@@ -64,7 +65,12 @@ export class FunctionChild {
     this.#socket = this.#child.stdio[socketDescriptor] as Duplex
     this.#writer = new FrameWriter(this.#socket)
     const reader = new FrameReader((value) => onMessage(readMessage(value)))
+    const notice = () => {
+      this.#activeAt = performance.now()
+    }
+    this.#socket.on('drain', notice)
     this.#socket.on('data', (chunk: Buffer) => {
+      notice()
       if (this.#reason !== undefined) return
       try {
         reader.push(chunk)
@@ -91,6 +97,11 @@ export class FunctionChild {
 
   get hasEnded(): boolean {
     return this.#hasEnded
+  }
+
+  /** Time at which the process has last sent bytes, or read all that were sent. Both end while its event loop is blocked. */
+  get activeAt(): number {
+    return this.#activeAt
   }
 
   /** Sends a message. @throws RangeError if it is too long */

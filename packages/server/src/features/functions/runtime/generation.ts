@@ -655,7 +655,8 @@ export class Generation implements Code {
     this.#pings ??= setInterval(() => {
       const now = performance.now()
       const isUsed = this.#calls.size + this.#streams.size > 0
-      if (this.#pingedAt !== undefined && now - this.#pingedAt >= blockMs) {
+      // Before its pong, a process may have to transfer many bytes.
+      if (this.#pingedAt !== undefined && now - Math.max(this.#pingedAt, this.#child.activeAt) >= blockMs) {
         this.#child.kill(`its event loop was blocked for ${Math.round(blockMs / 1000)} s`)
       } else if (this.#pingedAt === undefined && isUsed) {
         this.#pingedAt = now
