@@ -453,7 +453,8 @@ export class FunctionHost {
     const limitMs = transactionLimitOf(description)
     const work = given ?? new CallTransaction({ database, slots }, caller, { name, limitMs })
     const call = generation.open(description, {
-      ...{ caller, requestId, work, sender: { userId, limitKey: userId } },
+      // The function is the operator's: messages for changes of a user do not count for that user.
+      ...{ caller, requestId, work, sender: { userId, limitKey: undefined } },
       onLog: (line) => onLog(secrets.redact(line)),
     })
     const message = {

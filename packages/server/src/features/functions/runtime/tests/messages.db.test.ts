@@ -8,7 +8,7 @@ import { openWebSocket } from '../../../../../test/websocket-client.ts'
 
 const files = {
   'messages.ts': `
-    import { FunctionError, job, route } from '@basaltdb/functions'
+    import { after, FunctionError, job, route } from '@basaltdb/functions'
     const input = { type: 'object' }
     const use = (access, path, work) => route('POST ' + path, { access, input }, async (ctx, { fails, ...message }) => {
       await work(ctx, message)
@@ -23,6 +23,8 @@ const files = {
       await ctx.emit(channel, 'first', caught)
       await ctx.emit(channel, 'second')
     })
+    export const packed = after('note', 'create', { retries: 0 }, (ctx, { record }) =>
+      ctx.mail({ to: 'warehouse@example.com', subject: record.body, text: 'Pack it.' }))
     export const nightly = job('nightly', {}, (ctx) =>
       ctx.mail({ to: ['a@example.com', 'b@example.com', 'c@example.com', 'd@example.com'], subject: 'Report', text: 'all' }))
   `,
@@ -109,6 +111,14 @@ describe('ctx.mail', () => {
     expect((await call('/mail', hi, userToken({ sub: bob }))).status).toBe(204)
     await app.sql(`select basalt.enqueue('nightly')`)
     expect(await inbox.take('d@example.com')).toMatchObject({ subject: 'Report' })
+  })
+
+  test('does not limit an after function by the user whose changes it handles', async () => {
+    const subjects = ['1', '2', '3', '4', '5']
+    for (const body of subjects)
+      expect((await app.request('POST', '/api/collections/note', { token, body: { body } })).status).toBe(201)
+    const mails = await Promise.all(subjects.map(() => inbox.take('warehouse@example.com')))
+    expect(mails.map(({ subject }) => subject).toSorted()).toEqual(subjects)
   })
 
   test('repeats a mail that failed, with one record', async () => {
