@@ -121,6 +121,8 @@ export class Call {
   readonly #work: CallWork
   #pending = 0
   #pendingBytes = 0
+  /** Error of the last request that the server could not serve, such as for a lost connection. */
+  #unavailable: AppError | undefined
   readonly #outcome = Promise.withResolvers<CallOutcome>()
   #hasEnded = false
   #hasReturned = false
@@ -214,6 +216,7 @@ export class Call {
       const failure = databaseErrorOf(error)
       const known = toAppError(error)
       problem = failure?.message ?? known.message
+      if (known.status > 500) this.#unavailable = known
       // The author of the statement may read the message of PostgreSQL.
       return failureReply(id, known, known.status === 500 ? failure?.message : undefined)
     } finally {
@@ -264,7 +267,9 @@ export class Call {
   /** Ends the call with the error of the function. The transaction of another call continues. */
   async refuse(failure: FailureMessage): Promise<void> {
     this.#hasReturned = true
-    const error = errorOf(failure, this.function.name)
+    // A function that lets such an error pass is not at fault.
+    const isServer = failure.kind === 'failed' && failure.message === this.#unavailable?.message
+    const error = (isServer && this.#unavailable) || errorOf(failure, this.function.name)
     if (!this.#work.isNested) {
       this.fail(error)
       return

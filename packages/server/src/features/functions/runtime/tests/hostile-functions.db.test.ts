@@ -501,6 +501,10 @@ describe('transactions of functions', () => {
       await ctx.db.collided.create({ body: 'second' })
     })
     export const added = post('/added', (ctx) => ctx.db.sql\`insert into added values (1) returning id\`)
+    export const dropped = post('/dropped', async (ctx) => {
+      await ctx.db.note.create({ body: 'dropped', owner_id: '${alice}' })
+      await ctx.db.sql\`select pg_terminate_backend(pg_backend_pid())\`
+    })
     export const lost = post('/lost', async (ctx) => {
       await ctx.db.note.create({ body: 'lost', owner_id: '${alice}' })
       return String(await outcome(ctx.db.sql\`select pg_terminate_backend(pg_backend_pid())\`))
@@ -574,9 +578,13 @@ describe('transactions of functions', () => {
     expect([response.status, response.json]).toEqual([200, [{ id: 1 }]])
   })
 
-  test('report no success after their connection is lost', async () => {
-    const response = await call('/lost', {}, await app.adminToken())
+  test.each([
+    ['/lost', 'the error is caught'],
+    ['/dropped', 'the error is the result'],
+  ])('report no success after their connection is lost: %s, if %s', async (path) => {
+    const response = await call(path, {}, await app.adminToken())
     expect([response.status, response.json.error]).toEqual([503, 'database_unavailable'])
+    expect(response.headers.get('retry-after')).toBe('1')
     expect(await app.sql('select body from note')).toEqual([])
   })
 })
