@@ -5,7 +5,7 @@ import { makeScratchDirectory } from '../../../../test/scratch-directory.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
 import { FunctionChild } from './child-process.ts'
 
-test('a process is active while it sends a message that is not whole yet', async () => {
+test('is active while it sends a message that is not whole yet', async () => {
   const folder = makeScratchDirectory('basalt-child-')
   const program = join(folder, 'program.mjs')
   // A frame of 16 bytes, of which the last ones are missing.
