@@ -71,6 +71,10 @@ function recoverCommand(terminal: Terminal): Command {
     const code = await withAdmin(terminal, config, (deps) =>
       refuseInWords(recoverAdministrator(deps, email, { actor: commandActor })),
     )
+    const who = email ?? 'the first administrator'
+    terminal.stderr.write(
+      `${who} is now an enabled owner without a second factor; the link can be used once\n`,
+    )
     print(terminal, `${linkOf(config, code)}\n`)
   })
 }

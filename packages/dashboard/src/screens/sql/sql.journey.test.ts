@@ -43,7 +43,7 @@ journeys('dashboard › SQL', () => {
     await write("insert into track values (0, 'new', 1)")
     await button('Run').click()
     await page.getByText('cannot execute INSERT in a read-only transaction').waitFor()
-    await page.getByText('Hint: The run is read-only: set mode to write.').waitFor()
+    await page.getByText('Hint: The run is read-only. Owners and developers may set mode to write.').waitFor()
     await page.getByRole('switch', { name: 'Allow writes' }).click()
     await button('Run').click()
     await page.getByText('INSERT 0 1').waitFor()

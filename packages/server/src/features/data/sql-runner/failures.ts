@@ -60,13 +60,15 @@ function positionOf(error: DatabaseError, { query, statement, prefix = 0 }: Fail
   return locateInScript(query, statement.start, Number(error.position) - prefix)
 }
 
+const whoMayWrite = 'Owners and developers may set mode to write.'
+
 function hintOf(
   { code = '', routine = '' }: DatabaseError,
   { mode, runAs }: FailureLocation,
 ): string | undefined {
-  if (code === '25006' && mode === 'read') return 'The run is read-only: set mode to write.'
+  if (code === '25006' && mode === 'read') return `The run is read-only. ${whoMayWrite}`
   if (code === '42501' && mode === 'read' && runAs === 'administrator')
-    return 'The run is read-only, by a role that may not do this: set mode to write.'
+    return `The run is read-only, by a role that may not do this. ${whoMayWrite}`
   // This applies to CREATE INDEX CONCURRENTLY, VACUUM and others.
   if (code === '25001' && routine === 'PreventInTransactionBlock')
     return 'Run each statement by itself: set transaction to each.'

@@ -716,7 +716,8 @@ describe('admin.password_sign_in', () => {
       stdout: '',
       stderr: expect.stringContaining('admin.password_sign_in is off: run basalt admin recover'),
     })
-    const { code, stdout } = await basaltHere(['admin', 'recover'], { env })
+    const { code, stdout, stderr } = await basaltHere(['admin', 'recover'], { env })
+    expect(stderr).toContain('the first administrator is now an enabled owner')
     expect([code, stdout]).toEqual([
       0,
       expect.stringMatching(/^http:\/\/basalt\.example\/admin\/sign-in#code=basalt_signin_\w{49}\n$/),
