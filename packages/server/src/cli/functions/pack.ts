@@ -5,7 +5,7 @@ import { deploySizeLimit, findFault } from '../../features/functions/deploys/ind
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { isOf } from '../../lib/is-of.ts'
 import { formatBytes } from '../table.ts'
-import { type LockedPackages, Lockfile, listProductionPackages, type ProductionPackage } from './packages.ts'
+import { installsServer, Lockfile, listProductionPackages, type ProductionPackage } from './packages.ts'
 
 /** File that a deploy contains. */
 export interface PackedFile {
@@ -18,8 +18,8 @@ export interface PackedFile {
 }
 
 /**
- * Lists the files of a project's functions: the folder `functions`, `package.json` and the packages that `dependencies` reach.
- * Tests and names that begin with a dot are left out of the folder. If nodes install the packages, it has the lockfile instead.
+ * Lists the files of a project's functions: the folder `functions`, `package.json` and the packages that `dependencies` reach,
+ * without the server. Tests and names that begin with a dot are left out of the folder. If nodes install the packages, it has the lockfile instead.
  *
  * @throws OperatorError without functions, with a missing package, or if the files are too large
  */
@@ -48,10 +48,15 @@ export async function packFunctions(project: string, { install = false } = {}): 
 /** @throws OperatorError without a lockfile, or for one that a server refuses */
 async function findLockfile(project: string): Promise<FoundFile> {
   const name = 'package-lock.json'
-  if ((await readJson(join(project, name))) === undefined)
-    throw new OperatorError(`${project} has no ${name}: run npm install`)
+  const lock = await readJson(join(project, name))
+  if (lock === undefined) throw new OperatorError(`${project} has no ${name}: run npm install`)
   const fault = await findFault(project, undefined)
   if (fault !== undefined) throw new OperatorError(`${fault}: deploy without --install`)
+  if (isOf(Lockfile, lock) && installsServer(lock.packages)) {
+    throw new OperatorError(
+      `${name} has basaltdb, which functions do not need: move it to devDependencies (npm install --save-dev basaltdb)`,
+    )
+  }
   return { path: name, source: join(project, name) }
 }
 
@@ -72,9 +77,8 @@ async function listPackages(project: string): Promise<ProductionPackage[]> {
   if (!isOf(Lockfile, lock)) {
     throw new OperatorError(`${project} has no package-lock.json of npm 7 or later: run npm install`)
   }
-  const packages: LockedPackages = lock.packages
   try {
-    return listProductionPackages(packages)
+    return listProductionPackages(lock.packages)
   } catch (error) {
     throw new OperatorError(`package-lock.json lacks ${messageOf(error)}: run npm install`, { cause: error })
   }

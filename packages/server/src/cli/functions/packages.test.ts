@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type LockedPackages, listProductionPackages } from './packages.ts'
+import { installsServer, type LockedPackages, listProductionPackages } from './packages.ts'
 
 function locationsOf(packages: LockedPackages): string[] {
   return listProductionPackages(packages).map(({ location }) => location)
@@ -99,9 +99,43 @@ describe('production packages', () => {
     ).toMatchObject({ isOptional: false })
   })
 
+  test('leave out the server and packages that only it needs', () => {
+    expect(
+      locationsOf({
+        '': { dependencies: { basaltdb: '1', '@basaltdb/functions': '1', plugin: '1' } },
+        'node_modules/basaltdb': {
+          dependencies: { pg: '1', typebox: '1', shared: '1' },
+          optionalDependencies: { native: '1' },
+        },
+        'node_modules/basaltdb/node_modules/shared': {},
+        'node_modules/pg': { dependencies: { leaf: '1' } },
+        'node_modules/leaf': {},
+        'node_modules/native': {},
+        'node_modules/typebox': {},
+        'node_modules/shared': {},
+        'node_modules/@basaltdb/functions': { peerDependencies: { typebox: '1' } },
+        'node_modules/plugin': { dependencies: { shared: '1' }, peerDependencies: { basaltdb: '1' } },
+      }),
+    ).toEqual([
+      'node_modules/@basaltdb/functions',
+      'node_modules/plugin',
+      'node_modules/shared',
+      'node_modules/typebox',
+    ])
+  })
+
   test('name a dependency that the lockfile lacks', () => {
     expect(() => listProductionPackages({ '': { dependencies: { a: '1' } } })).toThrow(
       'a, which package.json needs',
     )
   })
+})
+
+test.each<[boolean, LockedPackages]>([
+  [true, { 'node_modules/basaltdb': {} }],
+  [true, { 'node_modules/a/node_modules/basaltdb': { dev: false } }],
+  [false, { 'node_modules/basaltdb': { dev: true } }],
+  [false, { 'node_modules/not-basaltdb': {}, 'node_modules/basaltdb/node_modules/a': {} }],
+])('detects whether a lockfile installs the server: %s, %j', (expected, packages) => {
+  expect(installsServer(packages)).toBe(expected)
 })

@@ -6,6 +6,8 @@ const LockedPackage = Type.Object({
   /** Folder of the project that the package is, if it is a link. */
   resolved: Type.Optional(Type.String()),
   link: Type.Optional(Type.Boolean()),
+  /** True if only development packages need it. */
+  dev: Type.Optional(Type.Boolean()),
   dependencies: Type.Optional(Type.Record(Type.String(), Type.String())),
   optionalDependencies: Type.Optional(Type.Record(Type.String(), Type.String())),
   peerDependencies: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -20,12 +22,16 @@ export type LockedPackages = Readonly<
     {
       readonly resolved?: string | undefined
       readonly link?: boolean | undefined
+      readonly dev?: boolean | undefined
       readonly dependencies?: Readonly<Record<string, string>> | undefined
       readonly optionalDependencies?: Readonly<Record<string, string>> | undefined
       readonly peerDependencies?: Readonly<Record<string, string>> | undefined
     }
   >
 >
+
+/** Package of the server, in which functions run. A deploy contains neither it nor packages that only it needs. */
+const serverPackage = 'basaltdb'
 
 /** Package that a deploy contains. */
 export interface ProductionPackage {
@@ -37,8 +43,8 @@ export interface ProductionPackage {
 }
 
 /**
- * Lists the packages that `dependencies` of the project reach, by the locations in its lockfile. An optional package may be
- * missing on this platform.
+ * Lists the packages that `dependencies` of the project reach without the server, by the locations in its lockfile. An
+ * optional package may be missing on this platform.
  *
  * @throws Error that names a dependency without a package in the lockfile
  */
@@ -62,19 +68,30 @@ export function listProductionPackages(packages: LockedPackages): ProductionPack
       if (known !== undefined && (!known.isOptional || isOptional)) return
       found.set(location, { location, source, isOptional })
     }
-    for (const name of Object.keys(dependencies)) {
+    for (const name of namesOf(dependencies)) {
       const next = resolve(packages, source, name)
       if (next !== undefined) visit(next, isOptional || name in optionalDependencies)
       else if (!isOptional && !(name in optionalDependencies))
         throw new Error(`${name}, which ${source || 'package.json'} needs`)
     }
-    for (const name of [...Object.keys(optionalDependencies), ...Object.keys(peerDependencies)]) {
+    for (const name of [...namesOf(optionalDependencies), ...namesOf(peerDependencies)]) {
       const next = resolve(packages, source, name)
       if (next !== undefined) visit(next, isOptional || name in optionalDependencies)
     }
   }
   visit('', false)
   return [...found.values()].toSorted((a, b) => (a.location < b.location ? -1 : 1))
+}
+
+/** Returns true if an installation without development packages has the package of the server. */
+export function installsServer(packages: LockedPackages): boolean {
+  return Object.entries(packages).some(
+    ([location, { dev = false }]) => !dev && `/${location}`.endsWith(`/node_modules/${serverPackage}`),
+  )
+}
+
+function namesOf(dependencies: Readonly<Record<string, string>>): string[] {
+  return Object.keys(dependencies).filter((name) => name !== serverPackage)
 }
 
 /** Finds the package that a folder imports by a name, as Node does: in the folder, then in those above (Node.js, Modules). */

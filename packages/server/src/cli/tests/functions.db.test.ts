@@ -282,6 +282,43 @@ describe('basalt functions', () => {
     expect(await app.sql('select hash from basalt.function_live')).toEqual(live)
   })
 
+  test('deploys a project whose dependencies have the server, without it', async () => {
+    const lock = {
+      packages: {
+        '': { dependencies: { basaltdb: '1', a: '1' } },
+        'node_modules/basaltdb': { dependencies: { pg: '1' } },
+        'node_modules/pg': {},
+        'node_modules/a': {},
+      },
+    }
+    const project = createProject({
+      'package.json': JSON.stringify({ type: 'module', dependencies: { basaltdb: '1', a: '1' } }),
+      'package-lock.json': JSON.stringify(lock),
+      'node_modules/basaltdb/index.js': 'not deployed',
+      'node_modules/pg/index.js': 'not deployed',
+    })
+    symlinkSync('index.js', join(project, 'node_modules/basaltdb/link.js'))
+    expect((await deployed(project)).deploy.fileCount).toBe(4)
+  })
+
+  test('sends no lockfile that installs the server', async () => {
+    const server = { version: '1.0.0', integrity: 'sha512-AA==' }
+    const lock = {
+      lockfileVersion: 3,
+      packages: { '': { dependencies: { basaltdb: '1' } }, 'node_modules/basaltdb': server },
+    }
+    const project = createProject({
+      'package.json': '{"dependencies":{"basaltdb":"1"}}',
+      'package-lock.json': JSON.stringify(lock),
+    })
+    expect(await run('deploy', '--project', project, '--install')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'basalt: package-lock.json has basaltdb, which functions do not need: move it to devDependencies (npm install --save-dev basaltdb)\n',
+    })
+  })
+
   test('sends no lockfile with a package that is not from a registry', async () => {
     const project = createProject()
     const fault = async (entry: object) => {
