@@ -207,7 +207,7 @@ test('installed package › create-basaltdb creates the same project as basalt i
   expect(created?.printed).toContain('created my-app/migrations/TIME_create_todo.sql\n')
   expect(created?.printed).toContain('\nNext: cd my-app && npm install && npx basalt dev\n')
   const project = JSON.parse(readFileSync(join(directory.path, 'created', 'my-app', 'package.json'), 'utf8'))
-  expect(project.dependencies).toEqual({ basaltdb: `^${manifests[0].version}` })
+  expect(project.devDependencies).toEqual({ basaltdb: `^${manifests[0].version}` })
 })
 
 test('installed package › create-basaltdb explains wrong arguments', () => {

@@ -140,7 +140,8 @@ function packageJson(name: string, version: string): string {
       migrate: 'basalt migrate up',
       test: 'basalt policy test',
     },
-    dependencies: { basaltdb: `^${version}` },
+    // Functions run inside the server, so deploys of them need no package of it.
+    devDependencies: { basaltdb: `^${version}` },
     // Without a decision for each, npm 11 warns about install scripts.
     allowScripts: Object.fromEntries(
       ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'].map((platform) => [
