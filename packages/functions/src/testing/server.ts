@@ -111,7 +111,7 @@ function findExecutable(project: string): string {
     manifest = createRequire(join(project, 'package.json')).resolve('basaltdb/package.json')
   } catch (cause) {
     const advice =
-      'install it (npm install basaltdb), or name the folder of the project: testDatabase({ project })'
+      'install it (npm install --save-dev basaltdb), or name the folder of the project: testDatabase({ project })'
     throw new Error(`${project} has no package basaltdb, whose server runs the functions: ${advice}`, {
       cause,
     })

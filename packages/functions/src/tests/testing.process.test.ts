@@ -109,7 +109,7 @@ describe('testDatabase', () => {
     expect(faulty.output).toMatch(/ENOENT: no such file or directory.*none/)
     const elsewhere = program('elsewhere.ts', "await testDatabase({ project: '/' })")
     expect((await run([elsewhere])).output).toContain(
-      '/ has no package basaltdb, whose server runs the functions: install it (npm install basaltdb)',
+      '/ has no package basaltdb, whose server runs the functions: install it (npm install --save-dev basaltdb)',
     )
   })
 })
