@@ -46,9 +46,13 @@ const columns = sql`
 
 const entriesOf = (action: string) => sql`(
   select id, target, happened_at, administrator, actor from basalt.audit
-  where operation is null and action = ${action} order by id desc limit ${auditLimit}::int)`
+  where operation is null and action = ${action} and detail ->> 'previous' is distinct from target
+  order by id desc limit ${auditLimit}::int)`
 
-/** Deploys as `d`, with the latest entry of the audit log that made each live as `promoted`. */
+/**
+ * Deploys as `d`, with the latest entry of the audit log that made each live as `promoted`. Promotions of the live deploy have
+ * no effect.
+ */
 const source = sql`
   basalt.function_deploys d
   left join (
