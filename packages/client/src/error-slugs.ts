@@ -138,6 +138,7 @@ export type ErrorSlug =
   | 'function_deploy_incomplete'
   | 'function_deploy_not_found'
   | 'function_deploy_too_large'
+  | 'function_deploy_unloadable'
   | 'function_failed'
   | 'function_install_failed'
   | 'function_name_not_found'

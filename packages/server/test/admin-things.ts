@@ -59,7 +59,7 @@ export function createAdminThings(accounts: AccountsApp) {
     return `/api/webhooks/${webhook}/deliveries/${delivery}/${more}`
   }
   const newFunctionDeploy = async () => {
-    const content = name()
+    const content = `// ${name()}`
     const body = functionArchive([content]).toString('latin1')
     const headers = { 'content-type': 'application/x-tar' }
     await app.request('POST', '/api/admin/functions/files', { token: await app.adminToken(), body, headers })

@@ -56,6 +56,7 @@ export function wireFunctions(
     queue,
     dataDirectory: config.server.data_dir,
     log,
+    findLoadProblem: (folder, hash) => host.findLoadProblem(folder, hash),
   })
   const { host, after, single, feature } = runtime({
     config: config.functions,

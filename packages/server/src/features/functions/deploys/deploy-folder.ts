@@ -19,12 +19,15 @@ export interface DeployContent {
 
 export type ReadBlobs = (hashes: readonly string[]) => Promise<ReadonlyMap<string, Buffer>>
 
+/** File whose content in the database has another hash. */
+export class DamagedFile extends Error {}
+
 /**
  * Writes the files of a deploy to a folder that is named by its hash, unless an intact one exists. The folder appears by one
  * rename, after the installation of its packages. Processes of one machine may do the same at once.
  *
  * @param signal ends an installation
- * @throws Error for a content with another hash; InstallFailed
+ * @throws DamagedFile, InstallFailed
  */
 export async function writeDeployFolder(
   directory: string,
@@ -57,7 +60,7 @@ async function writeFiles(folder: string, files: readonly DeployFile[], readBlob
     for (const { path, sha256 } of batch) {
       const bytes = blobs.get(sha256)
       if (bytes === undefined || hashOf(bytes) !== sha256)
-        throw new Error(`the content of ${path} is damaged`)
+        throw new DamagedFile(`the content of ${path} is damaged`)
       await mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o700 })
       await writeFile(join(folder, path), bytes, { mode: 0o400, flag: 'wx' })
     }

@@ -32,6 +32,11 @@ export const deployErrorTable = {
     message: (problem: string) => `the packages could not be installed: ${problem}`,
     help: 'The server runs `npm ci` with the lockfile of the deploy, whose packages come from its registries. Repair what the message names, or deploy without `--install`.',
   },
+  functionDeployUnloadable: {
+    status: 400,
+    message: (problem: string) => `the functions cannot be loaded: ${problem}`,
+    help: 'The server has loaded the deploy in a process of its own, and it did not become live. Repair the files or packages that the message names, and deploy again.',
+  },
   functionDeployNotFound: {
     status: 404,
     message: 'deploy not found',

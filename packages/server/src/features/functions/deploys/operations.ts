@@ -14,15 +14,18 @@ import { Type } from '../../../lib/type.ts'
 import { recordAdminAction } from '../../operations/audit/index.ts'
 import * as deploys from './deploy.ts'
 import { FunctionDeploy } from './deploy.ts'
+import { DamagedFile } from './deploy-folder.ts'
 import { deployErrors } from './errors.ts'
 import { explainDiskError, InstallFailed } from './install.ts'
 import type { LiveFunctions } from './live-functions.ts'
 import { deploySizeLimit, fileCountLimit, hashManifest, requireManifest } from './manifest.ts'
 import { findForeignPackages } from './native-modules.ts'
+import type { TrialLoads } from './trial-loads.ts'
 
 export interface DeployDeps {
   readonly database: SystemDatabase
   readonly live: Pick<LiveFunctions, 'refresh' | 'writeFolder'>
+  readonly trials: Pick<TrialLoads, 'findProblem'>
 }
 
 /** Members that all operations below share. */
@@ -95,18 +98,17 @@ const promote = operation({
   path: `${collection}/:hash/promote`,
   summary: 'Make a deploy of functions live',
   description:
-    'Every node loads it within a second. The live deploy may be promoted again without effect. If nodes install the packages, this node does so first.',
+    'This node first loads the functions, after an installation if nodes install the packages. Functions that cannot be loaded do not become live. Then every node loads the deploy within a second. The live deploy may be promoted again without effect.',
   params,
   success: ok(FunctionDeploy),
   async handle(deps: DeployDeps, { params: { hash }, origin }) {
-    await install(deps, hash)
+    await requireLoadable(deps, hash)
     return await changeLive(deps, 'functions.promote', origin, async (transaction, live) => {
       await getDeploy(transaction, hash)
       if (live === hash) return hash
       await deploys.holdBlobs(transaction)
       const missing = await deploys.listMissing(transaction, hash)
       if (missing.length > 0) throw deployErrors.functionDeployIncomplete(missing.length)
-      await requireNativeModules(transaction, hash)
       await deploys.appendToHistory(transaction, hash)
       return hash
     })
@@ -165,20 +167,34 @@ async function getDeploy(database: Queryable, hash: string): Promise<FunctionDep
 }
 
 /**
- * Installs the packages of a deploy on this node, if nodes do so. A deploy that cannot be installed never becomes live.
+ * Writes a deploy to the disk of this node with its packages, and loads it in a process of its own. No lock is held meanwhile.
  *
- * @throws AppError function_deploy_not_found, function_deploy_incomplete, function_install_failed
+ * @throws AppError function_deploy_not_found, function_deploy_incomplete, foreign_native_modules, function_install_failed,
+ * function_deploy_unloadable, functions_unavailable
  */
-async function install({ database, live }: DeployDeps, hash: string): Promise<void> {
+async function requireLoadable(deps: DeployDeps, hash: string): Promise<void> {
+  const { database, trials } = deps
   const { installs, isLive } = await getDeploy(database, hash)
-  if (!installs || isLive) return
+  if (isLive) return
   const missing = await deploys.listMissing(database, hash)
   if (missing.length > 0) throw deployErrors.functionDeployIncomplete(missing.length)
+  await requireNativeModules(database, hash)
+  const folder = await writeFolder(deps, hash, installs)
+  const problem = await trials.findProblem(folder, hash)
+  if (problem !== undefined) throw deployErrors.functionDeployUnloadable(problem)
+}
+
+/** @throws AppError function_install_failed, function_deploy_unloadable */
+async function writeFolder({ live }: DeployDeps, hash: string, installs: boolean): Promise<string> {
   try {
-    await live.writeFolder(hash)
+    return await live.writeFolder(hash)
   } catch (error) {
-    const problem = error instanceof InstallFailed ? error.message : explainDiskError(codeOf(error))
-    throw problem === undefined ? error : deployErrors.functionInstallFailed(problem)
+    const isExplained = error instanceof InstallFailed || error instanceof DamagedFile
+    const problem = isExplained ? error.message : explainDiskError(codeOf(error))
+    if (problem === undefined) throw error
+    throw installs
+      ? deployErrors.functionInstallFailed(problem)
+      : deployErrors.functionDeployUnloadable(problem)
   }
 }
 
@@ -201,9 +217,9 @@ async function changeLive(
 }
 
 /** @throws AppError foreign_native_modules */
-async function requireNativeModules(transaction: Queryable, hash: string): Promise<void> {
+async function requireNativeModules(database: Queryable, hash: string): Promise<void> {
   const platform = `${process.platform}-${process.arch}`
-  const foreign = findForeignPackages(await deploys.listNativeModules(transaction, hash), platform)
+  const foreign = findForeignPackages(await deploys.listNativeModules(database, hash), platform)
   if (foreign.length > 0) throw deployErrors.foreignNativeModules(platform, foreign.join(', '))
 }
 

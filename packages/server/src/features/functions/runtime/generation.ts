@@ -69,7 +69,18 @@ export interface Code {
 }
 
 /** Error of files that cannot be loaded, however often. */
-export class FaultyFiles extends Error {}
+export class FaultyFiles extends Error {
+  /** Each begins with the name of its file. */
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+/** End of the process of functions. The message has the reason. */
+export class ProcessEnd extends Error {}
 
 export interface GenerationDeps extends TransactionDeps {
   readonly openData: OpenData
@@ -196,12 +207,12 @@ export class Generation implements Code {
     this.#child.send({ type: 'load', folder })
   }
 
-  /** Resolves once the functions are loaded. It rejects with FaultyFiles, or with the reason of the end of the process. */
+  /** Resolves once the functions are loaded. It rejects with FaultyFiles or ProcessEnd. */
   get loaded(): Promise<void> {
     return this.#loaded.promise
   }
 
-  /** Rejects with the reason when the process ends. */
+  /** Rejects with ProcessEnd when the process ends. */
   get ended(): Promise<never> {
     return this.#ended.promise
   }
@@ -513,7 +524,7 @@ export class Generation implements Code {
         if (this.#functions !== undefined) throw new Error('functions are loaded once')
         const problems = findProblems(message.functions, this.#deps.isReservedJob)
         if (problems.length > 0) {
-          this.#loaded.reject(new FaultyFiles(problems.join('\n')))
+          this.#loaded.reject(new FaultyFiles(problems))
           break
         }
         this.#functions = new LoadedFunctions(message.functions)
@@ -522,7 +533,7 @@ export class Generation implements Code {
         break
       }
       case 'unloadable':
-        this.#loaded.reject(new FaultyFiles(message.problems.join('\n')))
+        this.#loaded.reject(new FaultyFiles(message.problems))
         break
       case 'pong':
         this.#pingedAt = undefined
@@ -677,7 +688,7 @@ export class Generation implements Code {
   /** Ends the calls and the streams of the process that has ended. */
   #end(reason: string): void {
     clearInterval(this.#pings)
-    const error = new Error(reason)
+    const error = new ProcessEnd(reason)
     this.#loaded.reject(error)
     this.#ended.reject(error)
     for (const call of [...this.#calls.values()]) {

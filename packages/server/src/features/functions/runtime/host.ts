@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Identity } from '../../../http/access/identity.ts'
 import type { JobDeploys } from '../../../job-queue.ts'
@@ -14,11 +15,13 @@ import {
   type GenerationDeps,
   type Limits,
   limitsOf,
+  ProcessEnd,
   senderOf,
 } from './generation.ts'
 import { acceptMessage, inboundCaller } from './inbound.ts'
 import { SchemaChecks } from './input.ts'
 import { type FunctionRows, type JobRun, jobCaller, secondsOfJob, transactionLimitOf } from './jobs.ts'
+import { describeProblems } from './load-problems.ts'
 import type { LoadedFunctions } from './loaded-functions.ts'
 import { FunctionLog } from './log-limit.ts'
 import {
@@ -386,7 +389,36 @@ export class FunctionHost {
       const reason = await this.#deps.findEventGap(table)
       if (reason !== undefined) problems.push(`${file}: ${name}: ${table} has no events: ${reason}`)
     }
-    if (problems.length > 0) throw new FaultyFiles(problems.join('\n'))
+    if (problems.length > 0) throw new FaultyFiles(problems)
+  }
+
+  /**
+   * Returns the reason why the functions of a deploy cannot be loaded, without secrets; undefined if they can. A process of their
+   * own loads them and ends. They are not served.
+   *
+   * @throws AppError functions_unavailable if the server stops
+   */
+  async findLoadProblem(folder: string, deploy: string): Promise<string | undefined> {
+    if (this.#isStopped) throw runtimeErrors.functionsUnavailable()
+    // No process starts in a folder that does not exist.
+    if (!existsSync(folder)) return 'the deploy has no folder functions'
+    const generation = this.#start({ folder, deploy })
+    try {
+      await generation.loaded
+      await Promise.race([generation.ended, this.#requireEvents(generation)])
+      return undefined
+    } catch (error) {
+      if (this.#isStopped) throw runtimeErrors.functionsUnavailable()
+      const { secrets } = this.#deps
+      if (error instanceof ProcessEnd) return `the process of the functions ended: ${error.message}`
+      if (!(error instanceof FaultyFiles)) throw error
+      return describeProblems(
+        error.problems.map((problem) => secrets.redact(problem)),
+        folder,
+      )
+    } finally {
+      generation.discard('its functions are not served')
+    }
   }
 
   /** Serves no functions any more. */

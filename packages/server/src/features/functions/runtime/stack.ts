@@ -58,7 +58,7 @@ function locate(path: string, folders: readonly string[]): Pick<StackFrame, 'dep
 }
 
 /** Returns the folder as Node.js names its modules. */
-function realFolder(folder: string): string {
+export function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
   } catch {

@@ -131,14 +131,14 @@ describe('deploys of functions', () => {
     const files = [
       functionFile('export default 1', 'functions/a.ts'),
       functionFile('export default 1', 'functions/sub/b.ts'),
-      functionFile('', 'package.json'),
+      functionFile('{}', 'package.json'),
     ]
     const created = await request('POST', '/deploys', { files })
     const hash: string = created.json.deploy.hash
     const shown = {
       hash,
       fileCount: 3,
-      totalBytes: 32,
+      totalBytes: 34,
       isPrevious: false,
       installs: false,
       createdAt: timestamp,
@@ -157,7 +157,7 @@ describe('deploys of functions', () => {
       error: 'function_deploy_incomplete',
       message: 'the deploy lacks 2 of its files',
     })
-    const sent = await send(['export default 1', ''])
+    const sent = await send(['export default 1', '{}'])
     expect([sent.status, sent.json]).toEqual([200, { files: 2 }])
     const again = await request('POST', '/deploys', { files: files.toReversed() })
     expect([again.json.deploy.hash, again.json.missing]).toEqual([hash, []])
@@ -350,7 +350,7 @@ describe('deploys of functions', () => {
   })
 
   test('have one live deploy after ten promotions at once on two nodes', async () => {
-    const hashes = [await prepare({ 'functions/a.ts': 'a' }), await prepare({ 'functions/a.ts': 'b' })]
+    const hashes = [await prepare({ 'functions/a.ts': '1' }), await prepare({ 'functions/a.ts': '2' })]
     const token = await app.adminToken()
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -382,6 +382,138 @@ describe('deploys of functions', () => {
       message: `native modules for another platform than ${process.platform}-${process.arch}: @img/win (win32)`,
     })
     expect(await liveHash()).toBeNull()
+  })
+})
+
+describe('deploys that cannot be loaded', () => {
+  const promote = (hash: string, node = app) => requestOf(node, 'POST', `/deploys/${hash}/promote`)
+  const isRunning = (pid: number) => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+  const endless = `console.log('spins as ' + process.pid)\nfor (;;) {}`
+  /** Waits for the process of a deploy that loops. @returns its id */
+  const untilSpinning = (node: TestApp, since = 0) =>
+    waitFor('the endless loop', () => {
+      const [, pid] = /spins as (\d+)/.exec(node.log.slice(since).join()) ?? []
+      return pid === undefined ? undefined : Number(pid)
+    })
+
+  /** Checks that the refusal of a deploy has changed nothing. */
+  async function expectUnchanged(hash: string, live: string | null): Promise<void> {
+    expect(await liveHash()).toBe(live)
+    expect(
+      await database.sql('select promotion from basalt.function_deploys where hash = $1', [hash]),
+    ).toEqual([{ promotion: null }])
+    expect(
+      await database.sql(
+        `select target from basalt.audit where action = 'functions.promote' and target = $1`,
+        [hash],
+      ),
+    ).toEqual([])
+    await waitFor('the end of the process', () => !app.app.functions.isRetiring)
+  }
+
+  test.each([
+    [
+      'a syntax error',
+      { 'functions/shop.ts': 'export const a = 1\nexport const b = = 2\n' },
+      'shop.ts:2: SyntaxError [ERR_INVALID_TYPESCRIPT_SYNTAX]: Expression expected',
+    ],
+    [
+      'a missing package',
+      { 'functions/shop.ts': `import 'lost'` },
+      `shop.ts: Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'lost' imported from functions/shop.ts`,
+    ],
+    [
+      'errors in two files',
+      { 'functions/a.ts': `import './lib/a.ts'`, 'functions/b.ts': 'b', 'functions/lib/a.ts': '\nthrow 7' },
+      'a.ts: 7; b.ts:1: ReferenceError: b is not defined',
+    ],
+    [
+      'a function of another version',
+      {
+        'functions/shop.ts': `export const shop = { [Symbol.for('basalt.function')]: { version: 2, kind: 'route' } }`,
+      },
+      'shop.ts:',
+    ],
+    [
+      'a function for changes of a view',
+      {
+        'functions/shop.ts': `export const shop = { [Symbol.for('basalt.function')]: {
+          version: 1, kind: 'after', table: 'shown', operations: ['create'] } }`,
+      },
+      'shop.ts: shop: shown has no events: it is no table',
+    ],
+    [
+      'code that ends its process',
+      { 'functions/shop.ts': 'process.exit(3)' },
+      'the process of the functions ended: it has ended with code 3',
+    ],
+    ['no folder', { 'package.json': '{}' }, 'the deploy has no folder functions'],
+  ] as const)('are refused for %s, and change nothing', async (_case, files, problem) => {
+    const live = await deploy({ 'functions/a.ts': '' })
+    if (problem.includes('shown')) {
+      await database.sql('create view shown as select 1 as id')
+      await waitFor('the view', () => app.app.catalog.current.relations.has('shown'))
+    }
+    const hash = await prepare(files)
+    const refused = envelope(await promote(hash))
+    expect(refused).toMatchObject({ code: 400, error: 'function_deploy_unloadable' })
+    expect(refused.message).toContain(`the functions cannot be loaded: ${problem}`)
+    expect(refused.message).not.toContain('node:')
+    await expectUnchanged(hash, live)
+  })
+
+  test('are refused before there is a live one, and without secrets', async () => {
+    const token = await app.adminToken()
+    const path = '/api/admin/secrets/LOAD_TOKEN'
+    const value = 'not-for-responses'
+    expect((await app.request('PUT', path, { token, body: { value } })).status).toBeLessThan(300)
+    const hash = await prepare({ 'functions/a.ts': `throw new Error('not-for-responses')` })
+    const { message } = envelope(await promote(hash))
+    expect(message).toBe('the functions cannot be loaded: a.ts:1: Error: [LOAD_TOKEN]')
+    await expectUnchanged(hash, null)
+    expect((await app.request('DELETE', path, { token })).status).toBeLessThan(300)
+  })
+
+  test('are refused when their process ends, each of two promotions at once', async () => {
+    const hash = await prepare({ 'functions/a.ts': endless })
+    const since = app.log.length
+    const answers = Promise.all([promote(hash), promote(hash)])
+    process.kill(await untilSpinning(app, since), 'SIGKILL')
+    for (const answer of await answers)
+      expect(envelope(answer)).toEqual({
+        ...{ code: 400, error: 'function_deploy_unloadable' },
+        message:
+          'the functions cannot be loaded: the process of the functions ended: it has ended with SIGKILL',
+      })
+    expect(app.log.slice(since).filter((line) => line.includes('spins as'))).toHaveLength(1)
+    await expectUnchanged(hash, null)
+  })
+
+  test('hold up no rollback while they load, and end with the server', async () => {
+    const directory = makeDirectory()
+    const hashes = [await deploy({ 'functions/a.ts': '1' }), await deploy({ 'functions/a.ts': '2' })]
+    const hash = await prepare({ 'functions/a.ts': endless })
+    const third = await createTestApp({
+      ...{ database, config: { 'server.data_dir': directory, 'server.shutdown_timeout': '1' } },
+    })
+    const promotion = promote(hash, third).catch(() => undefined)
+    const pid = await untilSpinning(third)
+    expect((await request('POST', '/deploys/rollback')).json.hash).toBe(hashes[0])
+    await third[Symbol.asyncDispose]()
+    await promotion
+    await waitFor('the end of the process', () => !isRunning(pid))
+    await expectUnchanged(hash, hashes[0] ?? null)
+  })
+
+  test('are no deploys with exports that are no functions', async () => {
+    const hash = await deploy({ 'functions/a.ts': 'export const a = 1\nexport default () => 1' })
+    await waitForFolder(directories[1], hash)
   })
 })
 
@@ -663,18 +795,18 @@ describe('deploys whose packages are installed', () => {
 describe('folders of nodes', () => {
   test('are made again by a node that finds them damaged, and abandoned ones are removed', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'basalt-functions-'))
-    const hash = await deploy({ 'functions/a.ts': 'whole', 'functions/b.ts': 'b' })
+    const hash = await deploy({ 'functions/a.ts': '// whole', 'functions/b.ts': '' })
     const folder = folderOf(directory, hash)
     const abandoned = join(directory, 'functions', '.abandoned')
     const recent = join(directory, 'functions', '.recent')
     mkdirSync(join(folder, 'functions'), { recursive: true })
     // The names and sizes are right, and only the hash differs.
-    writeFileSync(join(folder, 'functions/a.ts'), 'WHOLE')
-    writeFileSync(join(folder, 'functions/b.ts'), 'b')
+    writeFileSync(join(folder, 'functions/a.ts'), '// WHOLE')
+    writeFileSync(join(folder, 'functions/b.ts'), '')
     for (const each of [abandoned, recent]) mkdirSync(each)
     utimesSync(abandoned, 0, 0)
     await using _third = await openNode(directory)
-    await waitFor('the whole file', () => readFileSync(join(folder, 'functions/a.ts'), 'utf8') === 'whole')
+    await waitFor('the whole file', () => readFileSync(join(folder, 'functions/a.ts'), 'utf8') === '// whole')
     await waitFor('the abandoned folder to be removed', () => !existsSync(abandoned))
     expect(readdirSync(join(directory, 'functions')).toSorted()).toEqual(['.recent', hash])
   })
@@ -691,23 +823,25 @@ describe('folders of nodes', () => {
     expect(readdirSync(join(folder, 'functions'))).toHaveLength(120)
   })
 
-  test('keep the previous deploy while the content of the new one is damaged', async () => {
-    const old = await deploy({ 'functions/a.ts': 'old' })
-    await waitForFolder(directories[0], old)
-    const hash = await prepare({ 'functions/a.ts': 'new' })
+  test('keep the replaced deploy while the content of the live one is damaged', async () => {
+    const hash = await deploy({ 'functions/a.ts': '// earlier' })
+    const replaced = await deploy({ 'functions/a.ts': '// replaced' })
+    await waitForFolder(directories[0], replaced)
+    rmSync(folderOf(directories[0], hash), { recursive: true })
     const [blob] = await database.sql(
-      `update basalt.function_blobs set bytes = 'bad' where bytes = 'new' returning encode(sha256, 'hex') as sha256`,
+      `update basalt.function_blobs set bytes = '// damaged' where bytes = '// earlier' returning encode(sha256, 'hex') as sha256`,
     )
     const logged = app.log.length
-    expect((await request('POST', `/deploys/${hash}/promote`)).status).toBe(200)
+    expect((await request('POST', '/deploys/rollback')).status).toBe(200)
     await waitFor('the failure', () =>
       app.log.slice(logged).some((line) => line.includes('the content of functions/a.ts is damaged')),
     )
     expect(existsSync(folderOf(directories[0], hash))).toBe(false)
-    expect(existsSync(folderOf(directories[0], old))).toBe(true)
-    await database.sql(`update basalt.function_blobs set bytes = 'new' where encode(sha256, 'hex') = $1`, [
-      blob?.sha256,
-    ])
+    expect(existsSync(folderOf(directories[0], replaced))).toBe(true)
+    await database.sql(
+      `update basalt.function_blobs set bytes = '// earlier' where encode(sha256, 'hex') = $1`,
+      [blob?.sha256],
+    )
     await waitForFolder(directories[0], hash)
   })
 })
@@ -728,7 +862,7 @@ describe('function_deploy_cleanup', () => {
   test('keeps the live deploy, ten earlier ones and recent uploads, with their contents', async () => {
     const hashes: string[] = []
     for (let index = 0; index < 13; index += 1)
-      hashes.push(await deploy({ 'functions/a.ts': `content ${index}` }))
+      hashes.push(await deploy({ 'functions/a.ts': `// content ${index}` }))
     const recent = await prepare({ 'functions/a.ts': 'recent' })
     const old = await prepare({ 'functions/a.ts': 'old' })
     await database.sql(`
@@ -738,7 +872,7 @@ describe('function_deploy_cleanup', () => {
     const kept = (await request('GET', '/deploys')).json.items.map(({ hash }: { hash: string }) => hash)
     expect(kept.toSorted()).toEqual([...hashes.slice(2), recent].toSorted())
     expect(await database.sql(`select from basalt.function_blobs`)).toHaveLength(12)
-    const next = await deploy({ 'functions/a.ts': 'next' })
+    const next = await deploy({ 'functions/a.ts': '// next' })
     await waitForFolder(directories[0], next)
     await waitFor('the folders of removed deploys to be removed', () =>
       hashes.slice(0, 2).every((hash) => !existsSync(folderOf(directories[0], hash))),
