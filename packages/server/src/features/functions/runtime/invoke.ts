@@ -194,9 +194,9 @@ async function actAs(database: SystemDatabase, own: Caller, as: string): Promise
     ...(origin === undefined ? {} : { origin: () => ({ ...origin, actor }) }),
   })
   if (as === anonymous) return caller({ kind: 'anonymous' }, 'admin as anonymous')
-  const scope = isUuid(as) ? await findUserScope(database, as) : undefined
-  if (scope === undefined)
-    throw runtimeErrors.invalidInvocation('as: expected the id of a user, or anonymous')
+  if (!isUuid(as)) throw runtimeErrors.invalidInvocation('as: expected the id of a user, or anonymous')
+  const scope = await findUserScope(database, as)
+  if (scope === undefined) throw runtimeErrors.invalidInvocation('as: no user has this id')
   return caller(scope, 'admin as user')
 }
 

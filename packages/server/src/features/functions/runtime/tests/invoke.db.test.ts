@@ -193,7 +193,7 @@ describe('invoking a function by its name', () => {
       'invalid_invocation',
       'as: expected the id of a user, or anonymous',
     ],
-    [{ name: 'quiet', as: bob }, 400, 'invalid_invocation', 'as: expected the id of a user, or anonymous'],
+    [{ name: 'quiet', as: bob }, 400, 'invalid_invocation', 'as: no user has this id'],
     [
       { name: 'quiet', commit: true, reason: ' ' },
       400,
