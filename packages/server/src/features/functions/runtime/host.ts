@@ -133,9 +133,14 @@ export class FunctionHost {
     return this.#code !== undefined
   }
 
+  /** True while it is unknown which functions there are: the live ones have not been loaded yet. */
+  get isUnknown(): boolean {
+    return this.#known === undefined && !this.#hasNone
+  }
+
   /** Routes that are served; undefined without functions. @throws AppError functions_unavailable */
   get routes(): RouteTable | undefined {
-    if (!this.isUsed) return undefined
+    if (!this.isUsed && !this.isUnknown) return undefined
     if (this.#current === undefined) throw runtimeErrors.functionsUnavailable().retryAfter(1)
     return this.#current.functions.routes
   }
@@ -260,10 +265,8 @@ export class FunctionHost {
    * @throws AppError functions_unavailable while the functions are unknown
    */
   currentHooks(): HookSet | undefined {
-    const known = this.#current ?? this.#known
-    if (known !== undefined) return known.hookSet
-    if (this.#hasNone) return undefined
-    throw runtimeErrors.functionsUnavailable().retryAfter(1)
+    if (this.isUnknown) throw runtimeErrors.functionsUnavailable().retryAfter(1)
+    return (this.#current ?? this.#known)?.hookSet
   }
 
   /**
@@ -562,7 +565,8 @@ export class FunctionHost {
     given?: CallWork,
   ): Promise<string | undefined> {
     const generation = this.#current
-    if (this.isUsed && generation === undefined) throw runtimeErrors.functionsUnavailable().retryAfter(1)
+    if (generation === undefined && (this.isUsed || this.isUnknown))
+      throw runtimeErrors.functionsUnavailable().retryAfter(1)
     const description = generation?.functions.inbound.get(name)
     if (generation === undefined || description === undefined)
       throw runtimeErrors.noSuchFunction('POST', `/api/functions/inbound/${name}`)
@@ -673,9 +677,8 @@ export class FunctionHost {
    * @throws AppError functions_unavailable while the functions are unknown
    */
   findSingle(kind: SingleKind): SingleDescription | undefined {
-    const known = this.#current ?? this.#known
-    if (known === undefined && !this.#hasNone) throw runtimeErrors.functionsUnavailable().retryAfter(1)
-    return known?.functions.single(kind)
+    if (this.isUnknown) throw runtimeErrors.functionsUnavailable().retryAfter(1)
+    return (this.#current ?? this.#known)?.functions.single(kind)
   }
 
   /**

@@ -59,10 +59,13 @@ function operationsOf(address: Address): readonly Operation<FunctionHost>[] {
     params,
     success: asText(ok(Type.Unknown({ description: 'Result of the function.' }))),
     otherResponses: { 204: noContent.body },
+    // While the routes are unknown, callers of all kinds get a 503.
     admitsAnonymous: (http: FastifyRequest, host: FunctionHost) =>
-      host.knownRoutes !== undefined &&
-      findFunction(host.knownRoutes, address, http)?.function.access === 'anonymous',
+      host.isUnknown ||
+      (host.knownRoutes !== undefined &&
+        findFunction(host.knownRoutes, address, http)?.function.access === 'anonymous'),
     programs: (http: FastifyRequest, host: FunctionHost) => {
+      if (host.isUnknown) return 'read' as const
       const found = host.knownRoutes && findFunction(host.knownRoutes, address, http)
       return found === undefined ? undefined : (`function:${found.function.name}` as const)
     },

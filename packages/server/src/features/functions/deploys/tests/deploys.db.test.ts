@@ -919,6 +919,18 @@ describe('function_deploy_cleanup', () => {
   })
 })
 
+test('functions › refuse a request for one that does not exist alike, with and without others', async () => {
+  await using empty = await openNode()
+  const call = async (node: TestApp, token?: string) =>
+    envelope(await node.request('GET', '/api/functions/absent', token === undefined ? {} : { token }))
+  const token = userToken({ sub: alice })
+  const without = [await call(empty), await call(empty, token)]
+  expect(without).toMatchObject([{ error: 'missing_authorization' }, { error: 'no_such_function' }])
+  const hash = await deploy({ 'functions/a.ts': '1' })
+  await waitFor('the functions', () => empty.app.functions.deploy === hash)
+  expect([await call(empty), await call(empty, token)]).toEqual(without)
+})
+
 describe('before hooks of a deploy', () => {
   const hooks = `export default { [Symbol.for('basalt.function')]: {
     version: 1, kind: 'before', table: 'hooked', operations: ['create'], previous: false, timeout: undefined,
@@ -944,5 +956,14 @@ describe('before hooks of a deploy', () => {
     writeFileSync(join(directory, 'functions'), '')
     await using lacking = await openNode(directory)
     expect(await write(lacking)).toEqual([503, 'functions_unavailable'])
+    for (const token of [undefined, userToken({ sub: alice }), await lacking.adminToken()])
+      for (const path of ['/api/functions/version', '/functions/v1/version']) {
+        const refused = await lacking.request('GET', path, token === undefined ? {} : { token })
+        expect([refused.status, refused.json.error, refused.headers.get('retry-after')]).toEqual([
+          ...[503, 'functions_unavailable', '1'],
+        ])
+      }
+    const message = await lacking.request('POST', '/api/functions/inbound/version', { body: {} })
+    expect([message.status, message.headers.get('retry-after')]).toEqual([503, '1'])
   })
 })
