@@ -48,6 +48,9 @@ const byName: Address = {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 
+/** Requests of programs whose scope could not be checked, because the functions were unknown. */
+const undecided = new WeakSet<FastifyRequest>()
+
 /** Returns the endpoints of an address. Each method has the same path, and a function decides the rest. */
 function operationsOf(address: Address): readonly Operation<FunctionHost>[] {
   const { path, params, id, words } = address
@@ -65,7 +68,10 @@ function operationsOf(address: Address): readonly Operation<FunctionHost>[] {
       (host.knownRoutes !== undefined &&
         findFunction(host.knownRoutes, address, http)?.function.access === 'anonymous'),
     programs: (http: FastifyRequest, host: FunctionHost) => {
-      if (host.isUnknown) return 'read' as const
+      if (host.isUnknown) {
+        undecided.add(http)
+        return 'read' as const
+      }
       const found = host.knownRoutes && findFunction(host.knownRoutes, address, http)
       return found === undefined ? undefined : (`function:${found.function.name}` as const)
     },
@@ -143,6 +149,8 @@ async function call(
   const match = host.routes && findFunction(host.routes, address, http)
   if (match === undefined) throw refuseMethod(host, address, http)
   const { function: found, params: named } = match
+  // The functions were loaded after the check of the scope.
+  if (undecided.has(http)) throw runtimeErrors.functionsUnavailable().retryAfter(1)
   requireAccess(found, identity)
   const ofCall = withoutGrant(identity)
   const caller = callerOfIdentity(ofCall, {

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
+import { createApiKey } from '../../../../../test/api-keys.ts'
 import { explaining } from '../../../../../test/explain.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { functionArchive, functionFile } from '../../../../../test/function-deploys.ts'
@@ -956,7 +957,9 @@ describe('before hooks of a deploy', () => {
     writeFileSync(join(directory, 'functions'), '')
     await using lacking = await openNode(directory)
     expect(await write(lacking)).toEqual([503, 'functions_unavailable'])
-    for (const token of [undefined, userToken({ sub: alice }), await lacking.adminToken()])
+    await database.sql(`insert into basalt.users (id) values ('${alice}') on conflict do nothing`)
+    const { key } = await createApiKey(app, { userId: alice, scope: 'readonly' })
+    for (const token of [undefined, userToken({ sub: alice }), await lacking.adminToken(), key])
       for (const path of ['/api/functions/version', '/functions/v1/version']) {
         const refused = await lacking.request('GET', path, token === undefined ? {} : { token })
         expect([refused.status, refused.json.error, refused.headers.get('retry-after')]).toEqual([
